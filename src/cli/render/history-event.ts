@@ -6,7 +6,7 @@ export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
 export function whatOf({ kind, from, to, revision, changes }: HistoryEvent): string {
   if (kind === 'mint') return `to ${to}`
   if (kind === 'transfer') return `${from} to ${to}`
-  if (kind === 'burn') return `of ${from}`
+  if (kind === 'burn') return from === null ? 'by its holder' : `of ${from}`
   if (kind === 'freeze') return 'of its metadata'
   const named = changes?.map(({ field, before, after }) => `${field}: ${short(before)} to ${short(after)}`)
   return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')

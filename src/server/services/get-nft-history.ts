@@ -1,5 +1,6 @@
 import type * as z from 'zod'
-import type { Blockchain } from '../../api/blockchains.ts'
+import { ZERO_ADDRESS } from '../../api/address.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { type getnfthistory, MAX_EVENTS_PER_REQUEST } from '../../api/endpoints/getnfthistory.ts'
 import { TITLES } from '../../api/errors.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
@@ -30,7 +31,13 @@ export async function getNftHistory(
     events.push({
       ...{ kind, status, transaction_gdn_id: row.id, accepted_date: dateOf(accepted_at) },
       ...{ block_date: dateOf(times.get(block_number ?? -1)), block_number, transaction_hash },
-      ...{ from: sender, to: receiver, revision, ...(await changesOf(db, id, row)), error },
+      ...{
+        from: sender,
+        to: isEvm(blockchain) || receiver !== ZERO_ADDRESS ? receiver : null,
+        revision,
+        ...(await changesOf(db, id, row)),
+        error,
+      },
       ...(link === null ? {} : { explorer_url: link }),
     })
   }

@@ -25,7 +25,8 @@ type Of = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
 /**
  * Returns the events of an NFT by block: its own from the tables of requests, and those of its owner from the chain. A
  * requested transfer that the chain has too is one event. Pending events come after all others, and one that failed
- * without a block after those that were accepted before it.
+ * without a block after those that were accepted before it. A burn by a holder on Solana has no transaction, because only the
+ * supply of the token shows it.
  */
 export async function listHistory(
   db: Db,
@@ -89,6 +90,12 @@ export async function listHistory(
       select 'update', ${no.text}, 'deployed', ${no.text}, ${no.number}, block_number, transaction_hash, ${no.text},
         ${no.text}, sequence, ${no.number}, block_number, 1000000000, 0
       from unknown_updates where collection_id = ${collection_id} and token_id = ${token_id}
+      union all
+      select 'burn', ${no.text}, 'deployed', ${no.text}, ${no.number}, ${no.number}, ${no.text}, ${no.text},
+        ${no.text}, ${no.number}, ${no.number}, 9000000000000000, 0, 0
+      from nfts where id = ${id} and owner = ${ZERO_ADDRESS}
+        and not exists (select 1 from moves where next = ${ZERO_ADDRESS})
+        and not exists (select 1 from own where kind = 'burn' and status = 'deployed')
     )
     select kind, id, status, error, accepted_at, block_number, transaction_hash, sender, receiver, revision, update_seq
     from events

@@ -16,10 +16,11 @@ import { readMint } from '../../../src/server/chain/solana/read-mint.ts'
 import { call, showNfts, type TestBackend, type TestCollection, until, withStore } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { type ClusterPlace, clusterPlace } from '../../helpers/cluster-backend.ts'
+import { show } from '../../helpers/explorer.ts'
 import { holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { startCluster, type TestCluster } from '../../helpers/solana-cluster.ts'
-import { dynamicNfts, ended, metadataOf, update } from '../../helpers/updates.ts'
+import { dynamicNfts, ended, historyOf, metadataOf, update } from '../../helpers/updates.ts'
 
 const HOLDER = solanaWallet('holder')
 /** Surfpool can't be configured to drop transactions. */
@@ -172,6 +173,8 @@ describe('a restored database of a Solana cluster', () => {
     await startFrom(backup)
     expect(await ended(backend, id)).toMatchObject({ status: 'deployed', transaction_hash: null })
     expect(await showNfts(backend, ids)).toMatchObject([{ burned: true, receiver_wallet_address: null }])
+    const burned = { kind: 'burn', status: 'deployed', to: null }
+    expect(await historyOf(backend, ids[0] ?? '')).toMatchObject([{ kind: 'mint' }, burned])
     expect(await onChain(nfts[0]?.token_id)).toMatchObject({ supply: 0n })
   })
 
@@ -242,6 +245,11 @@ it('sees that a holder burned an NFT', async () => {
     { burned: true, receiver_wallet_address: null },
     { burned: false, receiver_wallet_address: holder.address },
   ])
+  const histories = await Promise.all(ids.map((id) => historyOf(backend, id)))
+  expect(histories.map((events) => events.map(({ kind }) => kind))).toEqual([['mint', 'burn'], ['mint']])
+  expect(histories[0]?.[1]).toMatchObject({ status: 'deployed', transaction_hash: null, block_number: null, to: null })
+  const page = await show(backend, `nfts/${ids[0]}`)
+  expect(page).toMatchObject({ burned: true, history: [{ kind: 'burn' }, { kind: 'mint' }] })
   const after = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('b')] }
   expect((await backend.post('/api/v1/updatednft', after)).json.error.message).toMatch(/the NFT was burned/)
 })

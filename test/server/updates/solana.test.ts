@@ -12,7 +12,7 @@ import {
 } from '../../helpers/backend.ts'
 import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
 import { balanceOf, readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
-import { dynamicNfts, ended, metadataOf, update } from '../../helpers/updates.ts'
+import { dynamicNfts, ended, historyOf, metadataOf, update } from '../../helpers/updates.ts'
 
 const HOLDER = solanaWallet('holder')
 const none = { __option: 'None' }
@@ -160,6 +160,8 @@ describe('a burn on Solana', () => {
     const [burned, other] = await showNfts(backend, ids)
     expect(burned).toMatchObject({ burned: true, receiver_wallet_address: null })
     expect(other).toMatchObject({ burned: false, receiver_wallet_address: HOLDER })
+    const events = await historyOf(backend, ids[0] ?? '')
+    expect(events).toMatchObject([{ kind: 'mint' }, { kind: 'burn', from: HOLDER, to: null }])
     expect((await mintOf(nfts[0]?.token_id))?.supply).toBe(0n)
     expect(await balanceOf(await readChain(dataDir.path), nfts[0]?.token_id ?? '', HOLDER)).toBe(0n)
     expectRefused(await post('burnnft', body), /the NFT was burned/)
