@@ -77,7 +77,6 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
-        await refuseStale(db, parsed)
         const inserted = await addTransfer(db, {
           id,
           request_id: requestId,
@@ -88,6 +87,8 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
           receiver: checksumAddress(receiver_wallet_address),
         })
         if (!inserted) throw pending()
+        // While this one is pending, no other transfer becomes final.
+        await refuseStale(db, parsed)
         return answer(id)
       },
     },

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
@@ -23,6 +24,7 @@ import {
 import { holdFollowing, holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { stopProcess } from '../../helpers/processes.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
+import { isOnPostgres } from '../../helpers/test-database.ts'
 
 const [, , BOB] = WALLETS
 const owner = newWallet()
@@ -144,6 +146,23 @@ describe('a transfer', () => {
     expect(first.status).toBe(200)
     await until(transfers, (count) => count === 1)
     expectRefused(await transfer({ ...request, replaces_transfers: 0 }), /replaces_transfers is 0, but the NFT has 1/)
+    expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
+  })
+
+  // The order of the statements is the same on PostgreSQL.
+  it.skipIf(isOnPostgres())('is rejected if another transfer becomes final while it is accepted', async () => {
+    const request = { ...(await transferable(await createCollection())), receiver_wallet_address: holder.address }
+    await outcome(idOf(await transfer(request)))
+    const drop = await withStore(dataDir.path, async ({ db }) => {
+      const columns = sql.raw('request_id, collection_id, nft_id, blockchain, sender, receiver, status, transaction_id')
+      await sql`create trigger meanwhile before insert on transfers when new.status = 'initiated' begin
+        insert into transfers (id, ${columns}) select ${sql.lit('meanwhile')}, ${columns} from transfers
+        where nft_id = new.nft_id limit 1; end`.execute(db)
+      return () => withStore(dataDir.path, (store) => sql`drop trigger meanwhile`.execute(store.db))
+    })
+    const answer = await transfer({ ...request, replaces_transfers: 1 })
+    await drop()
+    expectRefused(answer, /replaces_transfers is 1, but the NFT has 2/)
     expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
   })
 
