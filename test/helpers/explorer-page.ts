@@ -24,6 +24,8 @@ export interface Look {
 export async function watchedPage(browser: Browser, url: string, look: Look = {}): Promise<Watched> {
   const { scheme = 'light', width = 1280, height = 900, except } = look
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } })
+  // The time limit of the test decides: a browser that has just started may draw its first page late.
+  context.setDefaultTimeout(0)
   const page = await context.newPage()
   const errors: string[] = []
   const others: string[] = []
