@@ -40,6 +40,7 @@ const LONG = [
   // Kills, power cuts, crashes, full disks and races of processes.
   'test/batch/{crash,kill,lookup-kill,power-cut,race,race-backend,random-faults}.test.ts',
   'test/operations/{crash,processes,random-faults}.test.ts',
+  'test/lib/processes.test.ts',
   'test/state/power-cut.test.ts',
   'test/server/data-dir/disk-full.test.ts',
   'test/cli/stopped-process.test.ts',

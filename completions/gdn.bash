@@ -194,11 +194,11 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-351816 sending-and-waiting-f3678f server-b79987 output-766381' ;;
+    'collection create') REPLY='flags-a24809 sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
     'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
-    'nft mint') REPLY='flags-5edbb0 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
+    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
     'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381' ;;
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
@@ -208,7 +208,7 @@ __gdn_bundles() {
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381' ;;
     'nft history') REPLY='server-b79987 output-766381' ;;
-    'nft verify') REPLY='flags-bd33af verifying-817016 server-b79987 output-766381' ;;
+    'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-fa68fc server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-637b18 server-b79987 output-766381' ;;
@@ -240,7 +240,7 @@ __gdn_bundles() {
     'local listen') REPLY='flags-9fa8ec output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-766381' ;;
     'local exec') REPLY='flags-02a69a output-b31709' ;;
-    'serve') REPLY='flags-a40036 output-96993d' ;;
+    'serve') REPLY='flags-f041e8 output-96993d' ;;
     'worker') REPLY='flags-786e4f output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-766381' ;;
@@ -285,12 +285,12 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-351816') REPLY='--name - text Name of the collection
+    'flags-a24809') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
---description - text Description (required on Solana)
---image - text Image URL (required on Solana)
+--description - text Description; Solana requires one
+--image - text Image URL; Solana requires one
 --enable-transfer - - Let the API transfer its NFTs
 --no-enable-transfer - - Don'\''t let the API transfer its NFTs (the default; a terminal prompts)
 --enable-api - - Let the API mint NFTs (the default)
@@ -345,13 +345,13 @@ __gdn_flags() {
 --rpc-url-file - file File with the JSON-RPC URL of the network' ;;
     'verifying-ecad79') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
-    'flags-5edbb0') REPLY='--contract -c @collections Collection to mint in
+    'flags-ba243d') REPLY='--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request or manifest (- for standard input)
+--file -f file JSON request or manifest; - is standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated' ;;
     'metadata-cfd009') REPLY='--title - text Title
 --description - text Description
@@ -424,9 +424,9 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
-    'flags-bd33af') REPLY='--receiver - @wallets Owner of the NFT (alias: --owner)
---owner ~ @wallets Owner of the NFT (alias: --owner)
---receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)
+    'flags-53e557') REPLY='--receiver - @wallets Owner of the NFT
+--owner ~ @wallets Owner of the NFT
+--receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT' ;;
     'verifying-817016') REPLY='--on-chain - - Also compare owner, token URI and metadata with chain and storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
@@ -676,7 +676,7 @@ __gdn_flags() {
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL' ;;
-    'flags-a40036') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-f041e8') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
@@ -688,7 +688,7 @@ __gdn_flags() {
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --allowed-host - text+ Host header to accept besides loopback; repeatable
---tls-cert - file Serve https with this certificate and its chain (PEM)
+--tls-cert - file Serve https with this PEM certificate and its chain
 --tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable
 --allow-local-key - - Accept the local account'\''s key from other machines too

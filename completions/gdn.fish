@@ -259,7 +259,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-351816 sending-and-waiting-f3678f server-b79987 output-766381'
+      printf '%s\n' 'flags-a24809 sending-and-waiting-f3678f server-b79987 output-766381'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-766381'
     case 'collection set'
@@ -267,7 +267,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-5edbb0 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
+      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
     case 'nft grant'
       printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
     case 'nft transfer'
@@ -287,7 +287,7 @@ function __gdn_bundles
     case 'nft history'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft verify'
-      printf '%s\n' 'flags-bd33af verifying-817016 server-b79987 output-766381'
+      printf '%s\n' 'flags-53e557 verifying-817016 server-b79987 output-766381'
     case 'batch template'
       printf '%s\n' 'flags-797821 server-f6609b output-b31709'
     case 'batch validate'
@@ -351,7 +351,7 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-02a69a output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-a40036 output-96993d'
+      printf '%s\n' 'flags-f041e8 output-96993d'
     case 'worker'
       printf '%s\n' 'flags-786e4f output-96993d'
     case 'open'
@@ -433,13 +433,13 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-351816'
+    case 'flags-a24809'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address or @name' \
         '--wallet-address ~ @wallets Wallet that owns the collection: an address or @name' \
-        '--description - text Description (required on Solana)' \
-        '--image - text Image URL (required on Solana)' \
+        '--description - text Description; Solana requires one' \
+        '--image - text Image URL; Solana requires one' \
         '--enable-transfer - - Let the API transfer its NFTs' \
         '--no-enable-transfer - - Don\'t let the API transfer its NFTs (the default; a terminal prompts)' \
         '--enable-api - - Let the API mint NFTs (the default)' \
@@ -501,14 +501,14 @@ function __gdn_flags
     case 'verifying-ecad79'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'flags-5edbb0'
+    case 'flags-ba243d'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
         '--contract-addresses ~ @collections Collection to mint in' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
-        '--file -f file JSON request or manifest (- for standard input)' \
+        '--file -f file JSON request or manifest; - is standard input' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated'
     case 'metadata-cfd009'
       printf '%s\n' '--title - text Title' \
@@ -594,10 +594,10 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'flags-bd33af'
-      printf '%s\n' '--receiver - @wallets Owner of the NFT (alias: --owner)' \
-        '--owner ~ @wallets Owner of the NFT (alias: --owner)' \
-        '--receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)' \
+    case 'flags-53e557'
+      printf '%s\n' '--receiver - @wallets Owner of the NFT' \
+        '--owner ~ @wallets Owner of the NFT' \
+        '--receiver-wallet-address ~ @wallets Owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT'
     case 'verifying-817016'
       printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with chain and storage' \
@@ -889,7 +889,7 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
-    case 'flags-a40036'
+    case 'flags-f041e8'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Directory of all data' \
@@ -902,7 +902,7 @@ function __gdn_flags
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--allowed-host - text+ Host header to accept besides loopback; repeatable' \
-        '--tls-cert - file Serve https with this certificate and its chain (PEM)' \
+        '--tls-cert - file Serve https with this PEM certificate and its chain' \
         '--tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both' \
         '--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable' \
         '--allow-local-key - - Accept the local account\'s key from other machines too' \

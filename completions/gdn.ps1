@@ -190,11 +190,11 @@ api Call an API endpoint and print the raw response'
   }
 
   $bundles = @{
-    'collection create' = 'flags-351816 sending-and-waiting-f3678f server-b79987 output-766381'
+    'collection create' = 'flags-a24809 sending-and-waiting-f3678f server-b79987 output-766381'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-5edbb0 metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
+    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
     'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
     'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
@@ -204,7 +204,7 @@ api Call an API endpoint and print the raw response'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381'
     'nft history' = 'server-b79987 output-766381'
-    'nft verify' = 'flags-bd33af verifying-817016 server-b79987 output-766381'
+    'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-766381'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-fa68fc server-b79987 output-766381'
     'batch preview' = 'flags-637b18 server-b79987 output-766381'
@@ -236,7 +236,7 @@ api Call an API endpoint and print the raw response'
     'local listen' = 'flags-9fa8ec output-74fd8a'
     'local reset' = 'flags-799fb7 output-766381'
     'local exec' = 'flags-02a69a output-b31709'
-    'serve' = 'flags-a40036 output-96993d'
+    'serve' = 'flags-f041e8 output-96993d'
     'worker' = 'flags-786e4f output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
     'chain list' = 'flags-dd572a output-766381'
@@ -278,12 +278,12 @@ api Call an API endpoint and print the raw response'
   }
 
   $flags = @{
-    'flags-351816' = '--name - text Name of the collection
+    'flags-a24809' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
---description - text Description (required on Solana)
---image - text Image URL (required on Solana)
+--description - text Description; Solana requires one
+--image - text Image URL; Solana requires one
 --enable-transfer - - Let the API transfer its NFTs
 --no-enable-transfer - - Don''t let the API transfer its NFTs (the default; a terminal prompts)
 --enable-api - - Let the API mint NFTs (the default)
@@ -338,13 +338,13 @@ api Call an API endpoint and print the raw response'
 --rpc-url-file - file File with the JSON-RPC URL of the network'
     'verifying-ecad79' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'flags-5edbb0' = '--contract -c @collections Collection to mint in
+    'flags-ba243d' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request or manifest (- for standard input)
+--file -f file JSON request or manifest; - is standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated'
     'metadata-cfd009' = '--title - text Title
 --description - text Description
@@ -417,9 +417,9 @@ api Call an API endpoint and print the raw response'
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
-    'flags-bd33af' = '--receiver - @wallets Owner of the NFT (alias: --owner)
---owner ~ @wallets Owner of the NFT (alias: --owner)
---receiver-wallet-address ~ @wallets Owner of the NFT (alias: --owner)
+    'flags-53e557' = '--receiver - @wallets Owner of the NFT
+--owner ~ @wallets Owner of the NFT
+--receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT'
     'verifying-817016' = '--on-chain - - Also compare owner, token URI and metadata with chain and storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
@@ -669,7 +669,7 @@ api Call an API endpoint and print the raw response'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
-    'flags-a40036' = '--host - text Address to listen on (127.0.0.1)
+    'flags-f041e8' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
@@ -681,7 +681,7 @@ api Call an API endpoint and print the raw response'
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
 --allowed-host - text+ Host header to accept besides loopback; repeatable
---tls-cert - file Serve https with this certificate and its chain (PEM)
+--tls-cert - file Serve https with this PEM certificate and its chain
 --tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable
 --allow-local-key - - Accept the local account''s key from other machines too

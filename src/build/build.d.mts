@@ -5,5 +5,5 @@ export const UNUSED_PACKAGES: readonly string[]
 export function bundle(options?: {
   outDir?: string
   clean?: boolean
-}): Promise<{ files: number; bytes: number; chunks: readonly OutputChunk[] }>
+}): Promise<{ files: number; bytes: number; chunks: readonly OutputChunk[]; lib: readonly OutputChunk[] }>
 export function build(options?: { clean?: boolean }): Promise<string>

@@ -1,10 +1,11 @@
-// `npm run build`: compiles the contracts, reads the facts of networks, then bundles. `--watch` rebuilds at every change. `--clean` removes
-// everything of earlier builds.
+// `npm run build`: compiles the contracts, generates sources, then bundles. `--watch` rebuilds at every change. `--clean` removes everything
+// of earlier builds.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { rolldown, watch as watchSources } from 'rolldown'
 import { chunkGroups } from './chunks.mjs'
+import { declarationFiles, LIB_ENTRIES } from './declarations.mjs'
 import { docsFiles } from './docs.mjs'
 import { explorerFiles } from './explorer.mjs'
 import { thirdPartyLicenses } from './licenses.mjs'
@@ -36,6 +37,19 @@ const INPUT = {
   run: join(root, 'src/cli/process.ts'),
 }
 
+/** The typed client, which shares no files with the command line. */
+const LIB_INPUT = Object.fromEntries(LIB_ENTRIES.map((name) => [name, join(root, 'src/lib', `${name}.ts`)]))
+
+/**
+ * Functions, classes and what is global to a file keep their names, so that a user's stack trace is readable without
+ * source maps. Names inside functions would take a sixth of the bytes that a command loads.
+ */
+const SMALL = {
+  minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: true },
+  comments: false,
+  charset: 'ascii',
+}
+
 /** CommonJS, because loading ES modules on Node 20 adds a quarter of the start time of bare node to a command. */
 const OUTPUT = {
   format: 'cjs',
@@ -43,32 +57,47 @@ const OUTPUT = {
   chunkFileNames: 'chunks/[name]-[hash].cjs',
   dynamicImportInCjs: false,
   codeSplitting: { groups: chunkGroups },
-  // Functions, classes and what is global to a file keep their names, so that a user's stack trace is readable without
-  // source maps. Names inside functions would take a sixth of the bytes that a command loads.
-  minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: true },
-  comments: false,
-  charset: 'ascii',
+  ...SMALL,
+}
+
+const LIB_OUTPUT = {
+  format: 'esm',
+  entryFileNames: 'lib/[name].js',
+  chunkFileNames: 'lib/chunks/[name]-[hash].js',
+  ...SMALL,
 }
 
 /**
- * Bundles the command line into `outDir`, with a chunk per lazy import. Other processes may be running from it.
+ * Bundles the command line and the typed client into `outDir`, each with a chunk per lazy import. Other processes may be
+ * running from it.
  *
  * @returns the number of files and bytes written, and Rolldown's chunks
  */
 export async function bundle({ outDir = distDir, clean = false } = {}) {
-  const build = await rolldown(await inputOptions())
+  const [cli, lib, declarations] = await Promise.all([
+    // Other chunks may import from an entry of the command line, because they load it anyway.
+    chunksOf(INPUT, OUTPUT, 'allow-extension'),
+    chunksOf(LIB_INPUT, LIB_OUTPUT, 'strict'),
+    declarationFiles(join(outDir, 'types')),
+  ])
+  return await publishOutput({ cli, lib, declarations }, outDir, clean)
+}
+
+async function chunksOf(input, output, preserveEntrySignatures) {
+  const build = await rolldown(await inputOptions(input, preserveEntrySignatures))
   try {
-    return await publishOutput(await build.generate(OUTPUT), outDir, clean)
+    const generated = await build.generate(output)
+    return generated.output.filter(({ type }) => type === 'chunk')
   } finally {
     await build.close()
   }
 }
 
-async function inputOptions() {
+async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   return {
     cwd: root,
-    input: INPUT,
+    input,
     platform: 'node',
     tsconfig: false,
     transform: {
@@ -81,8 +110,7 @@ async function inputOptions() {
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'].map(
       (name) => new RegExp(`^${name.replace('*', '[^/]+')}(?:/|$)`),
     ),
-    // Other chunks may import from the entry, because they load it anyway.
-    preserveEntrySignatures: 'allow-extension',
+    preserveEntrySignatures,
     // Modules that are imported both lazily and directly are in one of the groups.
     checks: { ineffectiveDynamicImport: false },
   }
@@ -105,16 +133,18 @@ function ownCopy(entry) {
   }
 }
 
-async function publishOutput({ output }, outDir, clean) {
-  const chunks = output.filter(({ type }) => type === 'chunk')
+async function publishOutput({ cli, lib, declarations }, outDir, clean) {
+  // An entry after the chunks that it names.
+  const chunks = [...cli, ...lib.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry))]
   const files = chunks.map(({ fileName, code }) => ({ path: join(outDir, fileName), contents: Buffer.from(code) }))
   const explorer = await explorerFiles(join(outDir, 'explorer'))
   const licenses = Buffer.from(await thirdPartyLicenses([...sourcesOf(chunks), ...explorer.sources]))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
   files.push(...explorer.files, ...(await docsFiles(join(outDir, 'docs'))), await manPageFile(outDir))
+  files.push(...declarations)
   await publish(files, { outDir, last: join(outDir, 'main.cjs'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
-  return { files: files.length, bytes, chunks }
+  return { files: files.length, bytes, chunks: cli, lib }
 }
 
 /** The source files whose code the chunks contain. */
@@ -126,11 +156,13 @@ function sourcesOf(chunks) {
 async function compile() {
   const { compileContracts } = await import('./contracts.mjs')
   const { generateChains } = await import('./chains.mjs')
+  const { generateClientTypes } = await import('./client-types.mjs')
   await compileContracts()
   await generateChains()
+  await generateClientTypes()
 }
 
-/** Builds contracts, facts of networks and bundle, in one process at a time. Returns a summary line. */
+/** Builds contracts, generated sources and bundle, in one process at a time. Returns a summary line. */
 export async function build({ clean = false } = {}) {
   const start = performance.now()
   return await withLock(join(distDir, '.lock'), async () => {

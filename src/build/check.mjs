@@ -27,7 +27,7 @@ const GENERATORS = [
   },
   {
     name: 'reference',
-    paths: ['docs/blockchains.md', 'docs/commands.md', 'docs/configuration.md', 'docs/exit-codes.md'],
+    paths: ['blockchains.md', 'commands.md', 'configuration.md', 'exit-codes.md'].map((name) => `docs/${name}`),
     generate: generateReference,
     command: 'node src/build/reference.mjs',
   },
@@ -68,13 +68,15 @@ async function check({ name, run }) {
 async function generateSources() {
   const contracts = await import('./contracts.mjs')
   const chains = await import('./chains.mjs')
+  const clientTypes = await import('./client-types.mjs')
   await contracts.compileContracts()
   await chains.generateChains()
+  await clientTypes.generateClientTypes()
   return { code: 0, output: '' }
 }
 
 await ensureInstalled()
 // First, because tsc reads the generated types.
-const results = [await check({ name: 'contracts compile (solc), facts of networks', run: generateSources })]
+const results = [await check({ name: 'contracts compile (solc), sources are generated', run: generateSources })]
 results.push(...(await Promise.all(CHECKS.map(check))))
 if (results.includes(false)) process.exitCode = 1

@@ -14,7 +14,7 @@ const GROUPS = [
   // Shared by completions and commands.
   {
     name: 'core',
-    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text|parse-url)|config\/(?:paths|local-backend-id)|state\/(?:glance|known-collections)|cli\/(?:connect\/run-origin|text\/display-width))\.ts$/,
+    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text|parse-url)|config\/(?:paths|local-backend-id)|state\/(?:glance|known-collections)|cli\/text\/display-width|operations\/run-origin)\.ts$/,
   },
   // Needed by every command, and by most commands that call the API once.
   {

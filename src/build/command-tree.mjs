@@ -64,7 +64,7 @@ async function printed(run, argv) {
     stdin: Readable.from([]),
     stdout,
     stderr: { write: (chunk) => process.stderr.write(chunk) },
-    program: { node: process.execPath, script: '' },
+    program: [process.execPath, ''],
     signals,
   })
   if (code !== 0) throw new Error(`gdn ${argv.join(' ')} exited with ${code}`)

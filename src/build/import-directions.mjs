@@ -29,6 +29,8 @@ export const MAY_IMPORT = {
   // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
   cli: CLI,
+  // What programs import.
+  lib: ['core', 'api', 'batch', 'client', 'config', 'files', 'manifest', 'operations', 'sqlite', 'state'],
   build: [],
 }
 

@@ -1,4 +1,4 @@
-import type { CommandModule, GdnCommand } from './command.ts'
+import type { CommandModule, Effect, GdnCommand } from './command.ts'
 import type { Deps } from './deps.ts'
 
 /**
@@ -9,6 +9,7 @@ export interface Verb {
   readonly name: string
   /** The full name with the noun: `nft mint`. */
   readonly command: string
+  readonly effect: Effect
   readonly summary: string
   readonly load: () => Promise<CommandModule>
 }
@@ -24,7 +25,13 @@ export interface Group {
   readonly entries: readonly (Noun | Verb)[]
 }
 
-const verb = (name: string, summary: string, load: Verb['load']): Verb => ({ name, command: name, summary, load })
+const verb =
+  (effect: Effect) =>
+  (name: string, summary: string, load: Verb['load']): Verb => ({ name, command: name, effect, summary, load })
+
+const read = verb('read')
+const write = verb('write')
+const spend = verb('spend')
 
 const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
   name,
@@ -33,144 +40,144 @@ const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
 })
 
 const collection = noun('collection', 'Create, show, change and list collections', [
-  verb('create', 'Create a collection and wait until it is deployed', () => import('./commands/collection/create.ts')),
-  verb('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
-  verb('set', 'Change royalties, metadata, rights or owner', () => import('./commands/collection/set.ts')),
-  verb('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
+  spend('create', 'Create a collection and wait until it is deployed', () => import('./commands/collection/create.ts')),
+  read('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
+  spend('set', 'Change royalties, metadata, rights or owner', () => import('./commands/collection/set.ts')),
+  read('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
 ])
 
 const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
-  verb('mint', 'Mint NFTs and wait until they are deployed', () => import('./commands/nft/mint.ts')),
-  verb('grant', 'Mint NFTs to a first owner and transfer them in one step', () => import('./commands/nft/grant.ts')),
-  verb('transfer', 'Transfer an NFT and wait until its owner changes', () => import('./commands/nft/transfer.ts')),
-  verb('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
-  verb('show', 'Show NFTs by ID', () => import('./commands/nft/show.ts')),
-  verb('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
-  verb('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
-  verb('freeze', 'Make the metadata of NFTs final', () => import('./commands/nft/freeze.ts')),
-  verb('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
-  verb('history', 'Show what happened to an NFT', () => import('./commands/nft/history.ts')),
-  verb('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
+  spend('mint', 'Mint NFTs and wait until they are deployed', () => import('./commands/nft/mint.ts')),
+  spend('grant', 'Mint NFTs to a first owner and transfer them in one step', () => import('./commands/nft/grant.ts')),
+  spend('transfer', 'Transfer an NFT and wait until its owner changes', () => import('./commands/nft/transfer.ts')),
+  read('list', 'List the NFTs of a collection', () => import('./commands/nft/list.ts')),
+  read('show', 'Show NFTs by ID', () => import('./commands/nft/show.ts')),
+  read('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
+  spend('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
+  spend('freeze', 'Make the metadata of NFTs final', () => import('./commands/nft/freeze.ts')),
+  spend('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
+  read('history', 'Show what happened to an NFT', () => import('./commands/nft/history.ts')),
+  read('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
 ])
 
 const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
-  verb('template', 'Print a sample manifest', () => import('./commands/batch/template.ts')),
-  verb('validate', 'Validate a manifest without sending anything', () => import('./commands/batch/validate.ts')),
-  verb('preview', 'Write an HTML preview of a manifest', () => import('./commands/batch/preview.ts')),
-  verb('rehearse', 'Mint a manifest on a copy of its network', () => import('./commands/batch/rehearse.ts')),
-  verb('mint', 'Mint every row of a manifest, or resume its run', () => import('./commands/batch/mint.ts')),
-  verb('list', 'List the runs on this machine', () => import('./commands/batch/list.ts')),
-  verb('status', 'Show the rows of a run by state', () => import('./commands/batch/status.ts')),
-  verb('resume', 'Resume an interrupted run', () => import('./commands/batch/resume.ts')),
-  verb('retry', 'Retry the failed rows of a run', () => import('./commands/batch/retry.ts')),
-  verb(
+  read('template', 'Print a sample manifest', () => import('./commands/batch/template.ts')),
+  read('validate', 'Validate a manifest without sending anything', () => import('./commands/batch/validate.ts')),
+  write('preview', 'Write an HTML preview of a manifest', () => import('./commands/batch/preview.ts')),
+  write('rehearse', 'Mint a manifest on a copy of its network', () => import('./commands/batch/rehearse.ts')),
+  spend('mint', 'Mint every row of a manifest, or resume its run', () => import('./commands/batch/mint.ts')),
+  read('list', 'List the runs on this machine', () => import('./commands/batch/list.ts')),
+  read('status', 'Show the rows of a run by state', () => import('./commands/batch/status.ts')),
+  spend('resume', 'Resume an interrupted run', () => import('./commands/batch/resume.ts')),
+  spend('retry', 'Retry the failed rows of a run', () => import('./commands/batch/retry.ts')),
+  write(
     'reconcile',
     'Resolve the rows of a run whose outcome is unknown',
     () => import('./commands/batch/reconcile.ts'),
   ),
-  verb('results', 'Show the outcome of every row in a run', () => import('./commands/batch/results.ts')),
-  verb('report', 'Write an HTML report of the NFTs that a run minted', () => import('./commands/batch/report.ts')),
-  verb('rm', 'Delete a run and its rows from this machine', () => import('./commands/batch/rm.ts')),
+  read('results', 'Show the outcome of every row in a run', () => import('./commands/batch/results.ts')),
+  write('report', 'Write an HTML report of the NFTs that a run minted', () => import('./commands/batch/report.ts')),
+  write('rm', 'Delete a run and its rows from this machine', () => import('./commands/batch/rm.ts')),
 ])
 
-const cost = verb('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
+const cost = read('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
 
-const plan = verb('plan', 'Compare a manifest with the NFTs that exist', () => import('./commands/plan.ts'))
+const plan = read('plan', 'Compare a manifest with the NFTs that exist', () => import('./commands/plan.ts'))
 
-const reveal = verb('reveal', 'Reveal NFTs that were minted unrevealed', () => import('./commands/reveal.ts'))
+const reveal = spend('reveal', 'Reveal NFTs that were minted unrevealed', () => import('./commands/reveal.ts'))
 
-const apply = verb('apply', 'Make the changes of a plan or manifest', () => import('./commands/apply.ts'))
+const apply = spend('apply', 'Make the changes of a plan or manifest', () => import('./commands/apply.ts'))
 
 const wallet = noun('wallet', 'Generate, import, name and export wallets', [
-  verb(
+  write(
     'generate',
     'Generate a wallet and keep its key in an encrypted file',
     () => import('./commands/wallet/generate.ts'),
   ),
-  verb('import', 'Import a key into an encrypted file', () => import('./commands/wallet/import.ts')),
-  verb('url', 'Print a signed URL that generates a wallet', () => import('./commands/wallet/url.ts')),
-  verb('list', 'List named wallets and addresses', () => import('./commands/wallet/list.ts')),
-  verb('add', 'Name an address', () => import('./commands/wallet/add.ts')),
-  verb('rm', 'Delete the name of a wallet or address', () => import('./commands/wallet/rm.ts')),
-  verb('export', 'Export a keystore or its private key', () => import('./commands/wallet/export.ts')),
+  write('import', 'Import a key into an encrypted file', () => import('./commands/wallet/import.ts')),
+  write('url', 'Print a signed URL that generates a wallet', () => import('./commands/wallet/url.ts')),
+  read('list', 'List named wallets and addresses', () => import('./commands/wallet/list.ts')),
+  write('add', 'Name an address', () => import('./commands/wallet/add.ts')),
+  write('rm', 'Delete the name of a wallet or address', () => import('./commands/wallet/rm.ts')),
+  write('export', 'Export a keystore or its private key', () => import('./commands/wallet/export.ts')),
 ])
 
 const local = noun('local', 'Run a local backend in the background', [
-  verb('start', 'Start the local backend', () => import('./commands/local/start.ts')),
-  verb('stop', 'Stop the local backend', () => import('./commands/local/stop.ts')),
-  verb('status', 'Show whether and where the local backend runs', () => import('./commands/local/status.ts')),
-  verb('logs', 'Show the log of the local backend', () => import('./commands/local/logs.ts')),
-  verb('listen', 'Show events of the local backend, and forward them', () => import('./commands/local/listen.ts')),
-  verb('reset', 'Delete all data of the local backend', () => import('./commands/local/reset.ts')),
-  verb('exec', 'Run a command against a temporary backend', () => import('./commands/local/exec.ts')),
+  write('start', 'Start the local backend', () => import('./commands/local/start.ts')),
+  write('stop', 'Stop the local backend', () => import('./commands/local/stop.ts')),
+  read('status', 'Show whether and where the local backend runs', () => import('./commands/local/status.ts')),
+  read('logs', 'Show the log of the local backend', () => import('./commands/local/logs.ts')),
+  read('listen', 'Show events of the local backend, and forward them', () => import('./commands/local/listen.ts')),
+  write('reset', 'Delete all data of the local backend', () => import('./commands/local/reset.ts')),
+  write('exec', 'Run a command against a temporary backend', () => import('./commands/local/exec.ts')),
 ])
 
 const config = noun('config', 'Manage profiles and their settings', [
-  verb('get', 'Print one setting', () => import('./commands/config/get.ts')),
-  verb('set', 'Save a setting in a profile', () => import('./commands/config/set.ts')),
-  verb('unset', 'Remove a setting from a profile', () => import('./commands/config/unset.ts')),
-  verb('list', 'List the configuration in effect and its sources', () => import('./commands/config/list.ts')),
-  verb('path', 'Print the paths of configuration and state', () => import('./commands/config/path.ts')),
+  read('get', 'Print one setting', () => import('./commands/config/get.ts')),
+  write('set', 'Save a setting in a profile', () => import('./commands/config/set.ts')),
+  write('unset', 'Remove a setting from a profile', () => import('./commands/config/unset.ts')),
+  read('list', 'List the configuration in effect and its sources', () => import('./commands/config/list.ts')),
+  read('path', 'Print the paths of configuration and state', () => import('./commands/config/path.ts')),
 ])
 
 const auth = noun('auth', 'Save, show and delete the API keys that you use', [
-  verb('login', 'Save the API key of a server', () => import('./commands/auth/login.ts')),
-  verb('status', 'Show saved API keys and where they are stored', () => import('./commands/auth/status.ts')),
-  verb('logout', 'Delete the saved API key of a server', () => import('./commands/auth/logout.ts')),
+  write('login', 'Save the API key of a server', () => import('./commands/auth/login.ts')),
+  read('status', 'Show saved API keys and where they are stored', () => import('./commands/auth/status.ts')),
+  write('logout', 'Delete the saved API key of a server', () => import('./commands/auth/logout.ts')),
 ])
 
 const key = noun('key', 'Manage the API keys of a backend', [
-  verb('create', 'Create an API key for a backend', () => import('./commands/key/create.ts')),
-  verb('list', 'List the API keys of a backend', () => import('./commands/key/list.ts')),
-  verb('revoke', 'Revoke an API key of a backend', () => import('./commands/key/revoke.ts')),
+  write('create', 'Create an API key for a backend', () => import('./commands/key/create.ts')),
+  read('list', 'List the API keys of a backend', () => import('./commands/key/list.ts')),
+  write('revoke', 'Revoke an API key of a backend', () => import('./commands/key/revoke.ts')),
 ])
 
 const chain = noun('chain', 'Manage the public networks of a backend', [
-  verb('list', 'List the public networks of a backend', () => import('./commands/chain/list.ts')),
-  verb('setup', 'Deploy the factory and authorize signers on a network', () => import('./commands/chain/setup.ts')),
-  verb('status', 'Show nodes, fees, factory and signers of a network', () => import('./commands/chain/status.ts')),
-  verb('verify', 'Publish the sources of the contracts on a network', () => import('./commands/chain/verify.ts')),
+  read('list', 'List the public networks of a backend', () => import('./commands/chain/list.ts')),
+  spend('setup', 'Deploy the factory and authorize signers on a network', () => import('./commands/chain/setup.ts')),
+  read('status', 'Show nodes, fees, factory and signers of a network', () => import('./commands/chain/status.ts')),
+  write('verify', 'Publish the sources of the contracts on a network', () => import('./commands/chain/verify.ts')),
 ])
 
 const tx = noun('tx', 'Manage the transactions that a backend has signed', [
-  verb('list', 'List the transactions that a backend has signed', () => import('./commands/tx/list.ts')),
-  verb('show', 'Show a transaction with all its attempts', () => import('./commands/tx/show.ts')),
-  verb('bump', 'Raise the fees of a pending transaction', () => import('./commands/tx/bump.ts')),
-  verb('cancel', 'Cancel a pending transaction', () => import('./commands/tx/cancel.ts')),
-  verb('unknown', 'List mints on chain that a backend does not know', () => import('./commands/tx/unknown.ts')),
-  verb('release', 'Let a collection mint again after unknown tokens', () => import('./commands/tx/release.ts')),
+  read('list', 'List the transactions that a backend has signed', () => import('./commands/tx/list.ts')),
+  read('show', 'Show a transaction with all its attempts', () => import('./commands/tx/show.ts')),
+  spend('bump', 'Raise the fees of a pending transaction', () => import('./commands/tx/bump.ts')),
+  spend('cancel', 'Cancel a pending transaction', () => import('./commands/tx/cancel.ts')),
+  read('unknown', 'List mints on chain that a backend does not know', () => import('./commands/tx/unknown.ts')),
+  write('release', 'Let a collection mint again after unknown tokens', () => import('./commands/tx/release.ts')),
 ])
 
 const db = noun('db', 'Manage the database of a backend', [
-  verb('export', 'Export the database of a backend to a file', () => import('./commands/db/export.ts')),
-  verb('import', 'Import an export into an empty database', () => import('./commands/db/import.ts')),
-  verb('migrate', 'Migrate the database to the schema of this version', () => import('./commands/db/migrate.ts')),
-  verb('status', 'Show the database of a backend and its migrations', () => import('./commands/db/status.ts')),
+  write('export', 'Export the database of a backend to a file', () => import('./commands/db/export.ts')),
+  write('import', 'Import an export into an empty database', () => import('./commands/db/import.ts')),
+  write('migrate', 'Migrate the database to the schema of this version', () => import('./commands/db/migrate.ts')),
+  read('status', 'Show the database of a backend and its migrations', () => import('./commands/db/status.ts')),
 ])
 
-const worker = verb('worker', 'Run a worker of a backend on PostgreSQL', () => import('./commands/worker.ts'))
+const worker = spend('worker', 'Run a worker of a backend on PostgreSQL', () => import('./commands/worker.ts'))
 
 const webhook = noun('webhook', 'Manage webhooks for deployment events', [
-  verb('add', 'Add a webhook for deployment events', () => import('./commands/webhook/add.ts')),
-  verb('list', 'List the webhooks of a backend', () => import('./commands/webhook/list.ts')),
-  verb('show', 'Show a webhook with its failures', () => import('./commands/webhook/show.ts')),
-  verb('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
-  verb('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),
-  verb('deliveries', "List a webhook's deliveries and responses", () => import('./commands/webhook/deliveries.ts')),
-  verb('replay', 'Replay the events of a webhook', () => import('./commands/webhook/replay.ts')),
+  write('add', 'Add a webhook for deployment events', () => import('./commands/webhook/add.ts')),
+  read('list', 'List the webhooks of a backend', () => import('./commands/webhook/list.ts')),
+  read('show', 'Show a webhook with its failures', () => import('./commands/webhook/show.ts')),
+  write('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
+  write('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),
+  read('deliveries', "List a webhook's deliveries and responses", () => import('./commands/webhook/deliveries.ts')),
+  write('replay', 'Replay the events of a webhook', () => import('./commands/webhook/replay.ts')),
 ])
 
-const serve = verb('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
+const serve = spend('serve', 'Run the backend in the foreground', () => import('./commands/serve.ts'))
 
-const init = verb('init', 'Set up a server, its API key and your defaults', () => import('./commands/init.ts'))
+const init = write('init', 'Set up a server, its API key and your defaults', () => import('./commands/init.ts'))
 
-const doctor = verb('doctor', 'Diagnose setup problems and suggest fixes', () => import('./commands/doctor.ts'))
+const doctor = read('doctor', 'Diagnose setup problems and suggest fixes', () => import('./commands/doctor.ts'))
 
-const api = verb('api', 'Call an API endpoint and print the raw response', () => import('./commands/api.ts'))
+const api = spend('api', 'Call an API endpoint and print the raw response', () => import('./commands/api.ts'))
 
-const open = verb('open', 'Open the web explorer of a backend', () => import('./commands/open.ts'))
+const open = read('open', 'Open the web explorer of a backend', () => import('./commands/open.ts'))
 
-const completion = verb('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
+const completion = read('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
 export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, plan, apply, reveal, cost, wallet] },

@@ -7,6 +7,12 @@ export interface CommandModule {
   readonly command: (deps: Deps) => GdnCommand
 }
 
+/**
+ * What a command does: `read` changes nothing but caches. `write` changes files, settings or records of this machine or a
+ * server. `spend` sends transactions, or has a server send them, which costs money on a public network.
+ */
+export type Effect = 'read' | 'write' | 'spend'
+
 /** Help of a command, besides its name and summary, which are in the catalogue. */
 export interface CommandText {
   /** Details beyond the summary, if there are any. */
@@ -51,7 +57,7 @@ export type ValueType =
 export class GdnCommand extends Command {
   readonly text: CommandText
   /** Facts about each long flag that Commander's own option does not have. */
-  readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean }>()
+  readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean; required: boolean }>()
 
   constructor(text: CommandText) {
     super()
@@ -83,6 +89,8 @@ interface ValueFlag<Value> {
   parse?: Parse<Value>
   /** Several values make a list. */
   repeatable?: boolean
+  /** The command can't run without it. The command itself reports that. */
+  required?: boolean
   hidden?: boolean
 }
 
@@ -113,7 +121,8 @@ export function valueFlag<Value = string>(
     return parse(raw)
   })
   const takes = settings.parse?.takes
-  command.flagFacts.set(name, { repeatable: settings.repeatable ?? false, ...(takes === undefined ? {} : { takes }) })
+  const { repeatable = false, required = false } = settings
+  command.flagFacts.set(name, { repeatable, required, ...(takes === undefined ? {} : { takes }) })
   if (settings.hidden) option.hideHelp()
   command.addOption(option.helpGroup(settings.group ?? 'Flags'))
   return command

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Blockchain } from '../api/blockchains.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
 import type { TransportKind } from '../client/create-transport.ts'
@@ -6,6 +7,7 @@ import type { Pacer } from '../client/pacer.ts'
 import type { OpenKeyring } from '../config/keyring.ts'
 import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
+import type { Command } from '../core/own-command.ts'
 import type { Now } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import type { Io } from './io/io.ts'
@@ -20,11 +22,27 @@ export interface Edge {
   stdout: OutStream
   stderr: OutStream
   /** How this program was started, so that it can be started again in the background. */
-  program: { node: string; script: string }
+  program: Command
   signals: Signals
   /** Defaults to the system keyring. */
   openKeyring?: OpenKeyring
+  /** Defaults to permitting everything that the command itself confirms. */
+  permit?: PermitSpending
 }
+
+/** What a command is about to send: requests that create a collection, or create or change NFTs. */
+export interface Spending {
+  connection: Pick<Connection, 'client' | 'server' | 'settings'>
+  /** Null if it is not known. */
+  blockchain: Blockchain | null
+  /** Looks up a blockchain that is not known. */
+  findBlockchain?: (() => Promise<Blockchain | null>) | undefined
+  kind: 'collection' | 'nft'
+  count: number
+}
+
+/** Called before requests that may cost money are sent. Throws to refuse them. */
+export type PermitSpending = (spending: Spending) => Promise<void>
 
 /** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {
@@ -62,6 +80,9 @@ export interface Deps {
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
   /** Returns a client of the server that the settings name. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
+  permit: PermitSpending
+  /** Runs another command line in this process, for the command that serves them to agents. */
+  run(argv: readonly string[], edge: Edge): Promise<number>
   /** Sets the exit code of a command that reports no error but does not exit with 0. */
   setExitCode(code: number): void
 }

@@ -5,6 +5,9 @@ import { VERSION } from './version.ts'
 /** Hidden flag: the detached process that checks for updates. */
 const CHECK_WORD = '--check-for-update'
 
+/** Hidden word of the executable: the detached process that removes a temporary folder. */
+const GUARD_WORD = '__guard-folder'
+
 const VERSION_WORDS = new Set(['--version', '-V', 'version'])
 const HELP_WORDS = new Set(['--help', '-h', 'help'])
 const NO_COLOR = '--no-color'
@@ -22,6 +25,11 @@ export async function main(argv: string[]): Promise<number> {
   if (argv.length === 1 && argv[0] === CHECK_WORD) {
     const { checkForUpdate } = await import('./update/check.ts')
     await checkForUpdate(process.env)
+    return 0
+  }
+  if (argv.length === 2 && argv[0] === GUARD_WORD) {
+    const { guardFolder } = await import('../core/temporary-folder.ts')
+    guardFolder(argv[1] ?? '', process)
     return 0
   }
   if (argv[0] === '__complete') {

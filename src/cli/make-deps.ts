@@ -8,12 +8,14 @@ import { VERSION } from './version.ts'
 /**
  * Returns the dependencies of a command.
  *
+ * @param run runs another command line
  * @param stateDirFlag returns the value of `--state-dir`
  */
 export function makeDeps(
   edge: Edge,
   io: Io,
   result: { exitCode: number },
+  run: Deps['run'],
   stateDirFlag: () => string | undefined,
 ): Deps {
   const openKeyring: Deps['openKeyring'] =
@@ -63,6 +65,8 @@ export function makeDeps(
       const { connect } = await import('./connect/connect.ts')
       return await connect(found, io, edge.env, { kind, backends: await backends() })
     },
+    run,
+    permit: edge.permit ?? (async () => {}),
     setExitCode: (code) => {
       result.exitCode = code
     },

@@ -1,5 +1,6 @@
 import { takeSecretVariables } from '../config/secret-variables.ts'
 import { EXIT } from '../core/exit-codes.ts'
+import { ownCommand } from '../core/own-command.ts'
 import { harden, reportUncaught } from './io/harden.ts'
 import { catchSignals } from './io/signals.ts'
 import { watchStreams, writeAtOnce } from './io/watch-streams.ts'
@@ -16,7 +17,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   })
   try {
     const { run } = await import('./run.ts')
-    const program = { node: process.execPath, script: process.argv[1] ?? '' }
+    const program = ownCommand()
     const code = await run(argv, {
       env,
       cwd: process.cwd(),

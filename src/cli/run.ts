@@ -108,7 +108,7 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
 
 async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
   const result = { exitCode: EXIT.ok as number }
-  const deps = makeDeps(edge, io, result, () => command.opts<ServerFlags>().stateDir)
+  const deps = makeDeps(edge, io, result, run, () => command.opts<ServerFlags>().stateDir)
   const command = await makeCommand(verb, deps)
   command.hook('preAction', async () => await nameFlags(command, deps.addresses))
   return { command, result }

@@ -1,5 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
+import type { Secret } from '../core/secret.ts'
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
@@ -31,4 +32,12 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
     throw invalid(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
+}
+
+/** @throws GdnError `invalid_config` for a key that a header can't have */
+export function checkKey(apiKey: Secret | null): void {
+  if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
+  throw new GdnError('invalid_config', 'the API key is empty, too long, or has invalid characters', {
+    hint: 'Copy it again, without spaces or line breaks.',
+  })
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
+import type { ApiVersion } from '../api/versions.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
-import type { Secret } from '../core/secret.ts'
 import { describeAnswer, isForeignRefusal, parseJson, statusOf } from './answers.ts'
 import type { ApiClient, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
-import { parseBaseUrl } from './base-url.ts'
+import { checkKey, parseBaseUrl } from './base-url.ts'
 import { decode, encode, jsonOf } from './codec.ts'
 import { createDispatch, type DispatchOptions, type Post } from './dispatch.ts'
 import { outcomeOf, unknownOutcome } from './outcome.ts'
@@ -22,6 +22,8 @@ export interface ClientOptions extends DispatchOptions {
   /** Allows sending a key over http to a host that isn't this machine. */
   allowHttp?: boolean
   clock?: Clock
+  /** Version of the API that `call` checks requests by; 1.1 by default. */
+  apiVersion?: ApiVersion
 }
 
 /**
@@ -43,7 +45,7 @@ const NOBODYS_NFT = {
  * const { nfts } = await client.call('getnfts', { nft_gdn_ids: ['…'] })
  */
 export function createClient(options: ClientOptions): ApiClient {
-  const { apiKey, transport, clock = SYSTEM_CLOCK } = options
+  const { apiKey, transport, clock = SYSTEM_CLOCK, apiVersion } = options
   const baseUrl = parseBaseUrl(options.baseUrl, { hasKey: apiKey !== null, allowHttp: options.allowHttp ?? false })
   checkKey(apiKey)
   const dispatch = createDispatch(options)
@@ -152,7 +154,7 @@ export function createClient(options: ClientOptions): ApiClient {
   return {
     baseUrl,
     async call(name, request, { signal } = {}) {
-      const body = await encode(name, request)
+      const body = await encode(name, request, apiVersion)
       const url = await urlOf(name)
       if ((await loadEndpoint(name)).creates !== null) {
         const result = await sendOnce({ name, url }, body, { idempotencyKey: randomUUID(), signal })
@@ -224,11 +226,4 @@ export function createClient(options: ClientOptions): ApiClient {
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),
   }
-}
-
-function checkKey(apiKey: Secret | null): void {
-  if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
-  throw new GdnError('invalid_config', 'the API key is empty, too long, or has invalid characters', {
-    hint: 'Copy it again, without spaces or line breaks.',
-  })
 }

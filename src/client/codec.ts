@@ -1,14 +1,19 @@
 import { withNfts } from '../api/creation.ts'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { formatIssue, validate } from '../api/validate.ts'
+import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import { badAnswer, parseJson } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
 import type { TransportAnswer } from './transport.ts'
 
 /** Encodes a request. @throws GdnError `invalid_input` if it breaks the contract */
-export async function encode<Name extends EndpointName>(name: Name, request: RequestOf<Name>): Promise<Uint8Array> {
-  const checked = validate((await loadEndpoint(name)).request, request)
+export async function encode<Name extends EndpointName>(
+  name: Name,
+  request: RequestOf<Name>,
+  apiVersion: ApiVersion = DEFAULT_API_VERSION,
+): Promise<Uint8Array> {
+  const checked = validate(inVersion(await loadEndpoint(name), apiVersion).request, request)
   if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
   const [first] = checked.issues
   const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''

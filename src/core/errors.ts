@@ -15,6 +15,7 @@ export const EXIT_BY_CODE = {
   run_finished: EXIT.usage,
   run_busy: EXIT.usage,
   already_accepted: EXIT.usage,
+  idempotency_key_reused: EXIT.usage,
   edited_rows: EXIT.usage,
   file_error: EXIT.usage,
   wrong_backend: EXIT.usage,
@@ -57,6 +58,8 @@ export interface GdnErrorOptions {
   hint?: string
   place?: Place
   details?: unknown
+  /** The operation that it concerns, of `mint()` and `transfer()`. */
+  operationId?: string
   cause?: unknown
 }
 
@@ -75,6 +78,8 @@ export class GdnError extends Error {
   readonly hint: string | undefined
   readonly place: Place | undefined
   readonly details: unknown
+  /** The ID of the operation, in errors of the npm client's `mint()` and `transfer()`. */
+  readonly operationId: string | undefined
 
   constructor(code: ErrorCode, message: string, options: GdnErrorOptions = {}) {
     super(redactText(message), options.cause === undefined ? undefined : { cause: options.cause })
@@ -83,6 +88,7 @@ export class GdnError extends Error {
     this.hint = options.hint === undefined ? undefined : redactText(options.hint)
     this.place = options.place
     this.details = options.details
+    this.operationId = options.operationId
   }
 
   /** Returns this error with a hint, unless it has one. */

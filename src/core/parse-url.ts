@@ -12,6 +12,9 @@ export function parseUrl(text: string, base?: URL): URL | null {
   }
 }
 
+/** What JSON Schema can say of an http or https URL. */
+export const WEB_URL_PATTERN = '^ *[hH][tT]{2}[pP][sS]?:'
+
 /** Whether an address has credentials, which would be stored, shown and sent in unexpected places. */
 export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''

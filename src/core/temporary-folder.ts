@@ -3,32 +3,43 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
+import { isExecutable } from './own-command.ts'
+
+/** Hidden word of the process that guards a temporary folder, which main.ts handles. */
+const GUARD_WORD = '__guard-folder'
 
 /**
- * Run by a process of its own, whose stdin ends with this process. Ends the processes that have a pidfile in the folder
- * and name the folder in their command line, and removes the folder.
+ * Waits until stdin ends, which is when the process that started this one ends. Then ends the processes that have a
+ * pidfile in the folder and name the folder in their command line, and removes the folder. Uses nothing outside of the
+ * function, because Node.js runs its text.
+ *
+ * @param self the global `process`
  */
-const CLEAN_UP = `
-const { readdirSync, readFileSync, rmSync } = require('node:fs')
-const { execFileSync } = require('node:child_process')
-const { join } = require('node:path')
-const [folder] = process.argv.slice(1)
-const commandOf = (pid) => {
-  try { return readFileSync('/proc/' + pid + '/cmdline', 'utf8') } catch {}
-  try { return execFileSync('ps', ['-p', String(pid), '-o', 'command='], { encoding: 'utf8' }) } catch { return '' }
-}
-const end = () => {
-  try {
-    for (const name of readdirSync(folder, { recursive: true })) {
-      if (!name.endsWith('.pid')) continue
-      const { pid } = JSON.parse(readFileSync(join(folder, name), 'utf8'))
-      if (commandOf(pid).includes(folder)) process.kill(pid, 'SIGKILL')
+export function guardFolder(folder: string, self: NodeJS.Process): void {
+  const { readdirSync, readFileSync, rmSync } = self.getBuiltinModule('node:fs')
+  const { execFileSync } = self.getBuiltinModule('node:child_process')
+  const commandOf = (pid: number) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    } catch {}
+    try {
+      return execFileSync('ps', ['-p', String(pid), '-o', 'command='], { encoding: 'utf8' })
+    } catch {
+      return ''
     }
-  } catch {}
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+  const end = () => {
+    try {
+      for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+        if (!name.endsWith('.pid')) continue
+        const { pid } = JSON.parse(readFileSync(`${folder}/${name}`, 'utf8'))
+        if (commandOf(pid).includes(folder)) self.kill(pid, 'SIGKILL')
+      }
+    } catch {}
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+  self.stdin.on('end', end).on('error', end).resume()
 }
-process.stdin.on('end', end).on('error', end).resume()
-`
 
 /**
  * Runs work with a private temporary folder. The folder is removed afterwards with the processes that have a pidfile in
@@ -39,7 +50,8 @@ export async function withTemporaryFolder<Result>(
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), prefix)))
-  const guard = spawn(execPath, ['-e', CLEAN_UP, folder], {
+  const args = isExecutable() ? [GUARD_WORD, folder] : ['-e', `(${guardFolder})(process.argv[1], process)`, folder]
+  const guard = spawn(execPath, args, {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: {},

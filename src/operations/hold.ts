@@ -15,6 +15,11 @@ import type { State } from '../state/open-state.ts'
 import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
 import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
 
+/** What this process holds in the database only because its release failed, for example on a full disk. */
+const unreleased = new Set<string>()
+
+const nameOfHold = ({ runId, fence }: RunHold) => `${runId} ${fence}`
+
 /** A run that this process holds exclusively, in the database. */
 export class HeldRun {
   readonly #state: State
@@ -47,11 +52,17 @@ export class HeldRun {
   async release(last: (sql: Sql) => void = () => {}): Promise<void> {
     if (this.#isReleased) return
     clearInterval(this.#beat)
-    await this.#state.write((sql) => {
-      checkFence(sql, this.#hold)
-      last(sql)
-      letGo(sql, this.#hold)
-    })
+    try {
+      await this.#state.write((sql) => {
+        checkFence(sql, this.#hold)
+        last(sql)
+        letGo(sql, this.#hold)
+      })
+    } catch (error) {
+      unreleased.add(nameOfHold(this.#hold))
+      throw error
+    }
+    unreleased.delete(nameOfHold(this.#hold))
     this.#isReleased = true
   }
 }
@@ -66,6 +77,8 @@ export interface Claimed {
 interface Claim {
   /** The ID of the operation; null for any. */
   id?: string | null
+  /** The name of an operation that is never forgotten. */
+  keptAs?: string | undefined
   /** Describes what this process does, for messages of other processes that wait for it. */
   note: string
   signal: AbortSignal
@@ -85,14 +98,14 @@ type Look =
 export async function claimOperation(
   state: State,
   name: OperationName,
-  { id = null, note, signal, timing = LOCK_TIMING }: Claim,
+  { id = null, keptAs, note, signal, timing = LOCK_TIMING }: Claim,
 ): Promise<Claimed> {
   const mine = await thisProcess(note)
   const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
   for (;;) {
     const look = await state.write((sql): Look => {
       const found = find(sql)
-      return found === null ? enter(sql, name, { id, note }, mine) : take(sql, found, mine)
+      return found === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, found, mine)
     }, signal)
     if (look.kind === 'taken') {
       return { operation: look.operation, run: new HeldRun(state, look.hold, timing.beatMs), isNew: look.isNew }
@@ -106,8 +119,14 @@ export async function claimOperation(
   }
 }
 
-function enter(sql: Sql, name: OperationName, { id, note }: Pick<Claim, 'id' | 'note'>, holder: LockHolder): Look {
-  const run = newRun(note, id ?? undefined)
+function enter(
+  sql: Sql,
+  name: OperationName,
+  { id, keptAs, note }: Pick<Claim, 'id' | 'keptAs' | 'note'>,
+  holder: LockHolder,
+): Look {
+  const command = newRun(note, id ?? undefined)
+  const run = keptAs === undefined ? command : { ...command, name: keptAs, isKept: true }
   const hold = insertRun(sql, { ...run, holder, now: Date.now() })
   return { kind: 'taken', hold, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
 }
@@ -139,7 +158,10 @@ export async function waitForEnd(
 ): Promise<void> {
   const known = await lookAt(by.holder, timing)
   if (known.kind === 'ended') return
-  if (known.kind === 'alive') throw isAtWork(by.holder)
+  if (known.kind === 'alive') {
+    if (unreleased.has(nameOfHold({ runId, fence: by.fence }))) return
+    throw isAtWork(by.holder)
+  }
   // A clock that was set back must not make a holder look alive indefinitely.
   const left = known.patienceMs - Math.abs(Date.now() - by.beatAt)
   if (left > 0) throw isOutOfSight(by.holder, left)

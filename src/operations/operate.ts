@@ -56,6 +56,7 @@ export async function operate(
   const name: OperationName = { ...wanted, kind: wanted.endpoint, identity: commandIdentity(wanted.content) }
   const claimed = await claimOperation(deps.state, name, {
     id: wanted.operationId,
+    keptAs: wanted.keptAs,
     note: wanted.note,
     signal: deps.signal,
   })
@@ -172,7 +173,7 @@ class Operating {
         if (state !== null) moveOperation(sql, operation.id, state)
         releaseOperation(sql, operation, now)
         endRun(sql, operation.runId, now)
-        pruneRuns(sql, now)
+        if (this.#wanted.keptAs === undefined) pruneRuns(sql, now)
       }),
     )
   }
@@ -316,9 +317,13 @@ class Operating {
     throw unknownOperation(operation, this.#creates, outcome.reason, [], outcome.cause)
   }
 
-  /** Rejects a response with NFTs of an operation that has other reference IDs: it does not prove this one. */
+  /**
+   * Rejects a response with NFTs of another operation: it does not prove this one. A server without an ID and reference
+   * IDs may have been emptied, and give IDs again.
+   */
   async #refuseGiven(operation: SentOperation, { nfts }: Accepted): Promise<void> {
-    if (referencesOf(operation.request.body).length === 0) return
+    const isNamed = referencesOf(operation.request.body).length > 0
+    if (!isNamed && (this.#wanted.keptAs === undefined || this.#wanted.mayForget)) return
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const given = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
     if (given.length === 0) return
@@ -348,7 +353,7 @@ class Operating {
 
   /** Records that the server refused the request. A request that may be accepted later leaves no record. */
   async #refused({ cause, error }: { cause: NoEffect; error: unknown }): Promise<void> {
-    if (cause !== 'refused' || this.#operation.state !== 'intended') return
+    if (cause !== 'refused' || this.#operation.state !== 'intended' || this.#wanted.keptAs !== undefined) return
     const operation = this.#operation
     this.#operation = { ...operation, state: 'failed' }
     await this.#change((sql) => {

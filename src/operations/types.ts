@@ -24,6 +24,11 @@ export interface Wanted {
   again: boolean
   /** The ID of the operation to repeat, or to create; null for the live operation of this content or a random ID. */
   operationId: string | null
+  /**
+   * The name of an operation that is never forgotten, so that its ID stands for one request for good. A refused one
+   * leaves no record. By default, it is that of a command, which is forgotten some time after its end.
+   */
+  keptAs?: string
   /** The backend that listens there now. */
   backend: SeenBackend
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */

@@ -22,14 +22,17 @@ interface NewRun {
   name: string
   /** What its process does, for people. */
   note: string
+  /** Whether it is never forgotten. */
+  isKept?: boolean
   holder: LockHolder
   now: number
 }
 
 /** Adds a run that its creator holds. */
-export function insertRun(sql: Sql, { id, kind, name, note, holder, now }: NewRun): RunHold {
+export function insertRun(sql: Sql, { id, kind, name, note, isKept = false, holder, now }: NewRun): RunHold {
   sql.run(
-    'INSERT INTO runs (id, kind, name, note, started_at, holder, fence, beat_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?)',
+    `INSERT INTO runs (id, kind, name, note, started_at, holder, fence, beat_at, is_kept)
+      VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
     id,
     kind,
     name,
@@ -37,6 +40,7 @@ export function insertRun(sql: Sql, { id, kind, name, note, holder, now }: NewRu
     now,
     JSON.stringify(holder),
     now,
+    Number(isKept),
   )
   return { runId: id, fence: 1 }
 }
@@ -94,11 +98,14 @@ export function endRun(sql: Sql, runId: string, now: number): void {
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 
-const OLD = `kind = 'command' AND ended_at IS NOT NULL AND holder IS NULL
-  AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
-  AND (ended_at < ? OR id NOT IN (SELECT id FROM runs ORDER BY started_at DESC LIMIT ?))`
+/** Selects the runs of single commands, and of those that are kept, the ones in progress or of unknown outcome. */
+const COMMANDS = "kind = 'command' AND (is_kept = 0 OR ended_at IS NULL)"
 
-/** Removes old runs whose outcome is known. Their NFTs are still recorded as ours. */
+const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
+  AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
+  AND (ended_at < ? OR id NOT IN (SELECT id FROM runs WHERE ${COMMANDS} ORDER BY started_at DESC LIMIT ?))`
+
+/** Removes old runs of commands whose outcome is known. Their NFTs are still recorded as ours. */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
   for (const { id } of old) forgetCommand(sql, id)
@@ -157,15 +164,15 @@ interface CommandRunRow {
   address: string | null
 }
 
-/** Returns the runs of single commands, newest first. */
+/** Returns the runs of single commands, newest first. Kept ones are only in it until they end. */
 export function commandRuns(sql: Sql): CommandRun[] {
   const rows = sql.all<CommandRunRow>(
     `SELECT r.id, r.name, r.note, r.started_at, r.holder, r.beat_at, o.kind, o.state, o.reason, o.released_at, s.origin,
         q.backend_url AS url, q.backend_id, coalesce(c.blockchain, q.body ->> '$.blockchain') AS blockchain,
         coalesce(q.body ->> '$.contract_address', c.address) AS address
-      FROM runs r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
+      FROM (SELECT * FROM runs WHERE ${COMMANDS}) r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
       LEFT JOIN collections c ON c.id = o.collection_id LEFT JOIN requests q ON q.id = o.request_id
-      WHERE r.kind = 'command' ORDER BY r.started_at DESC, r.id`,
+      ORDER BY r.started_at DESC, r.id`,
   )
   return rows.map(({ started_at, holder, beat_at, released_at, backend_id, ...row }) => ({
     ...row,

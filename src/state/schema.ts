@@ -228,4 +228,11 @@ CREATE TABLE known_nfts (
   'ALTER TABLE drops ADD COLUMN max_fee TEXT',
   // Whether its rows are sent with creatednft.
   'ALTER TABLE drops ADD COLUMN dynamic INTEGER NOT NULL DEFAULT 0',
+  // Whether a run with one operation is never forgotten: those of the npm client, whose keys stand for one request for
+  // good. There may be a million of them, so what reads the runs of commands has an index without those that ended.
+  `
+ALTER TABLE runs ADD COLUMN is_kept INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX runs_of_commands ON runs (started_at)
+  WHERE kind = 'command' AND (is_kept = 0 OR ended_at IS NULL);
+`,
 ]

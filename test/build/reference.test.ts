@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { manPage } from '../../src/build/man-page.mjs'
 import { generateReference, manPageFile } from '../../src/build/reference.mjs'
-import type { CommandTree } from '../../src/cli/help/tree.ts'
+import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { cli } from '../cli/harness.ts'
 
 let dir: string

@@ -74,7 +74,7 @@ describe('batch list', () => {
     expect(stdout).toMatch(/^RUN +STATE +ROWS +AGE\ndrop-[0-9a-f]{4} +finished +2 rows: 2 deployed +now\n$/)
     expect((await gdn('batch', 'list', '--state-dir', stateDir)).stdout).toMatch(/\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/)
     const status = await cli(['batch', 'status', 'drop', '--state-dir', stateDir], { ...options, tty: true })
-    expect(status.stdout).toMatch(/^STARTED AT {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m)
+    expect(status.stdout).toMatch(/^STARTED AT {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+$/m)
   })
 
   test('shows only the held drop of a run as running', async () => {

@@ -41,11 +41,14 @@ const flag = z.strictObject({
   type,
   values,
   repeatable: z.boolean(),
+  required: z.boolean(),
+  default: z.union([line, z.literal(true), z.null()]),
 })
 const command = z.strictObject({
   name: line,
   group: line,
   summary: line,
+  effect: z.enum(['read', 'write', 'spend']),
   about: z.string().min(1).nullable(),
   usage: z.string().startsWith('gdn '),
   examples: z.array(z.strictObject({ summary: line, lines: z.array(z.string()).min(1) })).min(1),
@@ -127,6 +130,39 @@ describe('gdn help --json', () => {
     expect(await json('nft', 'mint', '--help', '--json')).toEqual(commands.find(({ name }) => name === 'nft mint'))
     expect(await json('help', 'nft', '--json')).toEqual(commands.filter(({ name }) => name.startsWith('nft ')))
     expect(await json('help', 'output', '--json')).toMatchObject({ name: 'output', sections: expect.any(Array) })
+  })
+
+  test('says what each command does: it reads, writes or spends', async () => {
+    const of = Object.fromEntries((await readTree()).commands.map(({ name, effect }) => [name, effect]))
+    expect(of).toMatchObject({ 'nft show': 'read', plan: 'read', 'wallet add': 'write', 'nft burn': 'spend' })
+    expect(of).toEqual(Object.fromEntries(COMMANDS.map(({ command: name, effect }) => [name, effect])))
+  })
+
+  test('says which flags a command needs, and their defaults', async () => {
+    expect(await flagOf('key create', '--email')).toMatchObject({ required: true, default: null })
+    expect(await flagOf('nft mint', '--wait')).toMatchObject({ required: false, default: true })
+    expect(await flagOf('nft mint', '--no-wait')).toMatchObject({ default: null })
+    expect(await flagOf('nft mint', '--chunk-size')).toMatchObject({ default: '50' })
+    const defaults = (await readTree()).commands.flatMap(({ flags }) => flags.map((one) => one.default))
+    // What stands in parentheses at the end of a summary is a default.
+    expect(
+      [...new Set(defaults)].filter((value) => typeof value === 'string' && /^(- |alias|required|PEM)/.test(value)),
+    ).toEqual([])
+  })
+
+  test('fails without a flag that it calls required', async () => {
+    for (const { name, flags } of (await readTree()).commands) {
+      for (const { name: flag } of flags.filter(({ required }) => required)) {
+        const others = flags
+          .filter((one) => one.required && one.name !== flag)
+          .flatMap((one) => [one.name, 'a@b.example'])
+        const { code, stderr } = await cli([...name.split(' '), ...others, '--json'])
+        expect({ code, stderr }, flag).toMatchObject({
+          code: 2,
+          stderr: expect.stringMatching(/required|must be one of/),
+        })
+      }
+    }
   })
 
   test('hides what the help hides', async () => {

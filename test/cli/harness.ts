@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
+import type { PermitSpending } from '../../src/cli/deps.ts'
 import { run } from '../../src/cli/run.ts'
 import type { Keyring } from '../../src/config/keyring.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -18,9 +19,12 @@ export interface CliOptions {
   env?: NodeJS.ProcessEnv
   cwd?: string
   stdin?: string
+  /** Called with each text that a command writes to stdout. */
+  onStdout?: (text: string) => void
   /** Called when a command opens stdin. */
   onStdin?: () => void
   signal?: AbortSignal
+  permit?: PermitSpending
   /** The keyring of the system; without it, the machine has none. */
   keyring?: Keyring
 }
@@ -38,7 +42,7 @@ export async function tempHome(): Promise<{ dir: string; env: NodeJS.ProcessEnv 
   return { dir, env: { HOME: dir, TERM: 'xterm-256color', GDN_PACE_DIR: join(dir, 'pace') } }
 }
 
-function sink(tty: boolean, columns: number, colors: boolean) {
+function sink(tty: boolean, columns: number, colors: boolean, onText: (text: string) => void = () => {}) {
   let text = ''
   return {
     isTTY: tty,
@@ -46,6 +50,7 @@ function sink(tty: boolean, columns: number, colors: boolean) {
     getColorDepth: () => (colors ? 4 : 1),
     write(chunk: string) {
       text += chunk
+      onText(chunk)
       return true
     },
     get text() {
@@ -65,10 +70,11 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     onStdin = () => {},
     signal = new AbortController().signal,
     keyring,
+    permit,
   } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
   const input = Readable.from([Buffer.from(stdin)])
-  const stdout = sink(tty, columns, colors)
+  const stdout = sink(tty, columns, colors, options.onStdout)
   const stderr = sink(stderrTty, columns, colors)
   const code = await run(argv, {
     env: { ...home?.env, ...options.env },
@@ -79,7 +85,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     },
     stdout,
     stderr,
-    program: { node: process.execPath, script: '' },
+    program: [process.execPath, ''],
     signals: {
       signal,
       again: new AbortController().signal,
@@ -88,6 +94,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
       hangup: () => {},
       release: () => {},
     },
+    ...(permit === undefined ? {} : { permit }),
     async openKeyring() {
       if (keyring !== undefined) return keyring
       throw new GdnError('native_missing', 'there is no keyring here')

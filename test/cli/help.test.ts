@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CATALOGUE, COMMANDS } from '../../src/cli/catalogue.ts'
+import type { TreeCommand } from '../../src/cli/command-tree.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
-import type { TreeCommand } from '../../src/cli/help/tree.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { cli } from './harness.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { CommandTree } from '../../src/cli/help/tree.ts'
+import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { PASSWORD } from '../helpers/keystore-file.ts'
 import { SCENARIOS, type Scenario } from './contract/scenarios.ts'
 import { CSV, folder, TARGET } from './drop.ts'

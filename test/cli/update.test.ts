@@ -34,7 +34,7 @@ async function terminal(cache: Partial<UpdateCache> | null = {}) {
       env: { ...env, ...more.env },
       cwd: dir,
       stderr: { isTTY: more.isTTY ?? true, write: (text) => (screen += text) },
-      program: { node: process.execPath, script },
+      program: [process.execPath, script],
       now: more.now ?? NOW,
       installed: () => (more.installed === undefined ? INSTALLED : more.installed),
     })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generateCompletions } from '../../src/build/completions.mjs'
-import type { CommandTree } from '../../src/cli/help/tree.ts'
+import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { cli } from '../cli/harness.ts'
 
 // Checks the text of the script without running it. Where PowerShell is installed, static.test.ts runs it.

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readCommandTree } from '../../src/build/command-tree.mjs'
-import type { CommandTree } from '../../src/cli/help/tree.ts'
+import type { CommandTree } from '../../src/cli/command-tree.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const names = [

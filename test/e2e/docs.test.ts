@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
@@ -99,6 +99,35 @@ async function run(page: string, { before = '', values = {} }: { before?: string
   expect({ exitCode, all: exitCode === 0 ? '' : all }).toEqual({ exitCode: 0, all: '' })
 }
 
+/** Compiles the TypeScript of a page against the built package, and runs it. Returns what it prints. */
+async function runTypeScript(page: string, values: Record<string, string>): Promise<string[]> {
+  const folder = await mkdtemp(join(home.dir, 'project-'))
+  await cp(join(ROOT, 'examples'), join(folder, 'examples'), { recursive: true })
+  await mkdir(join(folder, 'node_modules'))
+  await symlink(ROOT, join(folder, 'node_modules/gdn'))
+  const text = await readFile(join(ROOT, page), 'utf8')
+  const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = '']) => block)
+  const source = Object.entries(values).reduce((all, [from, to]) => all.replaceAll(from, to), blocks.join('\n'))
+  await writeFile(join(folder, 'page.mts'), source)
+  const resolution = ['--module', 'nodenext', '--target', 'es2023', '--outDir', folder]
+  const types = ['--strict', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')]
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const compiled = await execa(process.execPath, [tsc, ...resolution, ...types, 'page.mts'], {
+    cwd: folder,
+    reject: false,
+  })
+  expect(compiled.stdout).toBe('')
+  const { exitCode, stdout, stderr } = await execa(process.env.GDN_TEST_NODE || process.execPath, ['page.mjs'], {
+    cwd: folder,
+    env: { ...home.env, GDN_STATE_DIR: join(folder, 'state'), GDN_BASE_URL: server, GDN_API_KEY: apiKey },
+    extendEnv: false,
+    reject: false,
+    stdin: 'ignore',
+  })
+  expect({ exitCode, stderr: exitCode === 0 ? '' : stderr }).toEqual({ exitCode: 0, stderr: '' })
+  return [...stdout.split('\n'), ...stderr.split('\n')]
+}
+
 /** Creates a collection whose address the commands of a page use. */
 async function newCollection(): Promise<string> {
   const argv = ['collection', 'create', '--local', '-b', 'polygon', '--name', 'Docs', '--wallet', WALLET]
@@ -185,6 +214,18 @@ describe('every command of the docs works, in the order of its page', () => {
       before: `umask 077; echo a-long-password > password; ${wallets.join('; ')}`,
       values: { '@alice': '@gil', '@bob': '@hal', 'gdn apply drop.csv\n': 'gdn apply drop.csv --yes\n' },
     })
+  })
+
+  test('docs/client.md', async () => {
+    const printed = await runTypeScript('docs/client.md', {
+      'https://api.example.com': server,
+      'process.env.SHOP_API_KEY': 'process.env.GDN_API_KEY',
+      [EXAMPLE]: await newCollection(),
+    })
+    expect(printed.join()).toMatch(/\[ '(initiated|deployed)' \]/)
+    expect(printed).toContain('invalid_input nft_gdn_ids must have at least one ID nft_gdn_ids')
+    expect(printed.join()).toContain('Tidal Hours 00: Low Moon')
+    expect(printed).toContain("[ 'deployed: order 42' ]")
   })
 
   test('docs/webhooks.md', async () => {

@@ -1,13 +1,19 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cachedPackage } from '../../src/build/cached-package.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const node = process.env.GDN_TEST_NODE ?? process.execPath
 const NATIVE = /^(libsql|litesvm-[a-z0-9-]+|@foundry-rs\/anvil-[a-z0-9-]+|@napi-rs\/keyring)$/
+
+/** The package.json of a package, not one inside it. */
+const PACKAGE = /^(?:.+\/node_modules\/)?(?:@[^/]+\/)?[^/@][^/]*\/package\.json$/
 
 interface Packed {
   filename: string
@@ -18,6 +24,8 @@ interface Packed {
 
 interface Installed {
   gdn: string
+  /** Its node_modules. */
+  modules: string
   packages: number
   bytes: number
 }
@@ -34,21 +42,27 @@ beforeAll(async () => {
   if (first === undefined) throw new Error(`npm pack said: ${stdout}`)
   packed = first
   cliOnly = await install('cli-only', ['--omit=optional'])
-  full = await install('full', [])
+  full = await install('full', ['--global'])
 }, 180_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
+/** Installs the tarball as a user without any file in the home directory, except that packages are cached. */
 async function install(name: string, flags: string[]): Promise<Installed> {
   const prefix = join(folder, name)
+  const { stdout: cache } = await execa('npm', ['config', 'get', 'cache'])
+  const home = join(folder, `home-${name}`)
+  await mkdir(home)
   const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
   await execa('npm', ['install', '--prefix', prefix, ...quiet, ...flags, join(folder, packed.filename)], {
     cwd: folder,
+    env: { HOME: home, npm_config_cache: cache },
   })
-  const modules = join(prefix, 'node_modules')
-  const lock = JSON.parse(await readFile(join(modules, '.package-lock.json'), 'utf8'))
-  const bytes = await sizeOf(modules)
-  return { gdn: join(modules, '.bin', 'gdn'), packages: Object.keys(lock.packages).length, bytes }
+  const isGlobal = flags.includes('--global')
+  const modules = join(prefix, isGlobal ? 'lib/node_modules' : 'node_modules')
+  const packages = (await readdir(modules, { recursive: true })).filter((path) => PACKAGE.test(path)).length
+  const gdn = isGlobal ? join(prefix, 'bin', 'gdn') : join(modules, '.bin', 'gdn')
+  return { gdn, modules, packages, bytes: await sizeOf(modules) }
 }
 
 async function sizeOf(dir: string): Promise<number> {
@@ -58,9 +72,10 @@ async function sizeOf(dir: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
+const ENV = () => ({ HOME: folder, XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') })
+
 function start(installed: Installed, ...args: string[]) {
-  const env = { HOME: folder, XDG_DATA_HOME: join(folder, 'data'), XDG_CONFIG_HOME: join(folder, 'config') }
-  return execa(node, [installed.gdn, ...args], { cwd: folder, env, reject: false, stdin: 'ignore' })
+  return execa(node, [installed.gdn, ...args], { cwd: folder, env: ENV(), reject: false, stdin: 'ignore' })
 }
 
 const serve = (installed: Installed, name: string) =>
@@ -145,4 +160,100 @@ describe('the published package', () => {
       said: expect.stringMatching(/npm install (libsql|@foundry-rs\/anvil-[a-z0-9-]+)@\d/),
     })
   })
+})
+
+describe('the typed client in the package', () => {
+  const FIXTURES = join(root, 'test/e2e/client-package')
+
+  /** A project that has the package as its dependency, without optional ones. */
+  const inProject = (name: string) => join(cliOnly.modules, '..', name)
+
+  test('publint has no message', async () => {
+    const file = await readFile(join(folder, packed.filename))
+    const tarball = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength)
+    const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
+    expect(messages.map((message) => formatMessage(message, pkg ?? {}))).toEqual([])
+  })
+
+  test('are the types wrong: no', async () => {
+    const attw = join(root, 'node_modules/.bin/attw')
+    const args = [join(folder, packed.filename), '--profile', 'esm-only', '--format', 'ascii', '--no-color']
+    const { exitCode, all } = await execa(attw, args, { reject: false, all: true })
+    expect(exitCode, all).toBe(0)
+  })
+
+  const COMPILERS = ['5.4.5', 'newest'].flatMap((version) => [
+    { version, module: 'nodenext', moduleResolution: 'nodenext' },
+    { version, module: 'esnext', moduleResolution: 'bundler' },
+  ])
+  test.each(COMPILERS)('types: TypeScript $version, $moduleResolution', async ({ version, ...resolution }) => {
+    const compiler =
+      version === 'newest' ? join(root, 'node_modules/typescript') : await cachedPackage('typescript', version)
+    const project = inProject(`types-${version}-${resolution.moduleResolution}`)
+    await mkdir(project)
+    await cp(join(FIXTURES, 'types.mts'), join(project, 'types.mts'))
+    const strict = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+    }
+    // No types of Node: the package must not need them.
+    const compilerOptions = {
+      ...resolution,
+      ...strict,
+      target: 'es2022',
+      lib: ['es2022', 'dom'],
+      types: [],
+      noEmit: true,
+    }
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }))
+    const tsc = join(compiler, 'bin/tsc')
+    const { exitCode, all } = await execa(process.execPath, [tsc, '-p', project], { reject: false, all: true })
+    expect({ exitCode, all }).toEqual({ exitCode: 0, all: '' })
+  })
+
+  test('is loaded by require()', async () => {
+    await writeFile(
+      inProject('load.cjs'),
+      "const { createClient } = require('gdn')\nconsole.log(typeof createClient)\n",
+    )
+    const { stdout, stderr } = await execa(node, [inProject('load.cjs')], { reject: false })
+    expect({ stdout, stderr }).toEqual({ stdout: 'function', stderr: '' })
+  })
+
+  test('mints a first drop, and so does the command that is installed globally', async () => {
+    await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true })
+    await cp(join(FIXTURES, 'first-drop.mjs'), inProject('first-drop.mjs'))
+    const backend = serve(full, 'drops')
+    for await (const line of backend) {
+      try {
+        await mintWith(JSON.parse(line))
+      } finally {
+        backend.kill('SIGTERM')
+      }
+    }
+  })
+
+  async function mintWith(backend: { url: string; api_key: string }): Promise<void> {
+    const env = { ...ENV(), GDN_BASE_URL: backend.url, GDN_API_KEY: backend.api_key, GDN_BLOCKCHAIN: 'polygon' }
+    const gdn = async (...args: string[]) =>
+      JSON.parse((await execa(node, [full.gdn, ...args, '--json'], { cwd: folder, env, stdin: 'ignore' })).stdout)
+    const wallet = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
+    const { contract_address } = await gdn('collection', 'create', '--name', 'Tidal Hours', '--wallet', wallet)
+    const minted = await gdn('batch', 'mint', 'examples/drop.csv', '--contract', contract_address)
+    expect(minted).toMatchObject({ deployed: 24 })
+
+    const script = [inProject('first-drop.mjs'), join(folder, 'examples/drop.csv')]
+    const { stdout, stderr } = await execa(node, script, { cwd: folder, env, reject: false })
+    expect({ ...JSON.parse(stdout || '{}'), stderr }).toEqual({
+      titles: ['Tidal Hours 00: Low Moon', 'Tidal Hours 01: Undertow', 'Tidal Hours 02: Night Market'],
+      refused: {
+        code: 'invalid_input',
+        message: 'contract_address is required (and 2 more)',
+        field: 'contract_address',
+      },
+      stderr: '',
+    })
+  }
 })

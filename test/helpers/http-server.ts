@@ -9,7 +9,9 @@ export interface SeenRequest {
 }
 
 /** The response to the next request. `drop` closes the connection without a response after the request was read. */
-export type Reply = { status?: number; headers?: Record<string, string>; json?: unknown; text?: string } | 'drop'
+export type Reply =
+  | { status?: number; headers?: Record<string, string>; json?: unknown; text?: string; body?: Buffer }
+  | 'drop'
 
 export interface HttpServer {
   url: string
@@ -41,7 +43,7 @@ export async function startHttpServer(
     }
     const type = reply.text === undefined ? 'application/json' : 'text/html'
     outgoing.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers })
-    outgoing.end(reply.text ?? JSON.stringify(reply.json ?? {}))
+    outgoing.end(reply.body ?? reply.text ?? JSON.stringify(reply.json ?? {}))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

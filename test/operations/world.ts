@@ -211,6 +211,11 @@ export class Service {
       })
       return this.#answer(200, { requests: { operation: '', reference_ids: asked }, references })
     }
+    if (endpoint === 'gettransactions') {
+      const known = this.transactions.filter(({ id }) => body.transaction_gdn_ids?.includes(id))
+      const transactions = known.map(({ id }) => ({ transaction_gdn_id: id, status: 'deployed' }))
+      return this.#answer(200, { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, transactions })
+    }
     if (endpoint === 'getisgdnnft') return this.#answer(422, refusal)
     if (endpoint === 'getcollections') {
       const known = this.transactions.filter(({ id }) => body.transaction_gdn_ids?.includes(id))
@@ -277,6 +282,7 @@ export interface TryOptions {
   killer?: Killer
   again?: boolean
   operationId?: string
+  keptAs?: string
   startedAt?: number
   mayForget?: boolean
   backend?: Partial<SeenBackend>
@@ -387,6 +393,7 @@ export class Machine {
           note: 'a test',
           again: options.again ?? false,
           operationId: options.operationId ?? null,
+          ...(options.keptAs === undefined ? {} : { keptAs: options.keptAs }),
           mayForget: options.mayForget ?? false,
           request: options.request ?? (async () => (await options.asking?.(client)) ?? request),
         },

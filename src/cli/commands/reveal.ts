@@ -1,6 +1,7 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { provenanceOf } from '../../nft/abi.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../operations/waiting.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
@@ -17,7 +18,6 @@ import { safe } from '../io/io.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { DEFAULT_TIMEOUT_MS } from '../request/waiting.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/flags.ts'
 import { type OpenedManifest, openManifest } from './batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput } from './batch/unrevealed.ts'
@@ -74,7 +74,10 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       progress.stop()
       printLeft(deps, plan)
       const sends = flags.dryRun !== true && plan.pending > 0
-      if (sends) await confirm(deps, connection, opened, plan, flags)
+      if (sends) {
+        await deps.permit({ connection, blockchain, kind: 'nft', count: plan.pending })
+        await confirm(deps, connection, opened, plan, flags)
+      }
       const outcomes = sends ? await send(deps, connection, opened, { plan, flags }) : noOutcomes()
       const { done, failed, unknown, pending } = outcomes
       await output.one({

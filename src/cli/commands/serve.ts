@@ -74,7 +74,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     parse: notEmpty,
     repeatable: true,
   })
-  valueFlag(serveCommand, '--tls-cert <file>', 'Serve https with this certificate and its chain (PEM)', {
+  valueFlag(serveCommand, '--tls-cert <file>', 'Serve https with this PEM certificate and its chain', {
     parse: notEmpty,
   })
   valueFlag(serveCommand, '--tls-key <file>', 'Its private key (PEM), a file with mode 0600; SIGHUP reloads both', {

@@ -6,10 +6,10 @@ import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
+import { originOfBackend } from '../../operations/run-origin.ts'
 import { SAVED_ADDRESSES, type SavedAddress } from '../../state/addresses.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import { KNOWN_COLLECTIONS, type KnownCollectionOfServer } from '../../state/known-collections.ts'
-import { originOfBackend } from '../connect/run-origin.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
 /** A completion value and its description. */

@@ -4,6 +4,7 @@ import type { KnownBackends } from '../../client/known-backends.ts'
 import { createSharedPace } from '../../client/pace/shared-pace.ts'
 import { createPacer } from '../../client/pacer.ts'
 import { paceDirectories } from '../../config/paths.ts'
+import { proxyOf } from '../../config/proxy.ts'
 import type { Settings } from '../../config/settings.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Connection } from '../deps.ts'
@@ -50,20 +51,4 @@ export async function connect(
     onExchange,
   })
   return { client: uploading, pacer, server, settings }
-}
-
-/** Reads the proxy variables. Tools write them in either case. Lower case takes precedence, as in curl. */
-export function proxyOf(
-  env: NodeJS.ProcessEnv,
-): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
-  const either = (name: string) => env[name.toLowerCase()] || env[name] || undefined
-  const httpProxy = either('HTTP_PROXY')
-  const httpsProxy = either('HTTPS_PROXY')
-  const noProxy = either('NO_PROXY')
-  if (httpProxy === undefined && httpsProxy === undefined) return undefined
-  return {
-    ...(httpProxy === undefined ? {} : { httpProxy }),
-    ...(httpsProxy === undefined ? {} : { httpsProxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
-  }
 }

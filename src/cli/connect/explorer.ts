@@ -5,12 +5,12 @@ import { parseBaseUrl } from '../../client/base-url.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { unreachable } from '../../client/network-error.ts'
 import { type TransportAnswer, TransportError } from '../../client/transport.ts'
+import { proxyOf } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
-import { proxyOf } from './connect.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
 const TIMEOUT_MS = 10_000

@@ -1,11 +1,11 @@
 import type { SeenBackend } from '../../client/backend.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { KnownBackends } from '../../client/known-backends.ts'
+import { proxyOf } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Edge } from '../deps.ts'
 import type { Io } from '../io/io.ts'
-import { proxyOf } from './connect.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
 /** Identifies the backend of a server, without the key. @throws GdnError `bad_answer` */

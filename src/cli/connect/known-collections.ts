@@ -1,6 +1,7 @@
 import { sameAddress } from '../../api/same-address.ts'
 import { refuseSilentBackend } from '../../client/backend.ts'
 import type { Server } from '../../config/server.ts'
+import { runOrigin } from '../../operations/run-origin.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import {
   enterCollection,
@@ -9,7 +10,6 @@ import {
   type KnownCollectionOfServer,
 } from '../../state/known-collections.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { runOrigin } from './run-origin.ts'
 
 type Place = Pick<Connection, 'server' | 'settings'>
 

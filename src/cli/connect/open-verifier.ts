@@ -1,6 +1,7 @@
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import { statusOf } from '../../client/answers.ts'
 import { createTransport } from '../../client/create-transport.ts'
+import { proxyOf } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
@@ -12,7 +13,6 @@ import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { VERSION } from '../version.ts'
-import { proxyOf } from './connect.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
 /** Chain and storage to compare NFTs with, or the reason why they can't be read. */

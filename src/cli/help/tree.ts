@@ -4,74 +4,13 @@ import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { EXIT_MEANINGS } from '../../core/exit-meanings.ts'
 import { CATALOGUE, isNoun, type Verb } from '../catalogue.ts'
-import type { GdnCommand, ValueType } from '../command.ts'
+import type { Effect, GdnCommand } from '../command.ts'
+import type { CommandTree, TreeCommand, TreeExitCode, TreeFlag } from '../command-tree.ts'
 import { VERSION } from '../version.ts'
 import { ROOT_FLAGS, SUMMARY } from './help.ts'
 import { TOPICS } from './topics.ts'
 import { usageOf } from './usage.ts'
 import { takesOfArgument, takesOfFlag } from './value-type.ts'
-
-/** The command line as data: the output of `gdn help --json`, and the source of man page and completions. */
-export interface CommandTree {
-  name: 'gdn'
-  version: string
-  summary: string
-  groups: TreeGroup[]
-  commands: TreeCommand[]
-  /** The flags of every command, and those of `gdn` itself. */
-  flags: TreeFlag[]
-  topics: { name: string; summary: string }[]
-  exit_codes: TreeExitCode[]
-  environment: { name: string; summary: string; flag: string | null }[]
-}
-
-/** A group of `gdn --help`. Its entries are commands, or nouns with commands. */
-export interface TreeGroup {
-  title: string
-  entries: { name: string; summary: string; is_command: boolean }[]
-}
-
-export interface TreeCommand {
-  /** The name without `gdn`: `nft mint`. */
-  name: string
-  group: string
-  summary: string
-  about: string | null
-  usage: string
-  examples: { summary: string; lines: string[] }[]
-  arguments: TreeArgument[]
-  flags: TreeFlag[]
-}
-
-export interface TreeArgument {
-  name: string
-  required: boolean
-  variadic: boolean
-  type: ValueType
-  values: string[] | null
-}
-
-export interface TreeFlag {
-  /** The long flag with its dashes. */
-  name: string
-  short: string | null
-  /** Other long flags with the same meaning. */
-  aliases: string[]
-  summary: string
-  group: string
-  /** The placeholder of the value in the help; null for a flag without a value. */
-  placeholder: string | null
-  type: ValueType | 'boolean'
-  values: string[] | null
-  repeatable: boolean
-}
-
-export interface TreeExitCode {
-  code: number
-  meaning: string
-  /** Values of `error.code` with this exit code. */
-  errors: string[]
-}
 
 /** Builds the command of a verb without running it. */
 export type MakeCommand = (verb: Verb) => Promise<GdnCommand>
@@ -88,7 +27,9 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
       title,
       entries: entries.map((entry) => ({ name: entry.name, summary: entry.summary, is_command: !isNoun(entry) })),
     })),
-    commands: await Promise.all(verbs.map(async ({ title, verb }) => treeCommand(await make(verb), title))),
+    commands: await Promise.all(
+      verbs.map(async ({ title, verb }) => treeCommand(await make(verb), title, verb.effect)),
+    ),
     flags: ROOT_FLAGS.map(([flags, summary]) => rootFlag(flags, summary)),
     topics: TOPICS.map(({ name, summary }) => ({ name, summary })),
     exit_codes: exitCodes(),
@@ -100,12 +41,13 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
   }
 }
 
-export function treeCommand(command: GdnCommand, group: string): TreeCommand {
+function treeCommand(command: GdnCommand, group: string, effect: Effect): TreeCommand {
   const { about, examples } = command.text
   return {
     name: command.name(),
     group,
     summary: command.summary(),
+    effect,
     about: about ?? null,
     usage: usageOf(command),
     examples: examples.map(([does, ...lines]) => ({ summary: does, lines: lines.flatMap((line) => line.split('\n')) })),
@@ -144,7 +86,15 @@ function treeFlag(command: GdnCommand, option: Option): TreeFlag {
     type,
     values: values === undefined ? null : [...values],
     repeatable: facts?.repeatable ?? false,
+    required: facts?.required ?? false,
+    default: defaultOf(option.description, placeholder !== null),
   }
+}
+
+function defaultOf(summary: string, takesValue: boolean): string | true | null {
+  const [, text = null] = /\(([^()]+)\)$/.exec(summary) ?? []
+  if (takesValue) return text
+  return text === 'the default' ? true : null
 }
 
 function rootFlag(flags: string, summary: string): TreeFlag {
@@ -160,6 +110,8 @@ function rootFlag(flags: string, summary: string): TreeFlag {
     type: 'boolean',
     values: null,
     repeatable: false,
+    required: false,
+    default: null,
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { EndpointName } from '../../api/endpoints.ts'
+import { hasFailed, isFinal } from '../../api/nft-status.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
+import { DEFAULT_TIMEOUT_MS, poll } from '../../operations/waiting.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { type OperationFlags, operateOnce } from './operate.ts'
-import { DEFAULT_TIMEOUT_MS, hasFailed, isFinal, poll } from './waiting.ts'
+import { waitDeps } from './waiting.ts'
 
 interface Change {
   endpoint: Extract<EndpointName, 'updatednft' | 'freezenft' | 'burnnft' | 'commitprovenance'>
@@ -73,7 +75,7 @@ async function waitForTransaction(
 ): Promise<DataRecord | null> {
   const progress = await deps.io.progress(`Waiting for ${what}`)
   try {
-    const found = await poll(deps, timeout, async () => {
+    const found = await poll(waitDeps(deps, client), timeout, async () => {
       const request = { transaction_gdn_ids: [id] }
       const { transactions } = await client.call('gettransactions', request, { signal: deps.signals.signal })
       const one = transactions.find(({ transaction_gdn_id }) => transaction_gdn_id === id)

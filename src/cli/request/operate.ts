@@ -1,13 +1,12 @@
-import type { Settings } from '../../config/settings.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
 import { contestedContents } from '../../operations/reconcile/contested.ts'
+import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
 import { timeOf } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import { runOrigin } from '../connect/run-origin.ts'
-import type { Connection, Deps } from '../deps.ts'
+import type { Connection, Deps, Spending } from '../deps.ts'
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
@@ -29,17 +28,19 @@ export function addOperationFlags(command: GdnCommand): void {
   })
 }
 
-type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget'>
+type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget'> &
+  Pick<Spending, 'findBlockchain'>
 
 /** Sends one request at most once, and reports its progress. */
 export async function operateOnce(
   deps: Deps,
-  { client, server, settings }: Connection & { settings: Settings },
+  connection: Connection,
   { again = false, operation }: OperationFlags,
-  wanted: WantedByCommand,
+  { findBlockchain, ...wanted }: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
+  const { client, server, settings } = connection
   if (again && operation !== undefined) {
     throw new GdnError('usage', '--again and --operation contradict each other', {
       hint: 'Use --again to send another request, or --operation to repeat one.',
@@ -64,6 +65,10 @@ export async function operateOnce(
     },
     {
       ...wanted,
+      async request() {
+        await deps.permit({ connection, blockchain: wanted.blockchain, findBlockchain, ...kindOf(wanted) })
+        return await wanted.request()
+      },
       again,
       operationId: operation ?? null,
       origin,
@@ -80,6 +85,13 @@ export async function operateOnce(
     reporter.done()
     state.close()
   })
+}
+
+/** What a request creates or changes, by its content. */
+function kindOf({ endpoint, content }: WantedByCommand): Pick<Spending, 'kind' | 'count'> {
+  if (endpoint === 'createcollection') return { kind: 'collection', count: 1 }
+  const { metadata, nft_gdn_ids } = content as { metadata?: readonly unknown[]; nft_gdn_ids?: readonly unknown[] }
+  return { kind: 'nft', count: (metadata ?? nft_gdn_ids ?? [null]).length }
 }
 
 class EventReporter {

@@ -6,8 +6,8 @@ import type { Run } from '../../batch/types.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
+import { IDS_PER_REQUEST } from '../../operations/fetch-nfts.ts'
 import type { HistoryEvent } from '../render/history-event.ts'
-import { IDS_PER_REQUEST } from '../request/fetch-nfts.ts'
 
 /** Number of histories in one report. Each takes a request. */
 const MAX_HISTORIES = 1000

@@ -1,6 +1,6 @@
 import { parseJson } from '../../client/answers.ts'
 import { createTransport } from '../../client/create-transport.ts'
-import { proxyOf } from '../connect/connect.ts'
+import { proxyOf } from '../../config/proxy.ts'
 import { VERSION } from '../version.ts'
 import { readUpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'

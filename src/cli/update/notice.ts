@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { sep } from 'node:path'
 import { childEnvironment } from '../../core/child-environment.ts'
+import type { Command } from '../../core/own-command.ts'
 import { isSet } from '../io/io.ts'
 import { readUpdateCache, type UpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'
@@ -14,7 +15,7 @@ interface NoticeEdge {
   env: NodeJS.ProcessEnv
   cwd: string
   stderr: { isTTY?: boolean; write(text: string): unknown }
-  program: { node: string; script: string }
+  program: Command
   now: number
   installed?: () => Installed | null
 }
@@ -53,7 +54,8 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     if (notifies) stderr.write(noticeText(found, cache.latest ?? '', cwd))
     if (asks) {
       const childEnv = childEnvironment(env, { proxies: true })
-      spawn(program.node, [program.script, CHECK_WORD], { detached: true, stdio: 'ignore', env: childEnv }).unref()
+      const [file, ...args] = program
+      spawn(file, [...args, CHECK_WORD], { detached: true, stdio: 'ignore', env: childEnv }).unref()
     }
   } catch {
     // The notice is optional, so its errors must not affect a command.

@@ -28,7 +28,12 @@ export interface SharedPaceOptions {
  * takes a few hundred bytes in one database, with a hash of the key. Without SQLite each process limits only its own
  * requests.
  */
-export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedPaceOptions): SharedPace {
+export function createSharedPace({
+  folders,
+  origin,
+  apiKey,
+  onTrouble,
+}: SharedPaceOptions): SharedPace & { close(): Promise<void> } {
   let environment: ReturnType<typeof openEnvironment> | undefined
   let told = false
   return {
@@ -45,6 +50,10 @@ export function createSharedPace({ folders, origin, apiKey, onTrouble }: SharedP
     trouble(error) {
       if (!told) onTrouble?.(error)
       told = true
+    },
+    async close() {
+      const opened = await environment?.catch(() => null)
+      opened?.limiters.close()
     },
   }
 }
@@ -128,6 +137,12 @@ class Limiters {
       }
       return result
     }, signal)
+  }
+
+  /** Closes the database until the next change. */
+  close(): void {
+    this.#db?.close()
+    this.#db = null
   }
 }
 

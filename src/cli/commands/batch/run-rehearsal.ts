@@ -155,7 +155,7 @@ async function depsOf(
   }
   const { debug } = deps.io.settings
   const io = await createIo(edge, { machine: true, quiet: true, debug, input: false, noColor: true })
-  return { ...makeDeps(edge, io, { exitCode: 0 }, () => undefined), addresses: deps.addresses }
+  return { ...makeDeps(edge, io, { exitCode: 0 }, deps.run, () => undefined), addresses: deps.addresses }
 }
 
 /** Calls back once no signer can sign any more: funds never arrive on a copy. */

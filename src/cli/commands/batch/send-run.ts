@@ -89,6 +89,7 @@ export async function sendRun(
           printPlan(deps, planned)
           if (rows > 0) {
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
+            await deps.permit({ connection, blockchain, kind: 'nft', count: rows })
             await confirmSpending(
               io,
               flags.yes,

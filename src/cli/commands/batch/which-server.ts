@@ -6,7 +6,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
-import { runOrigin } from '../../connect/run-origin.ts'
+import { runOrigin } from '../../../operations/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 

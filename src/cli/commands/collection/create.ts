@@ -64,8 +64,8 @@ export function command(deps: Deps, run = create): GdnCommand {
   valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address or @name', {
     parse: address,
   })
-  valueFlag(createCommand, '--description <text>', 'Description (required on Solana)')
-  valueFlag(createCommand, '--image <url>', 'Image URL (required on Solana)')
+  valueFlag(createCommand, '--description <text>', 'Description; Solana requires one')
+  valueFlag(createCommand, '--image <url>', 'Image URL; Solana requires one')
   eitherFlag(
     createCommand,
     'enable-transfer',

@@ -2,10 +2,10 @@ import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { statusOf } from '../../../client/answers.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { DEFAULT_TIMEOUT_MS, poll } from '../../../operations/waiting.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { DEFAULT_TIMEOUT_MS, poll } from '../../request/waiting.ts'
 
 export interface WaitedForCollection {
   /** As last seen; null if it was never seen. */
@@ -26,7 +26,7 @@ export async function waitForCollection(
   let record: CollectionRecord | null = null
   const progress = await deps.io.progress('Waiting for the collection to be deployed')
   try {
-    const last = await poll(deps, timeoutMs, async () => {
+    const last = await poll({ sleep: deps.sleep, signal: deps.signals.signal }, timeoutMs, async () => {
       const { collections } = await client.call(
         'getcollections',
         { transaction_gdn_ids: [id] },

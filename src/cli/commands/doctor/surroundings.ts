@@ -1,8 +1,8 @@
 import { access, constants } from 'node:fs/promises'
 import { OWN_VARIABLES } from '../../../config/environment.ts'
+import { proxyOf } from '../../../config/proxy.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
-import { proxyOf } from '../../connect/connect.ts'
 import { isSet } from '../../io/io.ts'
 import { type Finding, ok, warn } from './finding.ts'
 

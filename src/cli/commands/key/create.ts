@@ -45,13 +45,15 @@ export function command(deps: Deps, run = create): GdnCommand {
       ],
     ],
   })
-  valueFlag(createCommand, '--name <name>', 'What the key is for')
+  valueFlag(createCommand, '--name <name>', 'What the key is for', { required: true })
   valueFlag(createCommand, '--email <address>', 'E-mail address of its account, which is created if it is new', {
     parse: email,
+    required: true,
   })
   valueFlag(createCommand, '--permission <a,b>', 'Permissions of the key; repeatable', {
     parse: permissions,
     repeatable: true,
+    required: true,
   })
   valueFlag(
     createCommand,

@@ -26,10 +26,10 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   await makePrivateFolder(dataDir)
   const logFile = join(dataDir, LOG_FILE)
   const log = openToAppend(logFile)
-  const { node, script } = deps.program
-  const args = [script, 'serve', '--json', '--data-dir', dataDir, '--log-file', logFile, ...flags]
+  const [program, ...first] = deps.program
+  const args = [...first, 'serve', '--json', '--data-dir', dataDir, '--log-file', logFile, ...flags]
   const env = childEnvironment(deps.env)
-  const child = spawn(node, args, { detached: true, stdio: ['ignore', 'pipe', log], env, windowsHide: true })
+  const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', log], env, windowsHide: true })
   closeSync(log)
   const { stdout } = child
   try {

@@ -1,10 +1,9 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
-import type { NftRecord } from '../../../api/nft-record.ts'
-import { sameAddress } from '../../../api/same-address.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
+import { DEFAULT_TIMEOUT_MS, isMinted } from '../../../operations/waiting.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -15,7 +14,7 @@ import type { Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { operateOnce } from '../../request/operate.ts'
-import { DEFAULT_TIMEOUT_MS, hasFailed, isFinal, waitForNfts } from '../../request/waiting.ts'
+import { waitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
@@ -108,24 +107,11 @@ async function finish(
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
-  const { records, ended, problem } = await waitForNfts(deps, connection, ids, timeout, isAtItsEnd(endpoint, sent))
+  const { records, pending, problem } = await waitForNfts(deps, connection, ids, timeout, isMinted(endpoint, sent))
   await print(accepted.map((nft) => ({ ...nft, ...records.find((record) => record.nft_gdn_id === nft.nft_gdn_id) })))
+  const ended = pending.length === 0
   if (problem === null) {
     io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)
   }
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
-}
-
-/** Returns whether an NFT needs no more waiting. A granted NFT must have left its first owner, if that is known. */
-function isAtItsEnd(
-  endpoint: NftCreation['endpoint'],
-  { sender_wallet_address: sender, receiver_wallet_address: receiver }: NftRequest,
-) {
-  const leaves = (owner: string | null | undefined) => {
-    if (endpoint !== 'createnfttrans') return true
-    if (sender === undefined) return typeof owner === 'string' && sameAddress(owner, receiver)
-    return sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
-  }
-  return ({ status, receiver_wallet_address: owner }: Pick<NftRecord, 'status' | 'receiver_wallet_address'>) =>
-    hasFailed(status) || (isFinal(status) && leaves(owner))
 }

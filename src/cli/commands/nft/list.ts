@@ -1,5 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
+import { IDS_PER_REQUEST } from '../../../operations/fetch-nfts.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,7 +11,7 @@ import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
-import { fetchNfts, IDS_PER_REQUEST } from '../../request/fetch-nfts.ts'
+import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {

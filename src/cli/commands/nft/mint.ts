@@ -41,7 +41,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
-  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest (- for standard input)', { parse: notEmpty })
+  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })
   switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)

@@ -1,13 +1,15 @@
 import { evmAddressProblem, solanaAddressProblem } from '../../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
+import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
-import type { Deps } from '../../deps.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
@@ -16,8 +18,7 @@ import { askAddress, askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate.ts'
-import { hasFailed } from '../../request/waiting.ts'
-import { blockchainOf } from './blockchain-of.ts'
+import { blockchainOf, knownBlockchain } from './blockchain-of.ts'
 import { unknownNfts } from './show.ts'
 
 export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
@@ -126,6 +127,24 @@ export async function completeTransfer(
   const blockchain = await blockchainOf(deps, { ...nft, contract_address: contract }, { settings, server })
   refuseWithoutTransfer(blockchain)
   return { ...complete, blockchain }
+}
+
+/**
+ * Returns the blockchain of an NFT by its record on the server; null if it is unknown, and if the request names another
+ * one or another collection, because a server may use either.
+ */
+export async function blockchainOfTransfer(
+  deps: Deps,
+  { client, ...place }: Pick<Connection, 'client' | 'server' | 'settings'>,
+  { nftGdnId, fields }: TransferGiven,
+): Promise<Blockchain | null> {
+  const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nftGdnId] }, { signal: deps.signals.signal })
+  const nft = nfts.find(({ nft_gdn_id }) => nft_gdn_id === nftGdnId)
+  if (nft === undefined) throw unknownNfts([nftGdnId])
+  const found = knownBlockchain(nft, await knownCollections(deps, place))
+  const { blockchain = found, contract_address = nft.contract_address } = fields
+  const isSame = blockchain === found && sameAddress(String(contract_address), nft.contract_address ?? '')
+  return isSame ? found : null
 }
 
 function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, server: Server): void {

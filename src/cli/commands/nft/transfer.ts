@@ -3,6 +3,7 @@ import { transfernft, transferRequest12 } from '../../../api/endpoints/transfern
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
@@ -18,10 +19,9 @@ import { isV12, versionHint } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce } from '../../request/operate.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
 import { knownBlockchain } from './blockchain-of.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
-import { completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
+import { blockchainOfTransfer, completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
 import { waitForTransfer } from './wait-for-transfer.ts'
 
 type TransferRequest = z.output<typeof transferRequest12>
@@ -97,6 +97,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     {
       endpoint: 'transfernft',
       blockchain: null,
+      findBlockchain: () => blockchainOfTransfer(deps, connection, given),
       contract: null,
       // Without the sender, which is looked up: it changes when the transfer takes effect.
       content: what,

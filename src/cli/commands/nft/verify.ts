@@ -69,7 +69,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     },
   })
   verifyCommand.argument('[nft_gdn_id]')
-  valueFlag(verifyCommand, '--receiver <address>', 'Owner of the NFT (alias: --owner)', { parse: address })
+  valueFlag(verifyCommand, '--receiver <address>', 'Owner of the NFT', { parse: address })
   valueFlag(verifyCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
   valueFlag(verifyCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
   switchFlag(

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
 import { applyBurns } from '../../../plan/apply-burns.ts'
 import { applyTransfers } from '../../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../../plan/apply-updates.ts'
@@ -7,7 +8,6 @@ import type { ChangePlan, PlannedChange } from '../../../plan/planned.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../request/waiting.ts'
 import { type openSource, placeOf } from './open-source.ts'
 
 type Opened = Awaited<ReturnType<typeof openSource>>
@@ -25,7 +25,7 @@ export interface ChangeOutcomes {
  */
 export async function changeNfts(
   deps: Deps,
-  { client }: Connection,
+  connection: Connection,
   { options, settings }: Opened,
   plan: ChangePlan,
   flags: { only?: 'mint'; timeout?: number },
@@ -34,6 +34,9 @@ export async function changeNfts(
   if (flags.only === 'mint') return outcomes
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
+  const all = counts.update + counts.transfer + counts.burn
+  if (all > 0) await deps.permit({ connection, blockchain, kind: 'nft', count: all })
+  const { client } = connection
   const making = { client, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
   if (counts.update > 0) {
     outcomes.update = await withProgress(deps, `Updating: %s of ${counts.update}`, (more) =>

@@ -1,5 +1,4 @@
-import type { Backend } from '../../client/backend.ts'
-import type { Server } from '../../config/server.ts'
+import type { Backend } from '../client/backend.ts'
 
 /** Identifies a backend on this machine by its ID. */
 export const originOfBackend = (id: string): string => `backend:${id}`
@@ -9,7 +8,7 @@ export const originOfBackend = (id: string): string => `backend:${id}`
  * and another backend may use the same port later.
  */
 export function runOrigin(
-  { loopback, origin }: Pick<Server, 'loopback' | 'origin'>,
+  { loopback, origin }: { loopback: boolean; origin: string },
   { id }: Pick<Backend, 'id'>,
 ): string {
   return loopback && id !== null ? originOfBackend(id) : origin

@@ -1,0 +1,69 @@
+import type { Effect, ValueType } from './command.ts'
+
+/** The command line as data: the output of `gdn help --json`, and the source of man page and completions. */
+export interface CommandTree {
+  name: 'gdn'
+  version: string
+  summary: string
+  groups: TreeGroup[]
+  commands: TreeCommand[]
+  /** The flags of every command, and those of `gdn` itself. */
+  flags: TreeFlag[]
+  topics: { name: string; summary: string }[]
+  exit_codes: TreeExitCode[]
+  environment: { name: string; summary: string; flag: string | null }[]
+}
+
+/** A group of `gdn --help`. Its entries are commands, or nouns with commands. */
+export interface TreeGroup {
+  title: string
+  entries: { name: string; summary: string; is_command: boolean }[]
+}
+
+export interface TreeCommand {
+  /** The name without `gdn`: `nft mint`. */
+  name: string
+  group: string
+  summary: string
+  /** What it does: `read`, `write` or `spend`. */
+  effect: Effect
+  about: string | null
+  usage: string
+  examples: { summary: string; lines: string[] }[]
+  arguments: TreeArgument[]
+  flags: TreeFlag[]
+}
+
+export interface TreeArgument {
+  name: string
+  required: boolean
+  variadic: boolean
+  type: ValueType
+  values: string[] | null
+}
+
+export interface TreeFlag {
+  /** The long flag with its dashes. */
+  name: string
+  short: string | null
+  /** Other long flags with the same meaning. */
+  aliases: string[]
+  summary: string
+  group: string
+  /** The placeholder of the value in the help; null for a flag without a value. */
+  placeholder: string | null
+  type: ValueType | 'boolean'
+  values: string[] | null
+  repeatable: boolean
+  /** Whether the command can't run without it. Other values may come from the configuration. */
+  required: boolean
+  /** The default as the summary says it, in parentheses at its end. True for a flag without a value that is in effect. */
+  default: string | true | null
+}
+
+export interface TreeExitCode {
+  code: number
+  meaning: string
+  /** Values of `error.code` with this exit code. */
+  errors: string[]
+}

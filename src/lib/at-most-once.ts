@@ -1,0 +1,315 @@
+import { v5 } from 'uuid'
+import type { Blockchain } from '../api/blockchains.ts'
+import type { CreatingEndpoint } from '../api/endpoints.ts'
+import { encode } from '../client/codec.ts'
+import { GdnError, type GdnErrorOptions, messageOf } from '../core/errors.ts'
+import { orAborted } from '../core/or-aborted.ts'
+import { terminalText } from '../core/terminal-text.ts'
+import { sleep } from '../core/time.ts'
+import { operate } from '../operations/operate.ts'
+import { contestedContents } from '../operations/reconcile/contested.ts'
+import { runOrigin } from '../operations/run-origin.ts'
+import type { AcceptedOperation } from '../operations/types.ts'
+import { DEFAULT_TIMEOUT_MS, isMinted, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
+import { openState, type State } from '../state/open-state.ts'
+import { readOperation } from '../state/operations.ts'
+import type { Connection, Identified } from './connection.ts'
+import { differencesOf } from './differences.ts'
+import type { Minted, MintRequest, Nft, OperationOptions, TransferRequest, Transferred, WaitOptions } from './types.ts'
+
+/** The namespace of operation IDs. It never changes: the same key always has the same ID. */
+const NAMESPACE = '5b1f0f0a-6c7e-4f0b-9a53-5d0c1e9b7a42'
+const MAX_KEY = 255
+/** How often to look whether another process has finished. */
+const BUSY_MS = 100
+
+/** The ID of the operation that an idempotency key stands for. */
+export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
+
+/** What calls in flight share: the state, and the backend that was identified for them. */
+interface Session extends Identified {
+  state: State
+}
+
+/** Requests that take effect at most once for a key of the caller, as operations in the state. */
+export class AtMostOnce {
+  readonly #connection: Connection
+  #session: Promise<Session> | undefined
+  readonly #users = new Map<Promise<Session>, number>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  async mint(request: MintRequest, options: OperationOptions): Promise<Minted> {
+    const endpoint = fieldOf(request, 'sender_wallet_address') === undefined ? 'createnft' : 'createnfttrans'
+    const { operation, operationId, body } = await this.#operate(endpoint, request, options)
+    const { nfts } = operation.accepted
+    if (options.wait === false) return { operationId, nfts }
+    const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+    const isDone = isMinted(endpoint, body as { receiver_wallet_address: string })
+    const records = await naming(operationId, () => this.#wait(ids, options, isDone))
+    return { operationId, nfts: nfts.map((nft, i) => ({ ...nft, ...records[i] })) }
+  }
+
+  async transfer(request: TransferRequest, options: OperationOptions): Promise<Transferred> {
+    const { operation, operationId } = await this.#operate('transfernft', request, options)
+    const { transaction_gdn_id, accepted_date } = operation.accepted
+    const accepted = { transaction_gdn_id, accepted_date }
+    if (options.wait === false) return { operationId, transaction: accepted }
+    const { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver } = request
+    return await naming(operationId, async () => {
+      const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+      const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id }
+      const { seen, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
+      if (problem !== null) throw problem
+      return { operationId, transaction: { ...accepted, ...seen } }
+    })
+  }
+
+  async waitForNfts(ids: readonly string[], options: WaitOptions = {}): Promise<Nft[]> {
+    return await this.#wait(ids, options)
+  }
+
+  async close(): Promise<void> {
+    const session = this.#session
+    this.#session = undefined
+    if (session !== undefined && !this.#users.has(session)) await closeState(session)
+  }
+
+  async #wait(
+    ids: readonly string[],
+    options: WaitOptions,
+    isDone?: (nft: Pick<Nft, 'status' | 'receiver_wallet_address'>) => boolean,
+  ): Promise<Nft[]> {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+    const waiting = { timeoutMs, ...(isDone === undefined ? {} : { isDone }) }
+    const { records, problem } = await waitForNfts(await this.#waitDeps(options), ids, waiting)
+    if (problem !== null) throw problem
+    return records
+  }
+
+  async #waitDeps({ signal = never() }: WaitOptions) {
+    return { client: await this.#connection.client(), sleep, signal }
+  }
+
+  /** Sends the request of a key, unless it was sent, and returns the accepted operation. */
+  async #operate(
+    endpoint: 'createnft' | 'createnfttrans' | 'transfernft',
+    request: MintRequest | TransferRequest,
+    options: OperationOptions,
+  ): Promise<{ operation: AcceptedOperation; operationId: string; body: object }> {
+    const { idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal = never() } = options
+    checkKey(idempotencyKey)
+    checkReferences(request)
+    const operationId = operationIdOf(idempotencyKey)
+    const body = JSON.parse(
+      Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
+    ) as { contract_address: string; blockchain?: Blockchain }
+    const once = { endpoint, idempotencyKey, operationId, body, signal }
+    const operation = await naming(operationId, () =>
+      inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(once, timeoutMs)),
+    )
+    return { operation, operationId, body }
+  }
+
+  /** Waits while another process works on the operation. Its result is that of this call too. */
+  async #whenFree(once: Once, timeoutMs: number): Promise<AcceptedOperation> {
+    const deadline = performance.now() + timeoutMs
+    for (;;) {
+      try {
+        return await this.#withSession((session) => operateOnce(session, this.#connection, once))
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw error
+      }
+      await sleep(BUSY_MS * (0.5 + Math.random()), once.signal)
+    }
+  }
+
+  /**
+   * Runs a call on the shared session. After an error, the next call opens the state and identifies the backend again:
+   * one may have been replaced, the other restored.
+   */
+  async #withSession<Result>(act: (session: Session) => Promise<Result>): Promise<Result> {
+    this.#session ??= this.#open()
+    const session = this.#session
+    this.#users.set(session, (this.#users.get(session) ?? 0) + 1)
+    try {
+      return await act(await session)
+    } catch (error) {
+      if (this.#session === session && !isBusy(error)) this.#session = undefined
+      throw error
+    } finally {
+      const users = (this.#users.get(session) ?? 1) - 1
+      if (users > 0) this.#users.set(session, users)
+      else {
+        this.#users.delete(session)
+        if (this.#session !== session) await closeState(session)
+      }
+    }
+  }
+
+  async #open(): Promise<Session> {
+    const identified = await this.#connection.identify()
+    return { ...identified, state: await openState(this.#connection.stateDir) }
+  }
+}
+
+/** The last call in progress of each operation in this process. */
+const turns = new Map<string, Promise<unknown>>()
+
+/** Runs calls of one operation after one another. */
+async function inTurn<Result>(name: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
+  const before = turns.get(name) ?? Promise.resolve()
+  const turn = before.then(async () => {
+    signal.throwIfAborted()
+    return await act()
+  })
+  const ended = turn.catch(() => undefined)
+  turns.set(name, ended)
+  void ended.then(() => {
+    if (turns.get(name) === ended) turns.delete(name)
+  })
+  return await orAborted(turn, signal)
+}
+
+interface Once {
+  endpoint: CreatingEndpoint
+  idempotencyKey: string
+  operationId: string
+  body: { contract_address: string; blockchain?: Blockchain }
+  signal: AbortSignal
+}
+
+async function operateOnce(
+  { client, backend, state }: Session,
+  { origin: serverOrigin }: Connection,
+  { endpoint, idempotencyKey, operationId, body, signal }: Once,
+): Promise<AcceptedOperation> {
+  const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
+  const { contract_address: contract, blockchain = null } = body
+  const result: { accepted?: AcceptedOperation } = {}
+  try {
+    await operate(
+      {
+        ...{ state, client, now: Date.now, sleep, signal },
+        onEvent: (event) => {
+          if (event.type !== 'not_kept') return
+          // The next call with the key finds it recorded as sent, and looks for it.
+          process.emitWarning(
+            `the outcome of ${operationId} is not recorded in ${event.path}: ${messageOf(event.error)}`,
+          )
+        },
+        contested: async (address, chain) =>
+          await state.read((sql) =>
+            contestedContents(sql, { origin, backendId: backend.id, blockchain: chain, contract: address }),
+          ),
+      },
+      {
+        ...{ endpoint, origin, backend, blockchain, contract, operationId, keptAs: idempotencyKey },
+        // With the key, so that requests of equal content are operations of their own.
+        content: { ...body, idempotency_key: idempotencyKey },
+        note: endpoint === 'transfernft' ? 'transfer()' : 'mint()',
+        again: false,
+        mayForget: backend.isLocal && backend.id === null,
+        request: async () => body,
+      },
+      async (operation) => {
+        result.accepted = operation
+        // Nothing waits here: the operation is free for other calls as soon as its acceptance is recorded.
+        return { ended: true, state: null, problem: null }
+      },
+    )
+  } catch (error) {
+    // Thrown only for an operation of this ID that is another request.
+    if (error instanceof GdnError && error.code === 'usage')
+      throw await reusedKey(state, origin, { endpoint, idempotencyKey, operationId, body, signal })
+    throw error
+  }
+  if (result.accepted === undefined) throw new Error('an operation ended without its acceptance')
+  return result.accepted
+}
+
+/** Returns the error for a key that stands for another request, which names what differs. */
+async function reusedKey(
+  state: State,
+  origin: string,
+  { endpoint, idempotencyKey, operationId, body }: Once,
+): Promise<GdnError> {
+  const { earlier, server } = await state.read((sql) => ({
+    earlier: readOperation(sql, operationId),
+    server: sql.get<{ origin: string }>(
+      'SELECT origin FROM operations o JOIN servers s ON s.id = o.server_id WHERE o.id = ?',
+      operationId,
+    )?.origin,
+  }))
+  const differs = [
+    ...(server === origin ? [] : ['server']),
+    ...(earlier.kind === endpoint ? [] : ['endpoint']),
+    ...(earlier.request === null ? [] : differencesOf(JSON.parse(earlier.request.body), body)),
+  ]
+  const shown = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
+  return new GdnError(
+    'idempotency_key_reused',
+    `the idempotency key "${terminalText(idempotencyKey)}" stands for another request${shown === '' ? '' : `, which differs in ${shown}`}`,
+    { hint: 'Nothing was sent. Use a new key for a new request.', details: { differs } },
+  )
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY && key.isWellFormed()) return
+  throw new GdnError('invalid_input', `must be a well-formed string of 1 to ${MAX_KEY} characters`, {
+    place: { field: 'idempotencyKey' },
+    hint: 'Set it to what the request belongs to, such as the ID of an order.',
+  })
+}
+
+/** A program without types may pass anything, which the contract rejects later. */
+const fieldOf = (request: unknown, field: string) => (request as Record<string, unknown> | null | undefined)?.[field]
+
+function checkReferences(request: unknown): void {
+  for (const field of ['reference_id', 'reference_ids']) {
+    if (fieldOf(request, field) === undefined) continue
+    throw new GdnError('invalid_input', 'is set by this call', {
+      place: { field },
+      hint: 'Leave it out. The ID of the operation is the reference ID.',
+    })
+  }
+}
+
+const never = () => new AbortController().signal
+
+const isBusy = (error: unknown) => error instanceof GdnError && error.code === 'run_busy'
+
+async function closeState(session: Promise<Session>): Promise<void> {
+  const opened = await session.catch(() => null)
+  opened?.state.close()
+}
+
+const SAME_KEY = 'Call it again with the same idempotency key'
+
+/** Hints for callers, where those of the command line name commands and flags. */
+const HINTS: Partial<Record<GdnError['code'], string>> = {
+  unknown_outcome: `${SAME_KEY}: it first looks for what the request did.`,
+  pending: `${SAME_KEY} to keep waiting.`,
+  nft_failed: 'A failed NFT is not minted. Fix the cause, and mint it with a new idempotency key.',
+  run_busy: `${SAME_KEY}, which waits for the other process.`,
+  backend_restored: `${SAME_KEY}: it first checks what the backend still knows.`,
+  seems_minted:
+    'The state directory may be a copy, so an earlier call may have minted them. Nothing was sent. Check the NFTs that `details` names.',
+}
+
+/** Adds the ID of the operation to errors, and says how the caller goes on. */
+async function naming<Result>(operationId: string, act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    const { code, message, place, details, cause } = error
+    const hint = HINTS[code] ?? error.hint
+    const options: GdnErrorOptions = { details, cause, operationId }
+    if (hint !== undefined) options.hint = hint
+    if (place !== undefined) options.place = place
+    throw new GdnError(code, message, options)
+  }
+}

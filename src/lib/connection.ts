@@ -1,0 +1,111 @@
+import { resolve } from 'node:path'
+import { env } from 'node:process'
+import type { ApiVersion } from '../api/versions.ts'
+import type { ApiClient } from '../client/api-client.ts'
+import type { SeenBackend } from '../client/backend.ts'
+import { checkKey, isLoopback, parseBaseUrl } from '../client/base-url.ts'
+import type { Transport } from '../client/transport.ts'
+import { paceDirectories, stateDirectory } from '../config/paths.ts'
+import { proxyOf } from '../config/proxy.ts'
+import { GdnError } from '../core/errors.ts'
+import { Secret } from '../core/secret.ts'
+import { VERSION } from '../core/version.ts'
+import type { ClientOptions } from './types.ts'
+
+const USER_AGENT = `gdn/${VERSION}`
+
+/** A backend, and a client that sends to nothing else. */
+export interface Identified {
+  readonly client: ApiClient
+  readonly backend: SeenBackend
+}
+
+/** A server, its key, and what sends requests to it. */
+export interface Connection {
+  readonly baseUrl: string
+  readonly apiKey: Secret
+  readonly stateDir: string
+  readonly origin: string
+  readonly apiVersion: ApiVersion
+  /** Loads the client with the first request. */
+  client(): Promise<ApiClient>
+  /**
+   * Identifies the backend that listens there now, and returns a client whose requests reach that one or none.
+   *
+   * @throws GdnError `unreachable`, `bad_answer`
+   */
+  identify(): Promise<Identified>
+  close(): Promise<void>
+}
+
+/** @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key */
+export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): Connection {
+  const address = baseUrl ?? env.GDN_BASE_URL
+  if (address === undefined || address === '') {
+    throw new GdnError('invalid_config', 'no server is configured', { hint: 'Set baseUrl, or GDN_BASE_URL.' })
+  }
+  const url = parseBaseUrl(address, { hasKey: true, allowHttp: false })
+  const { origin } = new URL(url)
+  const isLocal = isLoopback(new URL(url))
+  const key = apiKey ?? env.GDN_API_KEY
+  if (key === undefined || key === '') {
+    throw new GdnError('unauthorized', `there is no API key for ${origin}`, { hint: 'Set apiKey, or GDN_API_KEY.' })
+  }
+  const secret = new Secret(key)
+  checkKey(secret)
+
+  const proxy = isLocal ? undefined : proxyOf(env)
+  let transport: Promise<Transport> | undefined
+  let client: Promise<ApiClient> | undefined
+  let pace: ReturnType<typeof import('./sending.ts').createSharedPace> | undefined
+
+  async function open(guard: (transport: Transport) => Transport = (one) => one): Promise<ApiClient> {
+    const { createClient, createPacer, createSharedPace, createTransport } = await import('./sending.ts')
+    transport ??= createTransport('single', { proxy })
+    // Without SQLite, this process limits only its own requests.
+    pace ??= createSharedPace({ folders: paceDirectories(env), origin, apiKey: secret })
+    const opened: ApiClient = createClient({
+      baseUrl: url,
+      apiKey: secret,
+      transport: guard(await transport),
+      userAgent: USER_AGENT,
+      pacer: createPacer({
+        rate: null,
+        observed: (endpoint) => opened.observedRateLimit(endpoint),
+        shared: pace,
+      }),
+      apiVersion,
+    })
+    return opened
+  }
+
+  async function identify(): Promise<Identified> {
+    const { createTransport, KnownBackends } = await import('./sending.ts')
+    transport ??= createTransport('single', { proxy })
+    const backends = new KnownBackends(USER_AGENT)
+    const signal = new AbortController().signal
+    const identity = await backends.identify(await transport, url, { how: 'patiently', signal })
+    return {
+      client: await open((one) => backends.guard(one, url, { isLocal })),
+      backend: { url, ...identity, silence: null, isLocal },
+    }
+  }
+
+  return {
+    baseUrl: url,
+    apiKey: secret,
+    stateDir: stateDir === undefined ? stateDirectory(env) : resolve(stateDir),
+    origin,
+    apiVersion,
+    client: () => (client ??= open()),
+    identify,
+    close: async () => {
+      const [opened, shared] = [transport, pace]
+      transport = undefined
+      client = undefined
+      pace = undefined
+      await (await opened)?.close()
+      await shared?.close()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import { basename } from 'node:path'
+import { ENDPOINT_NAMES, type EndpointName } from '../api/endpoints.ts'
+import type { ApiClient, RequestOf } from '../client/api-client.ts'
+import type { AtMostOnce } from './at-most-once.ts'
+import type { CallOptions, FileToUpload } from './call.ts'
+import { openConnection } from './connection.ts'
+import { copyOf } from './copy-of.ts'
+import type { Api } from './generated/api.ts'
+import type { Client, ClientOptions } from './types.ts'
+
+/**
+ * Creates the client of a server.
+ *
+ * @throws GdnError `invalid_config` for an invalid base URL or key; `unauthorized` without a key
+ * @example
+ * const gdn = createClient({ baseUrl: 'https://api.example.com', apiKey })
+ * const { nfts } = await gdn.api.getnfts({ nft_gdn_ids: [id] })
+ */
+export function createClient(options: ClientOptions = {}): Client {
+  const connection = openConnection(options)
+  let engine: Promise<AtMostOnce> | undefined
+  // Loaded with the first operation, and the state database with it.
+  const atMostOnce = () => (engine ??= import('./at-most-once.ts').then((it) => new it.AtMostOnce(connection)))
+  const close = async () => {
+    await (await engine)?.close()
+    await connection.close()
+  }
+  return {
+    baseUrl: connection.baseUrl,
+    api: apiOf(connection.client),
+    mint: async (request, options) => {
+      const [asked, how] = [copyOf(request), { ...options }]
+      return await (await atMostOnce()).mint(asked, how)
+    },
+    transfer: async (request, options) => {
+      const [asked, how] = [copyOf(request), { ...options }]
+      return await (await atMostOnce()).transfer(asked, how)
+    },
+    waitForNfts: async (ids, options) => await (await atMostOnce()).waitForNfts(ids, options),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function apiOf(client: () => Promise<ApiClient>): Api {
+  const methodOf = (name: EndpointName) => async (request: RequestOf<EndpointName>, options?: CallOptions) => {
+    const asked = copyOf(request)
+    return await (await client()).call(name, asked, options)
+  }
+  const methods = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, methodOf(name)])) as unknown as Api
+  return { ...methods, files: async (file, options) => await upload(await client(), file, options) }
+}
+
+const upload = (client: ApiClient, { file, name }: FileToUpload, options?: CallOptions) =>
+  client.upload(file, name ?? (typeof file === 'string' ? basename(file) : 'file'), options)

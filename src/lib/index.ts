@@ -1,0 +1,6 @@
+export { type ErrorCode, GdnError, type Place } from '../core/errors.ts'
+export type { CallOptions, FileToUpload } from './call.ts'
+export { createClient } from './create-client.ts'
+export type * from './generated/api.ts'
+export { readManifest } from './read-manifest.ts'
+export type * from './types.ts'

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { env, execPath } from 'node:process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { GdnError } from '../core/errors.ts'
+import type { Local, LocalOptions } from './types.ts'
+
+export type { Local, LocalOptions } from './types.ts'
+
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+
+/** Prints where the backend is, and ends with its standard input: when stop() is called, or when this process ends. */
+const REPORT = `
+const { GDN_BASE_URL: baseUrl, GDN_API_KEY: apiKey, GDN_STATE_DIR: stateDir } = process.env
+console.log(JSON.stringify({ baseUrl, apiKey, stateDir }))
+process.stdin.resume()`
+
+const MAX_STDERR = 4000
+
+/**
+ * Starts a temporary backend with an embedded blockchain, which mints within a second. It stops with this process,
+ * however that ends, and leaves nothing behind.
+ *
+ * @throws GdnError `unexpected` with the output of the backend if it does not start
+ * @example
+ * await using local = await startLocal()
+ * const gdn = createClient(local)
+ */
+export async function startLocal(options: LocalOptions = {}): Promise<Local> {
+  const argv = [GDN, 'local', 'exec', ...flagsOf(options), '--', execPath, '-e', REPORT]
+  const child = spawn(execPath, argv, { stdio: 'pipe', env: { ...env, NO_COLOR: '1' } })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-MAX_STDERR)
+  })
+  const ended = once(child, 'close')
+  const lines = createInterface({ input: child.stdout })
+  const started = await Promise.race([once(lines, 'line'), ended.then(() => null)])
+  if (started === null) {
+    const why = stderr.trim() || 'it printed no reason'
+    throw new GdnError('unexpected', `the local backend did not start: ${why}`)
+  }
+  // A backend that nobody stops must not keep this process alive.
+  for (const one of [child, child.stdin, child.stdout, child.stderr]) (one as { unref?(): void }).unref?.()
+  const stop = async () => {
+    child.ref()
+    child.stdin.end()
+    await ended
+  }
+  return { ...(JSON.parse(String(started[0])) as Connectable), stop, [Symbol.asyncDispose]: stop }
+}
+
+type Connectable = Pick<Local, 'baseUrl' | 'apiKey' | 'stateDir'>
+
+/**
+ * The global setup of a test runner: `globalSetup: 'gdn/testing'` in the configuration of vitest or jest. Tests create
+ * clients without options.
+ */
+export default async function setup(): Promise<() => Promise<void>> {
+  const { baseUrl, apiKey, stateDir, stop } = await startLocal()
+  Object.assign(env, { GDN_BASE_URL: baseUrl, GDN_API_KEY: apiKey, GDN_STATE_DIR: stateDir })
+  return stop
+}
+
+function flagsOf({ rateLimits = false, apiVersion, faults, fork, allowPrivateFiles = false }: LocalOptions): string[] {
+  return [
+    `--rate-limits=${rateLimits ? 'on' : 'off'}`,
+    ...(apiVersion === undefined ? [] : [`--api-version=${apiVersion}`]),
+    ...(faults === undefined ? [] : [`--faults=${faults}`]),
+    ...(fork === undefined ? [] : [`--fork=${fork}`]),
+    ...(allowPrivateFiles ? ['--allow-private-files'] : []),
+  ]
+}
