@@ -26,6 +26,7 @@ config Manage profiles and their settings
 doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
 api Call an API endpoint and print the raw response
+schema Print the JSON Schema of a file
 help Help for commands, and help topics' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
@@ -129,7 +130,8 @@ auth Save, show and delete the API keys that you use
 config Manage profiles and their settings
 doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
-api Call an API endpoint and print the raw response' ;;
+api Call an API endpoint and print the raw response
+schema Print the JSON Schema of a file' ;;
     *) REPLY='' ;;
   esac
 }
@@ -188,6 +190,7 @@ __gdn_arguments() {
     'config unset') REPLY='=name-2' ;;
     'completion') REPLY='=shell' ;;
     'api') REPLY='=endpoint' ;;
+    'schema') REPLY='=name-3' ;;
     *) REPLY='' ;;
   esac
 }
@@ -279,6 +282,7 @@ __gdn_bundles() {
     'doctor') REPLY='server-b79987 flags-258ce0 output-766381' ;;
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
+    'schema') REPLY='output-766381' ;;
     *) REPLY='' ;;
   esac
 }
@@ -1005,6 +1009,21 @@ getreferences
 getfees
 getruncosts
 setrunmaxfee' ;;
+    'name-3') REPLY='manifest
+manifest-row
+metadata
+createcollection
+createnft
+createnfttrans
+transfernft
+creatednft
+updatednft
+freezenft
+burnnft
+commitprovenance
+config
+user-config
+backend' ;;
     *) REPLY='' ;;
   esac
 }

@@ -27,6 +27,7 @@ function __gdn_words
         'doctor Diagnose setup problems and suggest fixes' \
         'completion Print a shell completion script' \
         'api Call an API endpoint and print the raw response' \
+        'schema Print the JSON Schema of a file' \
         'help Help for commands, and help topics'
     case 'collection'
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
@@ -143,7 +144,8 @@ function __gdn_words
         'config Manage profiles and their settings' \
         'doctor Diagnose setup problems and suggest fixes' \
         'completion Print a shell completion script' \
-        'api Call an API endpoint and print the raw response'
+        'api Call an API endpoint and print the raw response' \
+        'schema Print the JSON Schema of a file'
   end
 end
 
@@ -253,6 +255,8 @@ function __gdn_arguments
       printf '%s\n' '=shell'
     case 'api'
       printf '%s\n' '=endpoint'
+    case 'schema'
+      printf '%s\n' '=name-3'
   end
 end
 
@@ -428,6 +432,8 @@ function __gdn_bundles
       printf '%s\n' 'output-b31709'
     case 'api'
       printf '%s\n' 'flags-0418aa output-d62863 server-b79987'
+    case 'schema'
+      printf '%s\n' 'output-766381'
   end
 end
 
@@ -1267,6 +1273,22 @@ function __gdn_values
         'getfees' \
         'getruncosts' \
         'setrunmaxfee'
+    case 'name-3'
+      printf '%s\n' 'manifest' \
+        'manifest-row' \
+        'metadata' \
+        'createcollection' \
+        'createnft' \
+        'createnfttrans' \
+        'transfernft' \
+        'creatednft' \
+        'updatednft' \
+        'freezenft' \
+        'burnnft' \
+        'commitprovenance' \
+        'config' \
+        'user-config' \
+        'backend'
   end
 end
 

@@ -28,6 +28,7 @@ config Manage profiles and their settings
 doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
 api Call an API endpoint and print the raw response
+schema Print the JSON Schema of a file
 help Help for commands, and help topics'
     'collection' = 'create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
@@ -131,7 +132,8 @@ auth Save, show and delete the API keys that you use
 config Manage profiles and their settings
 doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
-api Call an API endpoint and print the raw response'
+api Call an API endpoint and print the raw response
+schema Print the JSON Schema of a file'
   }
 
   $arguments = @{
@@ -187,6 +189,7 @@ api Call an API endpoint and print the raw response'
     'config unset' = '=name-2'
     'completion' = '=shell'
     'api' = '=endpoint'
+    'schema' = '=name-3'
   }
 
   $bundles = @{
@@ -275,6 +278,7 @@ api Call an API endpoint and print the raw response'
     'doctor' = 'server-b79987 flags-258ce0 output-766381'
     'completion' = 'output-b31709'
     'api' = 'flags-0418aa output-d62863 server-b79987'
+    'schema' = 'output-766381'
   }
 
   $flags = @{
@@ -995,6 +999,21 @@ getreferences
 getfees
 getruncosts
 setrunmaxfee'
+    'name-3' = 'manifest
+manifest-row
+metadata
+createcollection
+createnft
+createnfttrans
+transfernft
+creatednft
+updatednft
+freezenft
+burnnft
+commitprovenance
+config
+user-config
+backend'
   }
 
   # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.

@@ -34,7 +34,8 @@ export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
 /** The names that need no configuration. A backend may have more. */
 export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
 
-const NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
+/** The form of a name that an operator gives to an EVM network. */
+export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
 /** Whether every gdn knows the blockchain, and not only the server where it is configured. */
 export const isKnown = (name: string): name is KnownBlockchain =>
@@ -45,7 +46,7 @@ export const isKnown = (name: string): name is KnownBlockchain =>
  * to a known one is not accepted, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
-  isKnown(name) || (NAME.test(name) && misspelled(name) === null)
+  isKnown(name) || (OWN_NAME.test(name) && misspelled(name) === null)
 
 /** Returns the known name that differs from this one by one typing error; null if there is none. */
 export const misspelled = (name: string): KnownBlockchain | null =>

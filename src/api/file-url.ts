@@ -4,6 +4,11 @@ const IPFS = /^ipfs:\/\/(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120})(\/[^\s\p{
 const ARWEAVE = /^ar:\/\/[\w-]{43}(\/[^\s\p{C}]*)?$/u
 const MAX_LENGTH = 2048
 
+const WEB = /^[hH][tT]{2}[pP][sS]?:\/\/[^\s\\]+$/
+
+/** The forms of file URLs as regular expressions without ^ and $: what JSON Schema can say of them. */
+export const FILE_URL_FORMS = [IPFS, ARWEAVE, WEB].map(({ source }) => source.slice(1, -1))
+
 /**
  * Returns the problem of a file URL's form (api-v1.1.md, file_fields), or null. Whether its content is usable is only
  * known once it is fetched.

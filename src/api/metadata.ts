@@ -11,21 +11,28 @@ export const MAX_FILE_FIELDS = 8
 export const MAX_NFTS_PER_REQUEST = 1000
 
 // Keys that the ERC-721 metadata file uses itself, and those that are unsafe in JavaScript.
-const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
-const RESERVED_FILE = new Set(['name', 'title', 'description', 'attribute', 'attributes', 'file_fields', 'nft_gdn_id'])
-const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
+export const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
+export const RESERVED_FILE = new Set([
+  'name',
+  'title',
+  'description',
+  'attribute',
+  'attributes',
+  'file_fields',
+  'nft_gdn_id',
+])
+export const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
 const KNOWN = new Set(['title', 'description', 'file_fields', 'attribute'])
-const MAX_KEY_LENGTH = 128
+export const MAX_KEY_LENGTH = 128
 
 const key = shortText(MAX_KEY_LENGTH)
 
-const fileField = z.strictObject({
-  key,
-  url: text.check((context) => {
-    const problem = fileUrlProblem(context.value)
-    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-  }),
+export const fileUrl = text.check((context) => {
+  const problem = fileUrlProblem(context.value)
+  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
 })
+
+export const fileField = z.strictObject({ key, url: fileUrl })
 
 const attribute = z.strictObject({ tag: key, value: text })
 
@@ -55,7 +62,7 @@ function refuseProto(value: unknown, context: z.core.ParsePayload): unknown {
   return z.NEVER
 }
 
-const metadataObject = z
+export const metadataObject = z
   .object({
     title: text.check(z.minLength(1, { error: 'must not be empty' })),
     description: text,

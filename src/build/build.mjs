@@ -12,7 +12,7 @@ import { thirdPartyLicenses } from './licenses.mjs'
 import { withLock } from './lock.mjs'
 import { distDir, root } from './paths.mjs'
 import { publish } from './publish.mjs'
-import { manPageFile } from './reference.mjs'
+import { manPageFile, schemaFiles } from './reference.mjs'
 import { defineSheetScript } from './sheet-script.mjs'
 
 /** Packages with native code are not bundled; see `optionalDependencies`. */
@@ -140,7 +140,12 @@ async function publishOutput({ cli, lib, declarations }, outDir, clean) {
   const explorer = await explorerFiles(join(outDir, 'explorer'))
   const licenses = Buffer.from(await thirdPartyLicenses([...sourcesOf(chunks), ...explorer.sources]))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
-  files.push(...explorer.files, ...(await docsFiles(join(outDir, 'docs'))), await manPageFile(outDir))
+  files.push(
+    ...explorer.files,
+    ...(await docsFiles(join(outDir, 'docs'))),
+    await manPageFile(outDir),
+    ...(await schemaFiles(outDir)),
+  )
   files.push(...declarations)
   await publish(files, { outDir, last: join(outDir, 'main.cjs'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)

@@ -17,6 +17,14 @@ export const readHelp = () =>
     return { tree, topics }
   })
 
+/** Returns the JSON Schemas by name. */
+export const readSchemas = () =>
+  withCommandLine(async (json) => {
+    const schemas = []
+    for (const { name } of await json('schema')) schemas.push([name, await json('schema', name)])
+    return schemas
+  })
+
 /** @param work receives a function that runs a command line of these sources with --json and parses its output */
 async function withCommandLine(work) {
   const cache = join(root, 'node_modules', '.cache')

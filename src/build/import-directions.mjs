@@ -45,6 +45,7 @@ const LOADS_SERVER = [
     'cli/connect/data-dir.ts',
     'cli/connect/open-network.ts',
     'cli/cost',
+    'cli/schema/backend-schema.ts',
   ],
 ]
 

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { knownChains } from './chains.mjs'
-import { readCommandTree, readHelp } from './command-tree.mjs'
+import { readCommandTree, readHelp, readSchemas } from './command-tree.mjs'
 import { manPage } from './man-page.mjs'
 import { blockchainTable, commandsMarkdown, generatedTables } from './markdown.mjs'
 import { root } from './paths.mjs'
@@ -17,6 +17,14 @@ const GENERATED = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs
 /** @returns the file for the build's folder */
 export async function manPageFile(folder) {
   return { path: join(folder, 'man', 'gdn.1'), contents: Buffer.from(manPage(await readHelp())) }
+}
+
+/** @returns the files of the JSON Schemas for the build's folder */
+export async function schemaFiles(folder) {
+  return (await readSchemas()).map(([name, schema]) => ({
+    path: join(folder, 'schemas', `${name}.json`),
+    contents: Buffer.from(`${JSON.stringify(schema, null, 2)}\n`),
+  }))
 }
 
 /** Writes the generated pages of docs/, and the tables of the others, into a folder. */

@@ -175,6 +175,8 @@ const doctor = read('doctor', 'Diagnose setup problems and suggest fixes', () =>
 
 const api = spend('api', 'Call an API endpoint and print the raw response', () => import('./commands/api.ts'))
 
+const schema = read('schema', 'Print the JSON Schema of a file', () => import('./commands/schema.ts'))
+
 const open = read('open', 'Open the web explorer of a backend', () => import('./commands/open.ts'))
 
 const completion = read('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
@@ -183,7 +185,7 @@ export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, plan, apply, reveal, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },
-  { title: 'For programs', entries: [api] },
+  { title: 'For programs', entries: [api, schema] },
 ]
 
 export const ENTRIES: readonly (Noun | Verb)[] = CATALOGUE.flatMap((group) => group.entries)

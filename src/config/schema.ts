@@ -4,20 +4,22 @@ import { apiVersion, blockchain } from '../api/fields.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
-import { storageProblem, storageUrlProblem } from './storage.ts'
+import { hasUserInfo, parseUrl, WEB_URL_PATTERN } from '../core/parse-url.ts'
+import { S3_URL, storageProblem, storageUrlProblem } from './storage.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
 
-const baseUrl = line.check((context) => {
-  const { value } = context
-  const url = parseUrl(value)
-  if (!/^https?:\/\//.test(value) || url === null) {
-    context.issues.push({ code: 'custom', message: 'must be an http(s) URL', input: value })
-  } else if (hasUserInfo(url)) {
-    context.issues.push({ code: 'custom', message: 'must not have a user name or password', input: '' })
-  }
-})
+const baseUrl = line
+  .check((context) => {
+    const { value } = context
+    const url = parseUrl(value)
+    if (!/^https?:\/\//.test(value) || url === null) {
+      context.issues.push({ code: 'custom', message: 'must be an http(s) URL', input: value })
+    } else if (hasUserInfo(url)) {
+      context.issues.push({ code: 'custom', message: 'must not have a user name or password', input: '' })
+    }
+  })
+  .meta({ pattern: '^https?://' })
 
 const rate = z
   .number({ error: 'must be a positive number' })
@@ -29,44 +31,42 @@ const settings = {
   blockchain: blockchain.optional(),
   contract: line.optional(),
   wallet: line.optional(),
-  /** Requests per second. */
   rate: rate.optional(),
-  /** The version of the API that requests follow. */
   api_version: apiVersion.optional(),
 }
 
-const checked = (problemOf: (value: string) => string | null) =>
-  line.check((context) => {
-    const message = problemOf(context.value)
-    if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
-  })
+/** @param pattern what JSON Schema can say of it */
+const checked = (problemOf: (value: string) => string | null, pattern: string) =>
+  line
+    .check((context) => {
+      const message = problemOf(context.value)
+      if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
+    })
+    .meta({ pattern })
+
+const webUrl = checked(storageUrlProblem, WEB_URL_PATTERN)
 
 /** In the user's own profiles only: a project's file must not direct where the user's credentials are used. */
 const storageSettings = {
-  /** Where local files are uploaded if the server accepts none: `s3://bucket/prefix` or `ipfs`. */
-  storage: checked(storageProblem).optional(),
-  storage_endpoint: checked(storageUrlProblem).optional(),
+  storage: checked(storageProblem, `^ipfs$|${S3_URL.source}`).optional(),
+  storage_endpoint: webUrl.optional(),
   storage_region: z
     .string()
     .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be the name of a region' })
     .optional(),
-  storage_public_url: checked(storageUrlProblem).optional(),
-  ipfs_api: checked(storageUrlProblem).optional(),
+  storage_public_url: webUrl.optional(),
+  ipfs_api: webUrl.optional(),
 }
 
 /** In the user's own profiles only: the wallet host knows the keys of the wallets. */
 const walletSettings = {
-  /** Of the account, for wallets. */
   email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
-  /** Another allowed origin of signed URLs than the server's. */
-  wallet_url: checked(storageUrlProblem).optional(),
+  wallet_url: webUrl.optional(),
 }
 
 /** In the user's own profiles only: a project's file must not direct which URLs are requested. */
 const priceSettings = {
-  /** Where the price of a coin is read from. `{coin}` is the symbol of the network's coin. */
   price_url: baseUrl.optional(),
-  /** The path of the price in the JSON response: `data.amount`. */
   price_path: z
     .string()
     .regex(/^[^\s.]+(\.[^\s.]+){0,19}$/, { error: 'must be a path such as data.amount' })
@@ -79,14 +79,21 @@ const priceSettings = {
 
 const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings, ...priceSettings })
 
-const userConfig = z.strictObject({
-  /** The profile that is used if none is named. */
+/** Names a JSON Schema, for editors. It has no effect. */
+const $schema = z.string().optional()
+
+export const userConfig = z.strictObject({
+  $schema,
   profile: line.optional(),
   profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettings).optional(),
 })
 
 /** A project's file may name a profile of the user and settings, but never a key. */
-const projectConfig = z.strictObject({ ...settings, profile: line.optional() })
+export const projectConfig = z.strictObject({
+  $schema,
+  ...settings,
+  profile: line.optional(),
+})
 
 /** A key, or the note that it is stored in the system keyring. */
 const credential = z.union([

@@ -66,7 +66,7 @@ export function storageUrlProblem(value: string): string | null {
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment'
 }
 
-const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
+export const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
 
 function parseS3Url(value: string): { bucket: string; prefix: string } {
   const [, bucket = '', path = ''] = S3_URL.exec(value) ?? []

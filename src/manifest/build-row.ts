@@ -1,6 +1,6 @@
 import type { FieldIssue } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
-import type { Column } from './columns.ts'
+import { type Column, ROW_KEYS } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
 import { FileFields, withoutSamples } from './file-fields.ts'
 import type { ManifestOptions } from './options.ts'
@@ -236,17 +236,6 @@ export class RowBuilder {
     }
   }
 }
-
-/** Keys that describe the row, and would be published as metadata in a metadata object. */
-const ROW_KEYS = [
-  'receiver',
-  'sender',
-  'id',
-  'contract_address',
-  'blockchain',
-  'receiver_wallet_address',
-  'sender_wallet_address',
-]
 
 /** Returns the column of a problem: users know columns, not the request that is built from them. */
 function columnOf(

@@ -20,10 +20,26 @@ const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_add
 /** All columns. Those that end with a colon take a key of your own. */
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
 const PREFIXED = /^(file|attr|extra):(.*)$/s
-const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
+export const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 // White space other than the plain space, format characters and controls, which are invisible in a header.
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u
+export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u
+
+/** Maximum length of the ID of a row. */
+export const MAX_ID = 200
+/** An ID that a spreadsheet shortened. */
+export const SHORTENED = /^\d[.,]\d+E\+\d+$/
+
+/** Keys that describe the row, and would be published as metadata in a metadata object. */
+export const ROW_KEYS = [
+  'receiver',
+  'sender',
+  'id',
+  'contract_address',
+  'blockchain',
+  'receiver_wallet_address',
+  'sender_wallet_address',
+]
 
 /** Replaces a URL where only the rest of a metadata object is checked. */
 export const SAMPLE_URL = 'https://example.com/'
@@ -71,6 +87,9 @@ const MEANINGS = new Map(
     ...names.map((name) => [name, meaning] as const),
   ]),
 )
+
+/** Returns the names that are read as a column, in lower case with underscores. */
+export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
 /** Normalizes names that differ only in case, spaces and hyphens. */
 const folded = (name: string): string => name.slice(0, MAX_FOLDED).trim().toLowerCase().replaceAll(/[ -]+/g, '_')

@@ -112,6 +112,8 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   }
   await expectEnd(input, file)
   const record = parseEntry(scanned.text, { file, line }, scanned)
+  // It names a JSON Schema, for editors.
+  if ('value' in record && typeof record.value.$schema === 'string') delete record.value.$schema
   if ('issue' in record || !Object.hasOwn(record.value, 'metadata')) return { request: null, records: once([record]) }
   const { metadata: _metadata, ...members } = record.value
   return { request: { line, members }, records: once(metadataEntries(scanned.text, { file, line })) }

@@ -1,11 +1,9 @@
 import { text } from '../api/text.ts'
 import { validate } from '../api/validate.ts'
+import { MAX_ID, SHORTENED } from './columns.ts'
 import { HashTable } from './hash-table.ts'
 import type { RowReport } from './report.ts'
 import type { Cell } from './target.ts'
-
-const MAX_ID = 200
-const SHORTENED = /^\d[.,]\d+E\+\d+$/
 
 /** The IDs of a manifest's rows. Each names one row, so none may be repeated. */
 export class RowIds {

@@ -15,6 +15,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'What an update changed, as text of at most 500 characters; null for anything else, or if the metadata is not known.',
   changes_left_out: 'Number of changed fields beyond the first 100.',
   created: 'False if the reference ID named it before this request. Absent without a reference ID.',
+  description: 'Description of the NFT.',
   digest:
     'Version and SHA-256 of the operation: its metadata, receiver and sender in canonical JSON (RFC 8785). It does not depend on how requests are grouped.',
   dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
@@ -38,6 +39,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   is_frozen: 'Whether its metadata is final. A frozen collection is not shown here.',
   is_free: 'True if it failed without effect. The next request with this reference ID creates it again.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
+  key: 'Key of the metadata under which the URL of the stored file is.',
   max_fee: 'The most that the run offers for a unit of gas: wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
@@ -67,12 +69,16 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   royalty_receiver: 'Extension: wallet address that receives royalties; by default the owner of the collection.',
   run: 'The name in the request header Gdn-Run with which its NFTs were created.',
   status: 'initiated, deployed or failed; the last two are final.',
+  tag: 'Name of the attribute.',
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
+  title: 'Title of the NFT.',
   to: 'The owner after it; null if it changed no owner.',
   token_id: 'Token ID: decimal digits in a string; on Solana the mint address. Null until the NFT is deployed.',
   transfers: 'Extension: number of its final transfers through the API.',
   transaction_gdn_id: 'Identifier of the accepted transaction.',
   transaction_hash: 'Hash of the transaction on the blockchain.',
+  url: 'URL of the file: http(s), ipfs or ar.',
+  value: 'Value of the attribute.',
   wallet_address: 'Wallet address that owns the collection.',
 }
 
@@ -86,7 +92,11 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     revision: 'The revision that an update made; null for anything else.',
     transaction_gdn_id: 'Null for the mint, and for what was made outside of the service.',
   },
-  createcollection: { blockchain: 'Blockchain to create the collection on.' },
+  createcollection: {
+    blockchain: 'Blockchain to create the collection on.',
+    description: 'Description of the collection. Required on Solana.',
+    name: 'Name of the collection.',
+  },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
   getcollections: {
     enable_burn: 'Whether the service may burn its NFTs.',

@@ -13,7 +13,7 @@ const isPreprocessed = (schema: z.core.$ZodType): boolean => {
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 /** Adds descriptions to fields that have none, by their names. */
-function describeFields(schema: unknown, notes: Readonly<Record<string, string>>): void {
+export function describeFields(schema: unknown, notes: Readonly<Record<string, string>>): void {
   if (!isObject(schema)) return
   for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
     const note = notes[name]
@@ -33,6 +33,13 @@ function separateFurtherFields(schema: Json): void {
   schema.additionalProperties = true
 }
 
+/** Returns the schema that applies one or the other schema by a condition. */
+export const when = (condition: Json, yes: Json, no?: Json): Json =>
+  Object.fromEntries([['if', condition], ['then', yes], ...(no === undefined ? [] : [['else', no]])])
+
+/** Returns what JSON Schema should say of a schema beyond what zod derives; nothing for most. */
+export type Addition = (schema: z.core.$ZodType) => Json | undefined
+
 /**
  * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) of what a schema of the contract accepts (`input`) or returns
  * (`output`).
@@ -43,7 +50,16 @@ export function jsonSchema(
   schema: z.core.$ZodType,
   io: 'input' | 'output',
   notes: Readonly<Record<string, string>> = {},
+  addition: Addition = () => undefined,
 ): Json {
+  const made = plainJsonSchema(schema, io, addition)
+  // Not in `override`, where fields of the same type are still one object.
+  describeFields(made, { ...FIELD_NOTES, ...notes })
+  return made
+}
+
+/** As `jsonSchema`, with the descriptions of the schema itself only. */
+export function plainJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output', addition: Addition): Json {
   const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
     io,
     target: 'draft-2020-12',
@@ -55,9 +71,8 @@ export function jsonSchema(
         for (const key of Object.keys(json)) delete (json as Json)[key]
         json.anyOf = [list as z.core.JSONSchema.BaseSchema, list.items as z.core.JSONSchema.BaseSchema]
       }
+      Object.assign(json, addition(zodSchema))
     },
   })
-  // Not in `override`, where fields of the same type are still one object.
-  describeFields(made, { ...FIELD_NOTES, ...notes })
   return made as Json
 }

@@ -37,7 +37,9 @@ export function parseRequest(text: string, file: string): Record<string, unknown
         hint: 'Pass only the body: `… --dry-run | jq .body`.',
       })
     }
-    return { ...value }
+    const { $schema, ...request } = value as Record<string, unknown>
+    // It names a JSON Schema, for editors.
+    return typeof $schema === 'string' ? request : { ...value }
   }
   throw new GdnError('invalid_input', 'must be a JSON object: one request', { place: { file } })
 }

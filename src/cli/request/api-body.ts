@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
+import { membersOf } from '../../manifest/json-scan.ts'
 import type { Parse } from '../command.ts'
 import { keyValue } from '../flags/parse.ts'
 import type { Io } from '../io/io.ts'
@@ -25,6 +26,17 @@ export const bodyField: Parse<BodyField> = (raw, flag) => {
   return { key, value: isJson ? parseStrictJson(pair.value, flag, 'invalid_input') : pair.value, isElement }
 }
 
+/** Removes the member `$schema` from the text of an object. It names a JSON Schema, for editors. */
+function withoutSchema(text: string): string {
+  const members = membersOf(text, text.indexOf('{'))
+  const at = members.findIndex(({ key }) => key === '$schema')
+  const [before, schema, after] = [members[at - 1], members[at], members[at + 1]]
+  if (schema === undefined || text[schema.start] !== '"') return text
+  if (before !== undefined) return text.slice(0, before.end) + text.slice(schema.end)
+  const rest = after === undefined ? schema.end : text.indexOf(',', schema.end) + 1
+  return `{${text.slice(rest)}`
+}
+
 /** A request as sent, and its parsed value. */
 export interface Body {
   text: string
@@ -36,7 +48,7 @@ export async function bodyOf(io: Io, file: string | undefined, fields: readonly 
   const text = file === undefined ? '{}' : await readInput(io, file)
   const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
   // Sent as it is, because a number with many digits would lose some when rewritten.
-  if (fields.length === 0) return { text: text.replace(/^\ufeff/, ''), value: body }
+  if (fields.length === 0) return { text: withoutSchema(text.replace(/^\ufeff/, '')), value: body }
   const isGiven = new Set<string>()
   for (const { key, value, isElement } of fields) {
     if (isElement && isGiven.has(key)) {

@@ -5,7 +5,7 @@ import type { GdnCommand } from '../command.ts'
 type OpenBook = () => Promise<AddressBook>
 
 /** Fields of a request that contain the address of a wallet. */
-const FIELDS = ['receiver_wallet_address', 'sender_wallet_address', 'wallet_address'] as const
+export const NAMED_FIELDS = ['receiver_wallet_address', 'sender_wallet_address', 'wallet_address'] as const
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
 
@@ -27,7 +27,7 @@ export async function nameFields(
   file: string,
   open: OpenBook,
 ): Promise<Record<string, unknown>> {
-  const named = FIELDS.filter((field) => isName(request[field]))
+  const named = NAMED_FIELDS.filter((field) => isName(request[field]))
   if (named.length === 0) return request
   const book = await open()
   const resolved = named.map((field) => [field, book.resolve(String(request[field]), { file, field })] as const)

@@ -1,18 +1,21 @@
 import * as z from 'zod'
-import { parseUrl } from '../../core/parse-url.ts'
+import { parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
 
 const MAX_URLS = 8
 
-const rpcUrl = z.string().check((context) => {
-  const problem = urlProblem(context.value)
-  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-})
+const rpcUrl = z
+  .string()
+  .check((context) => {
+    const problem = urlProblem(context.value)
+    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+  })
+  .meta({ pattern: WEB_URL_PATTERN })
 
-/** Nodes of a network, the preferred one first. */
 export const rpcUrls = z
   .array(rpcUrl)
   .min(1, { error: 'must have at least one URL' })
   .max(MAX_URLS, { error: `must have at most ${MAX_URLS} URLs` })
+  .describe('JSON-RPC URLs of nodes of the network, the preferred one first')
 
 export const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
@@ -26,7 +29,8 @@ const perSecond = z
   .gt(0, { error: 'must be above 0' })
   .max(10_000, { error: 'must be at most 10000' })
 
-/** Requests per second to each provider: one limit for all of them, or one per host. */
+export const LIMIT_NOTE = 'Requests per second to each provider: one limit for all of them, or one per host of rpc_urls'
+
 export const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
   error: 'must be a number of requests between 0 and 10000, or such a number for each host of rpc_urls',
 })

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { isBlockchain, misspelled, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { isBlockchain, KNOWN_NAMES, misspelled, OWN_NAME, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { apiVersion } from '../../api/fields.ts'
 import { DEFAULT_API_VERSION } from '../../api/versions.ts'
-import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { LIMIT_NOTE, refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
 import { remoteSigner, signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
 import { address, pinning, storage } from './storage-schema.ts'
@@ -19,38 +19,40 @@ const depth = z
 
 const chain = z
   .strictObject({
-    /** Nodes of the network, the preferred one first. */
     rpc_urls: rpcUrls,
-    /** Poll interval; by default as often as there is work. */
-    requests_per_second: requestsPerSecond.optional(),
-    /** Required for a name that viem/chains doesn't know, and for one that is used for another network. */
-    chain_id: z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' }).optional(),
-    /** Number of blocks, a transaction's own included, until it counts. */
-    confirmations: depth.default(12),
-    /** Number of blocks until finality. */
-    finality: depth.default(64),
-    poll_seconds: seconds.default(2),
-    /** How long a transaction may be its signer's next before its fees are raised. */
-    stuck_seconds: seconds.default(60),
-    /** Upper limit of the fee for a unit of gas. */
+    requests_per_second: requestsPerSecond.optional().describe(LIMIT_NOTE),
+    chain_id: z
+      .int({ error: 'must be a whole number' })
+      .min(1, { error: 'must be at least 1' })
+      .optional()
+      .describe('Chain ID. Required for the name of a network that gdn does not know'),
+    confirmations: depth.default(12).describe('Number of blocks until a transaction counts, its own block included'),
+    finality: depth.default(64).describe('Number of blocks until finality'),
+    poll_seconds: seconds.default(2).describe('Time between polls; by default as often as there is work'),
+    stuck_seconds: seconds
+      .default(60)
+      .describe("How long a transaction may be its signer's next before its fees are raised"),
     max_fee_gwei: z
       .number({ error: 'must be a number of gwei' })
       .gt(0, { error: 'must be above 0' })
       .max(1_000_000, { error: 'must be at most 1000000 gwei' })
-      .default(1000),
-    /** Maximum number of a collection's mints that wait for a block. */
+      .default(1000)
+      .describe('Upper limit of the fee for a unit of gas'),
     mints_in_flight: z
       .int({ error: 'must be a whole number of transactions' })
       .min(1, { error: 'must be at least 1 transaction' })
       .max(MAX_IN_FLIGHT, { error: `must be at most ${MAX_IN_FLIGHT} transactions` })
-      .default(16),
-    block_explorer_url: webUrl.optional(),
+      .default(16)
+      .describe("Maximum number of a collection's mints that wait for a block"),
+    block_explorer_url: webUrl.optional().describe('URL of a block explorer'),
     operators: z
       .array(signer)
       .min(1, { error: 'must have at least one signer' })
-      .max(MAX_OPERATORS, { error: `must have at most ${MAX_OPERATORS} signers` }),
-    /** The factory's admin, if its key is in a remote signer. Only `gdn chain setup` uses it. */
-    admin: remoteSigner.optional(),
+      .max(MAX_OPERATORS, { error: `must have at most ${MAX_OPERATORS} signers` })
+      .describe('Accounts that sign and pay'),
+    admin: remoteSigner
+      .optional()
+      .describe("The factory's admin, if its key is in a remote signer. Only gdn chain setup uses it"),
   })
   .check(refuseUnknownHosts)
   .check((context) => {
@@ -72,8 +74,10 @@ const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: S
 
 /** The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, which files of NFTs are accepted, and the version of the API. */
 export const settingsFile = z.strictObject({
+  /** Names a JSON Schema, for editors. It has no effect. */
+  $schema: z.string().optional().describe('The schema of this file, for editors'),
   chains: z
-    .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional()))
+    .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional().describe('A Solana cluster')))
     /** EVM networks, by a known name or by the operator's own. */
     .catchall(chain)
     .check((context) => {
@@ -82,21 +86,25 @@ export const settingsFile = z.strictObject({
         context.issues.push({ code: 'custom', message: nameProblem(name), input: name, path: [name] })
       }
     })
-    .default({}),
-  storage: storage.default({ kind: 'files' }),
-  pinning: pinning.optional(),
-  /** A trustless gateway, from which `ipfs:` files that aren't stored here are fetched. */
-  ipfs_gateway: address.optional(),
-  /** Mint no NFT with a file that isn't stored here. */
-  require_stored_files: z.boolean({ error: 'must be true or false' }).default(false),
-  /** The version of the API for keys that name none. */
-  api_version: apiVersion.default(DEFAULT_API_VERSION),
-  database_url: z.string().min(1).optional(),
-  /** A private file with the URL. */
-  database_url_file: z.string().min(1).optional(),
-  /** The server's own URL, if the other one points to a pooler. */
-  database_direct_url: z.string().min(1).optional(),
-  database_direct_url_file: z.string().min(1).optional(),
+    .meta({ propertyNames: { anyOf: [{ enum: KNOWN_NAMES }, { pattern: OWN_NAME.source }] } })
+    .default({})
+    .describe('Public networks by name. Any other blockchain is an embedded chain'),
+  storage: storage.default({ kind: 'files' }).describe('Where files of NFTs are stored'),
+  pinning: pinning.optional().describe('Service that keeps content on the IPFS network'),
+  ipfs_gateway: address.optional().describe("Trustless gateway for ipfs: files that aren't stored here"),
+  require_stored_files: z
+    .boolean({ error: 'must be true or false' })
+    .default(false)
+    .describe("Mint no NFT with a file that isn't stored here"),
+  api_version: apiVersion.default(DEFAULT_API_VERSION).describe('Version of the API for keys that name none'),
+  database_url: z.string().min(1).optional().describe('URL of a PostgreSQL database. Prefer a file for a password'),
+  database_url_file: z.string().min(1).optional().describe('Private file with that URL'),
+  database_direct_url: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('URL of the same database without the pooler, for notifications'),
+  database_direct_url_file: z.string().min(1).optional().describe('Private file with that URL'),
 })
 
 export type SettingsFile = z.output<typeof settingsFile>

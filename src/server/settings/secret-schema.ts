@@ -3,16 +3,28 @@ import * as z from 'zod'
 /** The name of a credential file of the service manager. */
 export const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
 
+/** The fields of a secret: a file, or a credential of the service manager. */
+type SecretFields = readonly [file: string, credential: string, required: 'required' | 'optional']
+
 /** Rejects a secret with both a file and a credential; if it is required, also one with neither. */
-export function fileOrCredential<Entry extends object>(
-  file: string & keyof Entry,
-  credential: string & keyof Entry,
-  { needed }: { needed: boolean },
-) {
-  return (context: z.core.ParsePayload<Entry>): void => {
-    const [isFile, isCredential] = [file, credential].map((field) => context.value[field as keyof Entry] !== undefined)
-    if (isFile !== isCredential || (!needed && !isFile)) return
-    const message = needed ? `needs either ${file} or ${credential}` : `must have ${file} or ${credential}, not both`
-    context.issues.push({ code: 'custom', message, input: context.value })
-  }
+export function withSecrets<Schema extends z.ZodObject>(schema: Schema, ...secrets: readonly SecretFields[]): Schema {
+  return schema
+    .check((context) => {
+      for (const [file, credential, required] of secrets) {
+        const [isFile, isCredential] = [file, credential].map((field) => context.value[field] !== undefined)
+        const needed = required === 'required'
+        if (isFile !== isCredential || (!needed && !isFile)) continue
+        const message = needed
+          ? `needs either ${file} or ${credential}`
+          : `must have ${file} or ${credential}, not both`
+        context.issues.push({ code: 'custom', message, input: context.value })
+      }
+    })
+    .meta({
+      allOf: secrets.map(([file, credential, required]) =>
+        required === 'required'
+          ? { oneOf: [{ required: [file] }, { required: [credential] }] }
+          : { not: { required: [file, credential] } },
+      ),
+    })
 }

@@ -1,19 +1,20 @@
 import * as z from 'zod'
 import { checksumAddress, evmAddressProblem } from '../../api/address.ts'
 import { sentences } from '../../api/validate.ts'
-import { hasUserInfo, isOnLoopback, parseUrl } from '../../core/parse-url.ts'
-import { credentialName, fileOrCredential } from './secret-schema.ts'
+import { hasUserInfo, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
+import { credentialName, withSecrets } from './secret-schema.ts'
 
 const file = z.string().min(1)
 
 /** The keystore of a key, and its password in a file or in a credential of the service manager. */
-export const keystoreSigner = z
-  .strictObject({
-    keystore: file,
-    password_file: file.optional(),
-    password_credential: credentialName.optional(),
-  })
-  .check(fileOrCredential('password_file', 'password_credential', { needed: true }))
+export const keystoreSigner = withSecrets(
+  z.strictObject({
+    keystore: file.describe('Encrypted file of the key'),
+    password_file: file.optional().describe('File with its password'),
+    password_credential: credentialName.optional().describe('Credential of the service manager with its password'),
+  }),
+  ['password_file', 'password_credential', 'required'],
+)
 
 /** The address of an account, with its checksum. */
 const account = z
@@ -22,12 +23,16 @@ const account = z
     const problem = evmAddressProblem(context.value)
     if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
   })
+  .meta({ pattern: '^0x[0-9a-fA-F]{40}$' })
   .transform((text) => checksumAddress(text) as `0x${string}`)
 
-const signerUrl = z.string().check((context) => {
-  const problem = urlProblem(context.value)
-  if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-})
+const signerUrl = z
+  .string()
+  .check((context) => {
+    const problem = urlProblem(context.value)
+    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
+  })
+  .meta({ pattern: WEB_URL_PATTERN })
 
 function urlProblem(text: string): string | null {
   const url = parseUrl(text)
@@ -41,42 +46,42 @@ function urlProblem(text: string): string | null {
 const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const
 
 /** A key in another process that speaks `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
-export const remoteSigner = z
-  .strictObject({
-    remote_signer: signerUrl,
-    address: account,
-    /** Sent as bearer token. */
-    token_file: file.optional(),
-    token_credential: credentialName.optional(),
-    /** The certificate and key by which the signer recognizes this backend. */
-    client_cert_file: file.optional(),
-    client_key_file: file.optional(),
-    client_key_credential: credentialName.optional(),
-    /** The authorities of the signer's certificate, in place of the public ones. */
-    ca_file: file.optional(),
-  })
-  .check(fileOrCredential('token_file', 'token_credential', { needed: false }))
-  .check(fileOrCredential('client_key_file', 'client_key_credential', { needed: false }))
-  .check((context) => {
-    const entry = context.value
-    const refuse = (field: string, message: string) =>
-      context.issues.push({ code: 'custom', message, input: entry, path: [field] })
-    const hasKey = entry.client_key_file !== undefined || entry.client_key_credential !== undefined
-    if (entry.client_cert_file !== undefined && !hasKey) {
-      refuse('client_cert_file', 'needs client_key_file or client_key_credential')
-    }
-    if (entry.client_cert_file === undefined && hasKey) {
-      const field = entry.client_key_file === undefined ? 'client_key_credential' : 'client_key_file'
-      refuse(field, 'needs client_cert_file')
-    }
-    if (entry.remote_signer.startsWith('https:')) return
-    const unused = TLS_FIELDS.find((field) => entry[field] !== undefined)
-    if (unused !== undefined) refuse(unused, 'is for an https URL only')
-  })
+export const remoteSigner = withSecrets(
+  z.strictObject({
+    remote_signer: signerUrl.describe('URL of a process that speaks eth_signTransaction'),
+    address: account.describe('Address of the account that signs'),
+    token_file: file.optional().describe('File with the bearer token'),
+    token_credential: credentialName.optional().describe('Credential of the service manager with the bearer token'),
+    client_cert_file: file.optional().describe('Certificate by which the signer recognizes this backend'),
+    client_key_file: file.optional().describe('Key of that certificate'),
+    client_key_credential: credentialName.optional().describe('Credential of the service manager with that key'),
+    ca_file: file.optional().describe("Authorities of the signer's certificate, in place of the public ones"),
+  }),
+  ['token_file', 'token_credential', 'optional'],
+  ['client_key_file', 'client_key_credential', 'optional'],
+).check((context) => {
+  const entry = context.value
+  const refuse = (field: string, message: string) =>
+    context.issues.push({ code: 'custom', message, input: entry, path: [field] })
+  const hasKey = entry.client_key_file !== undefined || entry.client_key_credential !== undefined
+  if (entry.client_cert_file !== undefined && !hasKey) {
+    refuse('client_cert_file', 'needs client_key_file or client_key_credential')
+  }
+  if (entry.client_cert_file === undefined && hasKey) {
+    const field = entry.client_key_file === undefined ? 'client_key_credential' : 'client_key_file'
+    refuse(field, 'needs client_cert_file')
+  }
+  if (entry.remote_signer.startsWith('https:')) return
+  const unused = TLS_FIELDS.find((field) => entry[field] !== undefined)
+  if (unused !== undefined) refuse(unused, 'is for an https URL only')
+})
 
 export type KeystoreEntry = z.output<typeof keystoreSigner>
 export type RemoteSignerEntry = z.output<typeof remoteSigner>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
+
+/** The two kinds of each schema that `signerBy` returned, and the field that decides. */
+export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /** Returns the schema of a signer whose kind a field decides, so that problems are those of the kind that was meant. */
 export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
@@ -84,13 +89,15 @@ export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
   having: With,
   without: Without,
 ) {
-  return z.unknown().transform((entry, context): z.output<With> | z.output<Without> => {
+  const schema = z.unknown().transform((entry, context): z.output<With> | z.output<Without> => {
     const isHaving = typeof entry === 'object' && entry !== null && field in entry
     const result = (isHaving ? having : without).safeParse(entry, { error: sentences, reportInput: true })
     if (result.success) return result.data
     for (const issue of result.error.issues) context.issues.push(issue as z.core.$ZodRawIssue)
     return z.NEVER
   })
+  SIGNER_KINDS.set(schema, { field, having, without })
+  return schema
 }
 
 /** An operator: a keystore, or with the field `remote_signer` a signer in another process. */

@@ -1,7 +1,7 @@
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
-import { refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
-import { credentialName, fileOrCredential } from './secret-schema.ts'
+import { LIMIT_NOTE, refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import { credentialName, withSecrets } from './secret-schema.ts'
 import { keystoreSigner, signerBy } from './signer-schema.ts'
 import { CLUSTERS } from './solana-clusters.ts'
 
@@ -21,12 +21,13 @@ function isHash(text: string): boolean {
 }
 
 /** A keypair file from solana-keygen, or a credential of the service manager. */
-const keypairSigner = z
-  .strictObject({
-    keypair_file: z.string().min(1).optional(),
-    keypair_credential: credentialName.optional(),
-  })
-  .check(fileOrCredential('keypair_file', 'keypair_credential', { needed: true }))
+const keypairSigner = withSecrets(
+  z.strictObject({
+    keypair_file: z.string().min(1).optional().describe('Keypair file from solana-keygen'),
+    keypair_credential: credentialName.optional().describe('Credential of the service manager with the keypair'),
+  }),
+  ['keypair_file', 'keypair_credential', 'required'],
+)
 
 /** A keypair, or with the field `keystore` an encrypted keystore of gdn. */
 const signer = signerBy('keystore', keystoreSigner, keypairSigner)
@@ -35,22 +36,22 @@ const signer = signerBy('keystore', keystoreSigner, keypairSigner)
 export const solanaChain = z
   .strictObject({
     rpc_urls: rpcUrls,
-    requests_per_second: requestsPerSecond.optional(),
-    /** A public cluster, if it isn't the blockchain's default. */
-    cluster: z.enum(CLUSTERS).optional(),
-    /** Genesis hash of a private cluster. */
-    genesis_hash: genesisHash.optional(),
-    /** The commitment that counts as complete: finalized is never reverted, confirmed is about 12 s sooner. */
-    commitment: z.enum(['finalized', 'confirmed']).default('finalized'),
-    poll_seconds: seconds.default(2),
-    /** Maximum price in micro-lamports for a compute unit; with 0 only the base fee is paid. */
+    requests_per_second: requestsPerSecond.optional().describe(LIMIT_NOTE),
+    cluster: z.enum(CLUSTERS).optional().describe("Public cluster, if it isn't the blockchain's default"),
+    genesis_hash: genesisHash.optional().describe('Genesis hash of a private cluster'),
+    commitment: z
+      .enum(['finalized', 'confirmed'])
+      .default('finalized')
+      .describe('Commitment that counts as complete: finalized is never reverted, confirmed is about 12 s sooner'),
+    poll_seconds: seconds.default(2).describe('Time between polls'),
     max_compute_unit_price: z
       .int({ error: 'must be a whole number of micro-lamports' })
       .min(0)
       .max(1_000_000_000)
-      .default(100_000),
-    block_explorer_url: webUrl.optional(),
-    signer,
+      .default(100_000)
+      .describe('Maximum price in micro-lamports for a compute unit; with 0 only the base fee is paid'),
+    block_explorer_url: webUrl.optional().describe('URL of a block explorer'),
+    signer: signer.describe('The account that pays and signs'),
   })
   .check((context) => {
     const { cluster, genesis_hash } = context.value
@@ -59,6 +60,7 @@ export const solanaChain = z
     context.issues.push({ code: 'custom', message, input: genesis_hash, path: ['genesis_hash'] })
   })
   .check(refuseUnknownHosts)
+  .meta({ not: { required: ['cluster', 'genesis_hash'] } })
 
 export type SolanaChainEntry = z.output<typeof solanaChain>
 export type SolanaSignerEntry = z.output<typeof signer>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { apiAddressProblem, isOnLoopback, parseUrl } from '../../core/parse-url.ts'
-import { credentialName, fileOrCredential } from './secret-schema.ts'
+import { apiAddressProblem, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
+import { credentialName, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
@@ -11,81 +11,96 @@ export const address = z
     const problem = apiAddressProblem(context.value)
     if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
   })
+  .meta({ pattern: WEB_URL_PATTERN })
   .transform((text) => text.replace(/\/+$/, ''))
 
-/** The place that this one replaces: all of its content was copied here. `s3://art/one` means `s3://art/one/`. */
 const replaced = z
   .string()
   .min(1)
   .transform((text) => (text.startsWith('s3://') && !text.endsWith('/') ? `${text}/` : text))
+  .describe('Place that this one replaces: all of its content was copied here')
 
-const files = z.strictObject({ kind: z.literal('files') })
+const files = z.strictObject({ kind: z.literal('files').describe('Files in the data directory') })
 
-const s3 = z
-  .strictObject({
-    kind: z.literal('s3'),
-    bucket: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
-      error: 'must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
-    }),
-    /** Prefix of the keys. */
+const s3 = withSecrets(
+  z.strictObject({
+    kind: z.literal('s3').describe('A bucket of S3 or of another service with its API'),
+    bucket: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
+        error: 'must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
+      })
+      .describe('Name of the bucket'),
     prefix: z
       .string()
       .max(512, { error: 'must have at most 512 characters' })
       .regex(/^(?!\/)(?!.*\/\/)(?!.*(?:^|\/)\.{1,2}(?:\/|$))[^\p{Cc}]*$/u, { error: 'must be a valid key prefix' })
       .transform((text) => (text === '' || text.endsWith('/') ? text : `${text}/`))
-      .default(''),
+      .default('')
+      .describe('Prefix of the keys'),
     region: z
       .string()
       .regex(/^[a-z0-9-]{1,64}$/, { error: 'must be a region, such as eu-central-1' })
-      .default('us-east-1'),
-    /** For other services than AWS. */
-    endpoint: address.optional(),
-    /** Puts the bucket in the path, not in the host; the default with an endpoint. */
-    path_style: z.boolean({ error: 'must be true or false' }).optional(),
-    /** A file in the format of ~/.aws/credentials; without it, AWS_* variables and that file are used. */
-    credentials_file: z.string().min(1).optional(),
-    credentials_credential: credentialName.optional(),
-    profile: z.string().min(1).default('default'),
+      .default('us-east-1')
+      .describe('Region of the bucket'),
+    endpoint: address.optional().describe('URL of an S3 service other than AWS'),
+    path_style: z
+      .boolean({ error: 'must be true or false' })
+      .optional()
+      .describe('Puts the bucket in the path, not in the host; the default with an endpoint'),
+    credentials_file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('File in the format of ~/.aws/credentials. Without it, AWS_* variables and that file are used'),
+    credentials_credential: credentialName.optional().describe('Credential of the service manager with that file'),
+    profile: z.string().min(1).default('default').describe('Profile in that file'),
     replaces: replaced.optional(),
-  })
-  .check(fileOrCredential('credentials_file', 'credentials_credential', { needed: false }))
+  }),
+  ['credentials_file', 'credentials_credential', 'optional'],
+)
 
-const ipfs = z
-  .strictObject({
-    kind: z.literal('ipfs'),
-    /** The RPC API of a Kubo node. */
-    api: address.default('http://127.0.0.1:5001'),
-    /** The value of the Authorization header, or only a token. */
-    auth_file: z.string().min(1).optional(),
-    auth_credential: credentialName.optional(),
+const ipfs = withSecrets(
+  z.strictObject({
+    kind: z.literal('ipfs').describe('An IPFS node'),
+    api: address.default('http://127.0.0.1:5001').describe('URL of the RPC API of a Kubo node'),
+    auth_file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('File with the value of the Authorization header, or only a token'),
+    auth_credential: credentialName.optional().describe('Credential of the service manager with that value'),
     replaces: replaced.optional(),
-  })
-  .check(fileOrCredential('auth_file', 'auth_credential', { needed: false }))
+  }),
+  ['auth_file', 'auth_credential', 'optional'],
+)
 
 /** Where files are stored. */
 export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
 
 /** A service that keeps content on the IPFS network, with the IPFS Pinning Service API. */
-export const pinning = z
-  .strictObject({
-    endpoint: address,
-    token_file: z.string().min(1).optional(),
-    token_credential: credentialName.optional(),
-    /** Multiaddresses from which the service fetches content; with an IPFS node, its own are sent by default. */
+export const pinning = withSecrets(
+  z.strictObject({
+    endpoint: address.describe('URL of the service'),
+    token_file: z.string().min(1).optional().describe('File with the access token'),
+    token_credential: credentialName.optional().describe('Credential of the service manager with the access token'),
     origins: z
       .array(z.string().regex(/^\/\S+$/, { error: 'must be a multiaddress' }))
       .max(MAX_ORIGINS)
-      .default([]),
-  })
-  .check(fileOrCredential('token_file', 'token_credential', { needed: true }))
-  .check((context) => {
-    const { endpoint } = context.value
-    const url = parseUrl(endpoint)
-    if (url?.protocol === 'http:' && !isOnLoopback(url)) {
-      const message = 'must be https, because the token would be sent unencrypted'
-      context.issues.push({ code: 'custom', message, input: endpoint, path: ['endpoint'] })
-    }
-  })
+      .default([])
+      .describe(
+        'Multiaddresses from which the service fetches content. With an IPFS node, its own are sent by default',
+      ),
+  }),
+  ['token_file', 'token_credential', 'required'],
+).check((context) => {
+  const { endpoint } = context.value
+  const url = parseUrl(endpoint)
+  if (url?.protocol === 'http:' && !isOnLoopback(url)) {
+    const message = 'must be https, because the token would be sent unencrypted'
+    context.issues.push({ code: 'custom', message, input: endpoint, path: ['endpoint'] })
+  }
+})
 
 export type StorageEntry = z.output<typeof storage>
 export type S3Entry = z.output<typeof s3>

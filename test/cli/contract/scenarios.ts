@@ -756,6 +756,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: 'config credentials project state local_data wallets',
     prepare: () => withHome('config', 'path'),
   },
+  schema: { shape: 'array', json: 'name summary', prepare: () => withHome('schema') },
 }
 
 /** Commands that print no records, each with what it prints instead. */

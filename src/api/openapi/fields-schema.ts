@@ -1,0 +1,68 @@
+import type * as z from 'zod'
+import { KNOWN_EVM_NAMES, KNOWN_NAMES, OWN_NAME, SOLANA_BLOCKCHAINS } from '../blockchains.ts'
+import { address, apiVersion, blockchain, transferBlockchain } from '../fields.ts'
+import { FILE_URL_FORMS } from '../file-url.ts'
+import {
+  fileField,
+  fileUrl,
+  MAX_KEY_LENGTH,
+  metadataObject,
+  RESERVED_EXTRA,
+  RESERVED_FILE,
+  UNSAFE,
+} from '../metadata.ts'
+import { API_VERSIONS } from '../versions.ts'
+import { type Json, when } from './json-schema.ts'
+
+const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
+const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
+
+/** Forms of addresses, as regular expressions without ^ and $. */
+export const ADDRESS_FORMS = [EVM_ADDRESS, SOLANA_ADDRESS]
+
+/** Returns the rule that a text has one of the forms. */
+export const textOf = (forms: readonly string[]): Json => ({ pattern: `^(?:${forms.join('|')})$` })
+
+/** Returns the rule that a text is one of the names of blockchains, or one that an operator may give. */
+export const blockchainOf = (names: readonly string[]): Json => ({
+  anyOf: [{ enum: names }, { pattern: OWN_NAME.source }],
+})
+
+/** Keys that files and extra keys can't have. */
+export const REFUSED_KEYS = { file: [...RESERVED_FILE, ...UNSAFE], extra: [...RESERVED_EXTRA, ...UNSAFE] }
+
+const keysBut = (refused: readonly string[]): Json => ({
+  pattern: '^\\S(?:[\\s\\S]*\\S)?$',
+  not: { enum: refused },
+})
+
+/** Returns what JSON Schema can say of fields whose rules are functions. */
+export function fieldRules(schema: z.core.$ZodType): Json | undefined {
+  if (schema === address) return textOf(ADDRESS_FORMS)
+  if (schema === blockchain) return blockchainOf(KNOWN_NAMES)
+  if (schema === transferBlockchain) return blockchainOf(KNOWN_EVM_NAMES)
+  // YAML reads a version without quotes as a number.
+  if (schema === apiVersion) return { type: ['string', 'number'], enum: [...API_VERSIONS, ...API_VERSIONS.map(Number)] }
+  if (schema === fileUrl) return textOf(FILE_URL_FORMS)
+  if (schema === fileField) return { allOf: [{ properties: { key: keysBut(REFUSED_KEYS.file) } }] }
+  if (schema !== metadataObject) return undefined
+  return { propertyNames: { maxLength: MAX_KEY_LENGTH, ...keysBut(REFUSED_KEYS.extra) } }
+}
+
+/**
+ * Returns the rules that addresses are of the object's blockchain, if the object names it.
+ *
+ * @param fields the fields with addresses
+ * @param rule the rule of an address of a form
+ */
+export function addressesOfBlockchain(
+  fields: readonly string[],
+  rule: (form: string) => Json = (form) => textOf([form]),
+): Json[] {
+  const on = (name: Json, form: string) =>
+    when(
+      { properties: { blockchain: { type: 'string', ...name } }, required: ['blockchain'] },
+      { properties: Object.fromEntries(fields.map((field) => [field, rule(form)])) },
+    )
+  return [on({ enum: SOLANA_BLOCKCHAINS }, SOLANA_ADDRESS), on({ pattern: OWN_NAME.source }, EVM_ADDRESS)]
+}

@@ -1,0 +1,47 @@
+import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import { GdnCommand, wordArgument } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../flags/common.ts'
+import { createOutput } from '../render/output.ts'
+import type { View } from '../render/view.ts'
+import { SCHEMA_NAMES, SCHEMAS, schemaNamed } from '../schema/schemas.ts'
+
+const VIEW: View = { fields: ['name', 'summary'], columns: ['name', 'summary'], id: 'name' }
+
+export function command(deps: Deps, run = schema): GdnCommand {
+  const schemaCommand = new GdnCommand({
+    about:
+      'Prints a JSON Schema (draft 2020-12), with which an editor completes, explains and checks a file. Without a name, lists the schemas. gdn ignores the field $schema in these files.',
+    examples: [
+      ['List the schemas', 'gdn schema'],
+      [
+        'Save the schema of backend.yaml; the file begins with # yaml-language-server: $schema=backend.schema.json',
+        'gdn schema backend > backend.schema.json',
+      ],
+      [
+        'Save the schema of requests; they begin with { "$schema": "./createnft.schema.json"',
+        'gdn schema createnft > createnft.schema.json',
+      ],
+    ],
+  })
+  wordArgument(schemaCommand, '[name]', SCHEMA_NAMES)
+  addOutputFlags(schemaCommand)
+  return schemaCommand.action(
+    async (name: string | undefined, flags: OutputFlags) => await run(deps, name, flags),
+  ) as GdnCommand
+}
+
+export async function schema({ io }: Pick<Deps, 'io'>, word: string | undefined, flags: OutputFlags): Promise<void> {
+  const output = createOutput(io, flags, VIEW)
+  if (word === undefined)
+    return await output.many(SCHEMA_NAMES.map((name) => ({ name, summary: SCHEMAS[name].summary })))
+  const name = SCHEMA_NAMES.find((known) => known === word)
+  if (name === undefined) {
+    const near = nearest(word, SCHEMA_NAMES)
+    throw new GdnError('usage', `unknown schema ${JSON.stringify(word.slice(0, 60))}`, {
+      hint: near === undefined ? 'Run `gdn schema` to list the schemas.' : `Did you mean ${near}?`,
+    })
+  }
+  await io.data(`${JSON.stringify(await schemaNamed(name), null, flags.json === true ? undefined : 2)}\n`)
+}

@@ -1,0 +1,16 @@
+import type * as z from 'zod'
+import { fieldRules } from '../../api/openapi/fields-schema.ts'
+import { type Json, plainJsonSchema, when } from '../../api/openapi/json-schema.ts'
+import { settingsFile } from '../../server/settings/schema.ts'
+import { SIGNER_KINDS } from '../../server/settings/signer-schema.ts'
+
+/** Signers are read by a function, from which zod derives nothing. */
+function signerRules(schema: z.core.$ZodType): Json | undefined {
+  const { parent = schema } = schema._zod
+  const kinds = SIGNER_KINDS.get(parent)
+  if (kinds === undefined) return fieldRules(schema)
+  const [having, without] = [kinds.having, kinds.without].map((kind) => plainJsonSchema(kind, 'input', signerRules))
+  return { type: 'object', ...when({ required: [kinds.field] }, having ?? {}, without) }
+}
+
+export const backendSchema = (): Json => plainJsonSchema(settingsFile, 'input', signerRules)

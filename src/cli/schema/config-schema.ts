@@ -1,0 +1,35 @@
+import { fieldRules } from '../../api/openapi/fields-schema.ts'
+import { describeFields, type Json, plainJsonSchema } from '../../api/openapi/json-schema.ts'
+import { type ProfileSettings, projectConfig, userConfig } from '../../config/schema.ts'
+
+const FIELD_NOTES: Record<'$schema' | 'profile' | 'profiles' | keyof ProfileSettings, string> = {
+  $schema: 'The schema of this file, for editors',
+  profile: 'Profile to use if none is named',
+  profiles: 'Settings by the name of a profile',
+  base_url: 'URL of the server',
+  blockchain: 'Blockchain of the collection',
+  contract: 'Contract address of the collection',
+  wallet: 'Your wallet: an address, or a name such as @alice',
+  rate: 'Maximum number of requests per second',
+  api_version: 'Version of the API that requests follow',
+  storage: 'Where local files are uploaded if the server accepts none: s3://<bucket>/<prefix> or ipfs',
+  storage_endpoint: 'URL of an S3 service other than AWS',
+  storage_region: 'Region of the bucket',
+  storage_public_url: 'URL below which the files can be fetched',
+  ipfs_api: 'URL of the RPC API of a Kubo node',
+  email: 'E-mail address of your account, for wallets',
+  wallet_url: 'Host of signed URLs for wallets, if it is not the server',
+  price_url: "URL of a coin's price. {coin} is the symbol of the network's coin",
+  price_path: 'Path of the price in the JSON response, such as data.amount',
+  price_currency: 'Currency of the price, such as USD',
+}
+
+const describedSchema = (schema: typeof projectConfig | typeof userConfig): Json => {
+  const made = plainJsonSchema(schema, 'input', fieldRules)
+  describeFields(made, FIELD_NOTES)
+  return made
+}
+
+export const projectSchema = (): Json => describedSchema(projectConfig)
+
+export const userSchema = (): Json => describedSchema(userConfig)

@@ -1,0 +1,44 @@
+import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
+import { nftMetadata } from '../../api/metadata.ts'
+import { ENDPOINT_NOTES } from '../../api/openapi/field-notes.ts'
+import { ADDRESS_FORMS, addressesOfBlockchain, fieldRules, textOf } from '../../api/openapi/fields-schema.ts'
+import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
+import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
+import { NAMED_FIELDS } from '../request/named-addresses.ts'
+
+/** Fields that a request in a file must have, for endpoints with a command whose flags and configuration add the rest. */
+const REQUIRED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
+  createcollection: [],
+  createnft: ['metadata'],
+  createnfttrans: ['metadata'],
+  transfernft: [],
+}
+
+type ObjectSchema = { properties: Record<string, Json>; required?: readonly string[] } & Json
+
+const withSchemaField = ({ properties, ...rest }: ObjectSchema): ObjectSchema => ({
+  ...rest,
+  properties: { $schema: SCHEMA_FIELD, ...properties },
+})
+
+/** Returns the schema of a request in a file. */
+export async function requestSchema(name: EndpointName): Promise<Json> {
+  const { request } = await loadEndpoint(name)
+  const made = withSchemaField(jsonSchema(request, 'input', ENDPOINT_NOTES[name], fieldRules) as ObjectSchema)
+  const { properties } = made
+  const required = REQUIRED[name]
+  if (required === undefined) return made
+  const named = NAMED_FIELDS.filter((field) => field in properties)
+  for (const field of named) Object.assign(properties[field] ?? {}, textOf([...ADDRESS_FORMS, NAME_FORM]))
+  if (name === 'transfernft') properties.tokenid = { ...properties.token_id, deprecated: true }
+  const others = ['contract_address', 'royalty_receiver'].filter((field) => field in properties)
+  return {
+    ...made,
+    required,
+    allOf: [...addressesOfBlockchain(named, (form) => textOf([form, NAME_FORM])), ...addressesOfBlockchain(others)],
+  }
+}
+
+/** Returns the schema of metadata in a file, which replaces that of an NFT. */
+export const updateSchema = (): Json =>
+  withSchemaField(jsonSchema(nftMetadata, 'input', {}, fieldRules) as ObjectSchema)

@@ -1,0 +1,68 @@
+import type { Json } from '../../api/openapi/json-schema.ts'
+
+/** A schema that `gdn schema` prints. */
+interface SchemaEntry {
+  summary: string
+  load: () => Promise<Json>
+}
+
+const request = (endpoint: RequestName, summary: string): SchemaEntry => ({
+  summary,
+  load: async () => await (await import('./request-schema.ts')).requestSchema(endpoint),
+})
+
+type RequestName = Parameters<typeof import('./request-schema.ts')['requestSchema']>[0]
+
+/** All schemas by name, in the order of the list. */
+export const SCHEMAS = {
+  manifest: {
+    summary: 'A JSON manifest: a list of rows, a request, or one row',
+    load: async () => (await import('../../manifest/json-schema.ts')).manifestSchema(),
+  },
+  'manifest-row': {
+    summary: 'A row of a manifest: one line of JSONL',
+    load: async () => (await import('../../manifest/json-schema.ts')).rowSchema(),
+  },
+  metadata: {
+    summary: 'Metadata for gdn nft update -f',
+    load: async () => (await import('./request-schema.ts')).updateSchema(),
+  },
+  createcollection: request('createcollection', 'A request for gdn collection create -f'),
+  createnft: request('createnft', 'A request for gdn nft mint -f'),
+  createnfttrans: request('createnfttrans', 'A request for gdn nft grant -f'),
+  transfernft: request('transfernft', 'A request for gdn nft transfer -f'),
+  creatednft: request('creatednft', 'A request for gdn api creatednft -f'),
+  updatednft: request('updatednft', 'A request for gdn api updatednft -f'),
+  freezenft: request('freezenft', 'A request for gdn api freezenft -f'),
+  burnnft: request('burnnft', 'A request for gdn api burnnft -f'),
+  commitprovenance: request('commitprovenance', 'A request for gdn api commitprovenance -f'),
+  config: {
+    summary: 'The configuration of a project: .gdnrc.json, .gdnrc.yaml or gdn.config.json',
+    load: async () => (await import('./config-schema.ts')).projectSchema(),
+  },
+  'user-config': {
+    summary: 'Your own configuration: the file that gdn config path prints',
+    load: async () => (await import('./config-schema.ts')).userSchema(),
+  },
+  backend: {
+    summary: 'The configuration of a backend: backend.yaml',
+    load: async () => (await import('./backend-schema.ts')).backendSchema(),
+  },
+} satisfies Record<string, SchemaEntry>
+
+export type SchemaName = keyof typeof SCHEMAS
+
+export const SCHEMA_NAMES = Object.keys(SCHEMAS) as SchemaName[]
+
+/** Returns the JSON Schema (draft 2020-12) of a name. */
+export async function schemaNamed(name: SchemaName): Promise<Json> {
+  const { summary, load } = SCHEMAS[name]
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    // Relative, because nobody serves it. Its folder is where you save it.
+    $id: `${name}.schema.json`,
+    title: `gdn: ${name}`,
+    description: summary,
+    ...(await load()),
+  }
+}

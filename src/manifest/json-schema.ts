@@ -1,0 +1,157 @@
+import { KNOWN_NAMES, OWN_NAME } from '../api/blockchains.ts'
+import { createnft } from '../api/endpoints/createnft.ts'
+import { FILE_URL_FORMS } from '../api/file-url.ts'
+import { MAX_KEY_LENGTH, nftMetadata } from '../api/metadata.ts'
+import { ADDRESS_FORMS, addressesOfBlockchain, fieldRules, REFUSED_KEYS, textOf } from '../api/openapi/fields-schema.ts'
+import { type Json, jsonSchema, when } from '../api/openapi/json-schema.ts'
+import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHORTENED } from './columns.ts'
+
+type Name = (typeof COLUMN_NAMES)[number]
+
+/** What each column means. */
+export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
+  title: 'Title of the NFT; required',
+  description: 'Description of the NFT; required',
+  receiver: 'Owner of the NFT. `--receiver` sets it for all rows without one',
+  sender: 'First owner, who transfers to the receiver. `--sender` sets it for all rows without one',
+  id: 'Name of the row. Without an `id`, a row is identified by its content',
+  contract_address: 'Collection, in place of `--contract`; the same in every row',
+  blockchain: 'Blockchain, in place of `--blockchain`; the same in every row',
+  image: 'Picture: an `https:`, `ipfs:` or `ar:` URL, or a path beside the manifest',
+  'file:': 'Another file under this key of the metadata: a URL or a path',
+  'attr:': 'An attribute, as marketplaces show them',
+  'extra:': 'An extra key of the metadata',
+}
+
+/** `@alice`, a name of the address book. */
+export const NAME_FORM = '@[\\s\\S]+'
+const PATH = '(?![a-zA-Z][a-zA-Z0-9+.-]+:)\\S(?:[\\s\\S]*\\S)?'
+
+/** A cell: white space around it is removed, and an empty one or null counts as absent. */
+const cell = (...forms: readonly string[]): Json => ({
+  type: ['string', 'null'],
+  ...(forms.length === 0 ? {} : { pattern: `^\\s*(?:${forms.join('|')})?\\s*$` }),
+})
+
+const REQUIRED: Json = { type: 'string', pattern: '\\S' }
+const FILE = cell(...FILE_URL_FORMS, PATH)
+const PARTY = cell(...ADDRESS_FORMS, NAME_FORM)
+
+const CELLS: Readonly<Record<Name, Json>> = {
+  title: REQUIRED,
+  description: REQUIRED,
+  receiver: PARTY,
+  sender: PARTY,
+  id: cell(`(?!${SHORTENED.source.slice(1, -1)}\\s*$)\\S(?:[\\s\\S]{0,${MAX_ID - 2}}\\S)?`),
+  contract_address: cell(...ADDRESS_FORMS),
+  blockchain: { anyOf: [{ enum: KNOWN_NAMES }, cell(...KNOWN_NAMES, OWN_NAME.source.slice(1, -1))] },
+  image: FILE,
+  'file:': FILE,
+  'attr:': cell(),
+  'extra:': cell(),
+}
+
+const eitherCase = (letter: string) => `[${letter}${letter.toUpperCase()}]`
+
+/** A pattern of the names that are read as a column: in any case, with spaces and hyphens for underscores. */
+const spellings = (name: Name): string => {
+  const one = (text: string) => text.replaceAll(/[a-z]/g, eitherCase).replaceAll('_', '(?:_|[ -]+)')
+  return ` *(?:${namesOf(name).map(one).join('|')}) *`
+}
+
+const isPrefix = (name: Name) => name.endsWith(':')
+
+/** A pattern of the names of a column that ends with a key of your own. */
+function prefixed(name: Name): string {
+  const refused = { 'file:': REFUSED_KEYS.file, 'extra:': [...REFUSED_KEYS.extra, ...METADATA_KEYS] }[String(name)]
+  const key =
+    refused === undefined
+      ? `[\\s\\S]{1,${MAX_KEY_LENGTH}}`
+      : `(?!(?:${refused.join('|')})$)\\S(?:[\\s\\S]{0,${MAX_KEY_LENGTH - 2}}\\S)?`
+  return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}${key}$`
+}
+
+const described = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_NOTES[name] })
+
+const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
+
+/** The property that names the schema in a file; gdn ignores it. */
+export const SCHEMA_FIELD: Json = { type: 'string', description: 'The schema of this file, for editors' }
+
+/** Returns the schema of a row with columns. */
+function columnsSchema(own: Json): Json {
+  const others = [
+    ...PLAIN.map((name) => [`^(?!${name}$)${spellings(name)}$`, described(name)] as const),
+    ...COLUMN_NAMES.filter(isPrefix).map((name) => [prefixed(name), described(name)] as const),
+  ]
+  return {
+    type: 'object',
+    properties: { ...own, ...Object.fromEntries(PLAIN.map((name) => [name, described(name)])) },
+    patternProperties: Object.fromEntries(others),
+    additionalProperties: false,
+    allOf: [
+      ...(['title', 'description'] as const).map((name) =>
+        when({ propertyNames: { not: { pattern: `^${spellings(name)}$` } } }, { required: [name] }),
+      ),
+      ...addressesOfBlockchain(['receiver', 'sender'], (form) => cell(form, NAME_FORM)),
+      ...addressesOfBlockchain(['contract_address'], (form) => cell(form)),
+    ],
+  }
+}
+
+/** Returns the schema of metadata objects, as the API has them, with local files. */
+function metadataSchema(own: Json): Json {
+  const { properties, propertyNames, ...rest } = jsonSchema(nftMetadata, 'input', {}, fieldRules) as {
+    properties: { file_fields: { items: { properties: { url: Json } } } } & Json
+    propertyNames: { not: { enum: string[] } } & Json
+  }
+  properties.file_fields.items.properties.url = {
+    type: 'string',
+    description: 'URL of the file, or a path beside the manifest',
+    ...textOf([...FILE_URL_FORMS, PATH]),
+  }
+  const names = { ...propertyNames, not: { enum: [...propertyNames.not.enum, ...ROW_KEYS] } }
+  return { ...rest, propertyNames: names, properties: { ...own, ...properties } }
+}
+
+/** Returns the schema of a row: an object with columns, or a metadata object if it has `file_fields`. */
+export const rowSchema = (own: Json = {}): Json =>
+  when({ type: 'object', required: ['file_fields'] }, metadataSchema(own), columnsSchema(own))
+
+/** Returns the schema of a createnft or createnfttrans request as a manifest. */
+function requestManifest(): Json {
+  const {
+    properties,
+    required: _filled,
+    ...rest
+  } = jsonSchema(createnft.request, 'input', {}, fieldRules) as {
+    properties: Record<string, Json>
+  } & Json
+  const party = (description: unknown) => ({ type: 'string', ...textOf([...ADDRESS_FORMS, NAME_FORM]), description })
+  const metadata = { $ref: '#/$defs/metadata' }
+  return {
+    ...rest,
+    properties: {
+      $schema: SCHEMA_FIELD,
+      ...properties,
+      receiver_wallet_address: party(COLUMN_NOTES.receiver),
+      sender_wallet_address: party(COLUMN_NOTES.sender),
+      metadata: {
+        anyOf: [{ type: 'array', minItems: 1, items: metadata }, metadata],
+        description: 'The NFTs to create',
+      },
+    },
+    required: ['metadata'],
+    allOf: addressesOfBlockchain(['contract_address']),
+  }
+}
+
+/** Returns the schema of a JSON manifest: a list of rows, a request, or one row. */
+export const manifestSchema = (): Json => ({
+  ...when(
+    { type: 'array' },
+    { minItems: 1, items: { $ref: '#/$defs/row' } },
+    when({ type: 'object', required: ['metadata'] }, requestManifest(), rowSchema({ $schema: SCHEMA_FIELD })),
+  ),
+  $defs: { row: rowSchema(), metadata: metadataSchema({}) },
+})
