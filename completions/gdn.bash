@@ -86,6 +86,7 @@ revoke Revoke an API key of a backend' ;;
     'webhook') REPLY='add Add a webhook for deployment events
 list List the webhooks of a backend
 show Show a webhook with its failures
+update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
 deliveries List a webhook'\''s deliveries and responses
@@ -179,6 +180,7 @@ __gdn_arguments() {
     'key revoke') REPLY='text' ;;
     'webhook add') REPLY='text' ;;
     'webhook show') REPLY='text' ;;
+    'webhook update') REPLY='text' ;;
     'webhook rm') REPLY='text' ;;
     'webhook test') REPLY='text' ;;
     'webhook deliveries') REPLY='text' ;;
@@ -205,7 +207,7 @@ __gdn_bundles() {
     'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381' ;;
     'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381' ;;
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
-    'nft show') REPLY='flags-7e3b14 server-b79987 output-766381' ;;
+    'nft show') REPLY='flags-35cad5 server-b79987 output-766381' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
     'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381' ;;
@@ -218,7 +220,7 @@ __gdn_bundles() {
     'batch rehearse') REPLY='flags-684e16 run-b1e55e server-f6609b output-766381' ;;
     'batch mint') REPLY='flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
-    'batch status') REPLY='flags-a453fe server-b79987 output-766381' ;;
+    'batch status') REPLY='flags-f56610 server-b79987 output-766381' ;;
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
     'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
@@ -240,7 +242,7 @@ __gdn_bundles() {
     'local stop') REPLY='output-766381' ;;
     'local status') REPLY='output-766381' ;;
     'local logs') REPLY='flags-711067 output-b31709' ;;
-    'local listen') REPLY='flags-9fa8ec output-74fd8a' ;;
+    'local listen') REPLY='flags-3692e3 output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-766381' ;;
     'local exec') REPLY='flags-02a69a output-b31709' ;;
     'serve') REPLY='flags-f041e8 output-96993d' ;;
@@ -262,6 +264,7 @@ __gdn_bundles() {
     'webhook add') REPLY='flags-596ee1 output-766381' ;;
     'webhook list') REPLY='flags-3db50f output-766381' ;;
     'webhook show') REPLY='flags-3db50f output-766381' ;;
+    'webhook update') REPLY='flags-494845 output-766381' ;;
     'webhook rm') REPLY='flags-3db50f output-766381' ;;
     'webhook test') REPLY='flags-3db50f output-766381' ;;
     'webhook deliveries') REPLY='flags-1944ff output-766381' ;;
@@ -401,7 +404,8 @@ __gdn_flags() {
 --contract-addresses ~ @collections Collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs' ;;
-    'flags-7e3b14') REPLY='--no-image - - Don'\''t draw the image
+    'flags-35cad5') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
+--no-image - - Don'\''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend'\''s own)' ;;
     'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
     'flags-ec86c7') REPLY='--file -f file JSON metadata (- for standard input) that replaces all of it
@@ -537,7 +541,8 @@ __gdn_flags() {
 --max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
-    'flags-a453fe') REPLY='--costs - - Show what the run has spent, from its server' ;;
+    'flags-f56610') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
+--costs - - Show what the run has spent, from its server' ;;
     'flags-d06886') REPLY='--retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-530bd8') REPLY='--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -660,7 +665,7 @@ __gdn_flags() {
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend' ;;
     'flags-711067') REPLY='--follow -f - Show new lines until Ctrl-C
 --lines - text Number of last lines to show (100)' ;;
-    'flags-9fa8ec') REPLY='--forward-to - text URL to post each event to
+    'flags-3692e3') REPLY='--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable ('\''*'\'')
 --email - text E-mail address of the account (the local account)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
@@ -777,6 +782,10 @@ __gdn_flags() {
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'flags-596ee1') REPLY='--event - ,event+ Event types to deliver; repeatable
 --email - text E-mail address of the account (the local account)
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-494845') REPLY='--url - text New URL
+--event - ,event+ Event types to deliver; repeatable
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'flags-1944ff') REPLY='--state - =state-2 Only this state: waiting, delivered, failed

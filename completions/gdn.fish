@@ -96,6 +96,7 @@ function __gdn_words
       printf '%s\n' 'add Add a webhook for deployment events' \
         'list List the webhooks of a backend' \
         'show Show a webhook with its failures' \
+        'update Change the URL or events of a webhook' \
         'rm Delete a webhook' \
         'test Send a test event to a webhook' \
         'deliveries List a webhook\'s deliveries and responses' \
@@ -233,6 +234,8 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'webhook show'
       printf '%s\n' 'text'
+    case 'webhook update'
+      printf '%s\n' 'text'
     case 'webhook rm'
       printf '%s\n' 'text'
     case 'webhook test'
@@ -279,7 +282,7 @@ function __gdn_bundles
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-766381'
     case 'nft show'
-      printf '%s\n' 'flags-7e3b14 server-b79987 output-766381'
+      printf '%s\n' 'flags-35cad5 server-b79987 output-766381'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-9d182f server-b79987 output-766381'
     case 'nft update'
@@ -305,7 +308,7 @@ function __gdn_bundles
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
-      printf '%s\n' 'flags-a453fe server-b79987 output-766381'
+      printf '%s\n' 'flags-f56610 server-b79987 output-766381'
     case 'batch resume'
       printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     case 'batch retry'
@@ -349,7 +352,7 @@ function __gdn_bundles
     case 'local logs'
       printf '%s\n' 'flags-711067 output-b31709'
     case 'local listen'
-      printf '%s\n' 'flags-9fa8ec output-74fd8a'
+      printf '%s\n' 'flags-3692e3 output-74fd8a'
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-766381'
     case 'local exec'
@@ -392,6 +395,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook show'
       printf '%s\n' 'flags-3db50f output-766381'
+    case 'webhook update'
+      printf '%s\n' 'flags-494845 output-766381'
     case 'webhook rm'
       printf '%s\n' 'flags-3db50f output-766381'
     case 'webhook test'
@@ -566,8 +571,9 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
-    case 'flags-7e3b14'
-      printf '%s\n' '--no-image - - Don\'t draw the image' \
+    case 'flags-35cad5'
+      printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
+        '--no-image - - Don\'t draw the image' \
         '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
     case 'sending-and-waiting-9d182f'
       printf '%s\n' '--timeout - text How long to wait (5m)'
@@ -724,8 +730,9 @@ function __gdn_flags
         '--max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
-    case 'flags-a453fe'
-      printf '%s\n' '--costs - - Show what the run has spent, from its server'
+    case 'flags-f56610'
+      printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
+        '--costs - - Show what the run has spent, from its server'
     case 'flags-d06886'
       printf '%s\n' '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     case 'run-530bd8'
@@ -871,8 +878,8 @@ function __gdn_flags
     case 'flags-711067'
       printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
         '--lines - text Number of last lines to show (100)'
-    case 'flags-9fa8ec'
-      printf '%s\n' '--forward-to - text URL to post each event to' \
+    case 'flags-3692e3'
+      printf '%s\n' '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable' \
         '--event - ,event+ Event types to show; repeatable (\'*\')' \
         '--email - text E-mail address of the account (the local account)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
@@ -1007,6 +1014,11 @@ function __gdn_flags
     case 'flags-596ee1'
       printf '%s\n' '--event - ,event+ Event types to deliver; repeatable' \
         '--email - text E-mail address of the account (the local account)' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-494845'
+      printf '%s\n' '--url - text New URL' \
+        '--event - ,event+ Event types to deliver; repeatable' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'flags-1944ff'

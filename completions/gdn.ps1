@@ -88,6 +88,7 @@ revoke Revoke an API key of a backend'
     'webhook' = 'add Add a webhook for deployment events
 list List the webhooks of a backend
 show Show a webhook with its failures
+update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
 deliveries List a webhook''s deliveries and responses
@@ -178,6 +179,7 @@ schema Print the JSON Schema of a file'
     'key revoke' = 'text'
     'webhook add' = 'text'
     'webhook show' = 'text'
+    'webhook update' = 'text'
     'webhook rm' = 'text'
     'webhook test' = 'text'
     'webhook deliveries' = 'text'
@@ -201,7 +203,7 @@ schema Print the JSON Schema of a file'
     'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
     'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
-    'nft show' = 'flags-7e3b14 server-b79987 output-766381'
+    'nft show' = 'flags-35cad5 server-b79987 output-766381'
     'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
     'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381'
@@ -214,7 +216,7 @@ schema Print the JSON Schema of a file'
     'batch rehearse' = 'flags-684e16 run-b1e55e server-f6609b output-766381'
     'batch mint' = 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
-    'batch status' = 'flags-a453fe server-b79987 output-766381'
+    'batch status' = 'flags-f56610 server-b79987 output-766381'
     'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
@@ -236,7 +238,7 @@ schema Print the JSON Schema of a file'
     'local stop' = 'output-766381'
     'local status' = 'output-766381'
     'local logs' = 'flags-711067 output-b31709'
-    'local listen' = 'flags-9fa8ec output-74fd8a'
+    'local listen' = 'flags-3692e3 output-74fd8a'
     'local reset' = 'flags-799fb7 output-766381'
     'local exec' = 'flags-02a69a output-b31709'
     'serve' = 'flags-f041e8 output-96993d'
@@ -258,6 +260,7 @@ schema Print the JSON Schema of a file'
     'webhook add' = 'flags-596ee1 output-766381'
     'webhook list' = 'flags-3db50f output-766381'
     'webhook show' = 'flags-3db50f output-766381'
+    'webhook update' = 'flags-494845 output-766381'
     'webhook rm' = 'flags-3db50f output-766381'
     'webhook test' = 'flags-3db50f output-766381'
     'webhook deliveries' = 'flags-1944ff output-766381'
@@ -394,7 +397,8 @@ schema Print the JSON Schema of a file'
 --contract-addresses ~ @collections Collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs'
-    'flags-7e3b14' = '--no-image - - Don''t draw the image
+    'flags-35cad5' = '--watch - - Show changes until all are final, or until Ctrl-C
+--no-image - - Don''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend''s own)'
     'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'
     'flags-ec86c7' = '--file -f file JSON metadata (- for standard input) that replaces all of it
@@ -530,7 +534,8 @@ schema Print the JSON Schema of a file'
 --max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
-    'flags-a453fe' = '--costs - - Show what the run has spent, from its server'
+    'flags-f56610' = '--watch - - Show changes until all are final, or until Ctrl-C
+--costs - - Show what the run has spent, from its server'
     'flags-d06886' = '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-530bd8' = '--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -653,7 +658,7 @@ schema Print the JSON Schema of a file'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend'
     'flags-711067' = '--follow -f - Show new lines until Ctrl-C
 --lines - text Number of last lines to show (100)'
-    'flags-9fa8ec' = '--forward-to - text URL to post each event to
+    'flags-3692e3' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable (''*'')
 --email - text E-mail address of the account (the local account)
 --data-dir - dir The backend''s data directory (that of gdn local start)
@@ -770,6 +775,10 @@ schema Print the JSON Schema of a file'
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-596ee1' = '--event - ,event+ Event types to deliver; repeatable
 --email - text E-mail address of the account (the local account)
+--data-dir - dir The backend''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    'flags-494845' = '--url - text New URL
+--event - ,event+ Event types to deliver; repeatable
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-1944ff' = '--state - =state-2 Only this state: waiting, delivered, failed

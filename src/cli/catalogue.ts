@@ -161,6 +161,7 @@ const webhook = noun('webhook', 'Manage webhooks for deployment events', [
   write('add', 'Add a webhook for deployment events', () => import('./commands/webhook/add.ts')),
   read('list', 'List the webhooks of a backend', () => import('./commands/webhook/list.ts')),
   read('show', 'Show a webhook with its failures', () => import('./commands/webhook/show.ts')),
+  write('update', 'Change the URL or events of a webhook', () => import('./commands/webhook/update.ts')),
   write('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
   write('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),
   read('deliveries', "List a webhook's deliveries and responses", () => import('./commands/webhook/deliveries.ts')),

@@ -45,7 +45,9 @@ test('checks and saves the key, writes the profile, and suggests the next comman
   const { code, stdout, stderr } = await gdn(argv, { stdin: `${KEY}\n`, keyring })
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
   expect(stderr).toContain('Server and key work.')
-  expect(stderr).toContain('Next: gdn collection create --name "First light"\n')
+  expect(stderr).toContain(
+    `Create a collection: gdn collection create --name 'First light'\nMint an NFT in it: gdn nft mint --title Dawn --receiver ${OWNER}\nList its NFTs: gdn nft list\n`,
+  )
   expect(calls).toHaveLength(1)
   expect(await config()).toEqual({
     profile: 'default',
@@ -140,6 +142,6 @@ test('--local selects the local backend, and names the command that starts it if
   expect(await config()).toEqual({ profile: 'local', profiles: { local: { blockchain: 'polygon' } } })
   // Without a wallet, the suggested commands create one and can be pasted.
   expect(stderr).toMatch(
-    /: gdn wallet generate --name alice\nNext: gdn collection create --name "First light" --wallet @alice\n$/,
+    /: gdn wallet generate --name alice\n.*: gdn collection create --name 'First light' --wallet @alice\n.*: gdn nft mint --title Dawn --receiver @alice\n.*: gdn nft list\n$/,
   )
 })

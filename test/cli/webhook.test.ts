@@ -155,3 +155,53 @@ describe('a webhook', () => {
     expect(left).toEqual([])
   })
 })
+
+describe('gdn webhook update', () => {
+  test('changes URL and events, keeps the secret, and sends pending events of a disabled webhook again', async () => {
+    const { dataDir, json, add } = await withDataDir()
+    const { id } = await add()
+    const other = await add()
+    const rowOf = (of: string) =>
+      withStore(dataDir, ({ db }) =>
+        db.selectFrom('webhooks').selectAll().where('id', '=', of).executeTakeFirstOrThrow(),
+      )
+    const [before, untouched] = [await rowOf(id), await rowOf(other.id)]
+    await withStore(dataDir, ({ db }) =>
+      db
+        .updateTable('webhooks')
+        .set({ status: 'disabled', failures: 3, next_attempt_at: 9e12 })
+        .where('id', '=', id)
+        .execute(),
+    )
+    const events = await json('webhook', 'update', id, '--event', 'nft.failed,nft.deployed')
+    expect(events).toMatchObject({ url: URL, events: ['nft.deployed', 'nft.failed'], status: 'disabled' })
+    const moved = await json('webhook', 'update', id, '--url', 'https://example.com/new')
+    expect(moved).toMatchObject({ url: 'https://example.com/new', status: 'active' })
+    expect(moved).not.toHaveProperty('signing_secret')
+    expect(await rowOf(id)).toMatchObject({ secret: before.secret, failures: 0, next_attempt_at: 0 })
+    expect((await rowOf(id)).generation).toBeGreaterThan(before.generation)
+    expect(await rowOf(other.id)).toEqual(untouched)
+  })
+
+  test.each([
+    [[], 'no change is specified'],
+    [['--url', 'http://example.com/'], 'is not encrypted'],
+    [['--url', 'nowhere'], 'is not an https URL'],
+    [['--url', 'https://user:pw@example.com/'], 'user'],
+    [['--event', 'nft.deploy'], 'Did you mean nft.deployed?'],
+  ])('rejects %j, and changes nothing', async (argv, message) => {
+    const { gdn, json, add } = await withDataDir()
+    const { id } = await add()
+    const { code, stderr } = await gdn(['webhook', 'update', id, ...argv])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+    expect(await json('webhook', 'show', id)).toMatchObject({ url: URL, events: ['*'] })
+  })
+
+  test('rejects an unknown webhook', async () => {
+    const { gdn } = await withDataDir()
+    expect(await gdn(['webhook', 'update', 'nothing', '--event', '*'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has no webhook'),
+    })
+  })
+})

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../helpers/backend.ts'
@@ -108,15 +110,12 @@ test('a test event that the receiver rejects exits with 5 and shows the response
 
 test('local listen shows events as they arrive, forwards them signed, exits with 0 at Ctrl-C and leaves nothing', async () => {
   const app = await startReceiver()
-  const argv = beside(
-    'local',
-    'listen',
-    '--forward-to',
-    app.url.replace('http://', ''),
-    '--event',
-    'nft.deployed',
-    '--json',
-  )
+  // It accepts connections, and responds to nothing.
+  const dead = createServer().listen(0, '127.0.0.1')
+  await once(dead, 'listening')
+  const deadUrl = `http://127.0.0.1:${(dead.address() as AddressInfo).port}/hook?a=b`
+  const targets = ['--forward-to', app.url.replace('http://', ''), '--forward-to', `nft.deployed=${deadUrl}`]
+  const argv = beside('local', 'listen', ...targets, '--event', 'nft.deployed', '--json')
   const child = home.start(argv)
   let text = ''
   child.stdout?.on('data', (chunk) => {
@@ -132,7 +131,13 @@ test('local listen shows events as they arrive, forwards them signed, exits with
     (count) => count > 0,
   )
   const [ready] = lines()
-  expect(ready).toEqual({ event: 'ready', signing_secret: expect.stringMatching(/^whsec_/), forward_to: app.url })
+  expect(ready).toEqual({
+    ...{ event: 'ready', signing_secret: expect.stringMatching(/^whsec_/) },
+    forward_to: [
+      { url: app.url, events: ['*'] },
+      { url: deadUrl, events: ['nft.deployed'] },
+    ],
+  })
   const ids = await mintThree()
   await until(
     async () => lines(),
@@ -173,4 +178,5 @@ test('local listen shows events as they arrive, forwards them signed, exits with
   again.kill('SIGINT')
   expect((await again).exitCode).toBe(0)
   await app.close()
+  dead.close()
 })

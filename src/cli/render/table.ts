@@ -1,6 +1,7 @@
 import { type Io, safe } from '../io/io.ts'
 import { paintStatus } from '../io/paint.ts'
 import { displayWidth } from '../text/display-width.ts'
+import { localTimeIn } from '../text/local-time.ts'
 import { wrap } from '../text/wrap.ts'
 import { type DataRecord, plainCell } from './cells.ts'
 import type { Card, View } from './view.ts'
@@ -86,7 +87,7 @@ function renderCard(io: Io, card: Card): string {
   const room = io.columns - width - 2
   return rows
     .map(([name, value], i) => {
-      const lines = linesOf(timesPlain(name, value), room).map((line) =>
+      const lines = linesOf(withLocalTime(name, value), room).map((line) =>
         name === 'status' ? paintStatus(line, line, io.outPaint) : line,
       )
       return `${io.outPaint.dim((headings[i] ?? name).padEnd(width))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}\n`
@@ -120,11 +121,9 @@ function isPairs(value: unknown): value is [string, unknown][] {
   )
 }
 
-/** Formats a value for a table, with times to the minute. */
-function shown(column: string, value: unknown): string {
-  const text = safe(humanCell(value))
-  return column.endsWith('_at') ? text.slice(0, 16).replace('T', ' ') : text
-}
+/** Formats a value for a table, with local times to the minute. */
+const shown = (column: string, value: unknown): string =>
+  safe(isTime(column) && typeof value === 'string' ? localTimeIn(value, 'minute') : humanCell(value))
 
 /** Formats booleans as yes and no, and lists of words with commas. */
 function humanCell(value: unknown): string {
@@ -135,11 +134,11 @@ function humanCell(value: unknown): string {
 const isWords = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-const INSTANT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
+/** Whether a field is a time. */
+const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
 
-/** Formats times in UTC without fractions, like accepted_date of the API. */
-const timesPlain = (field: string, value: unknown) =>
-  field.endsWith('_at') && typeof value === 'string' ? value.replace(INSTANT, '$1 $2') : value
+const withLocalTime = (field: string, value: unknown) =>
+  isTime(field) && typeof value === 'string' ? localTimeIn(value) : value
 
 /** Returns the heading of a field such as `receiver_wallet_address`. */
 function heading(field: string): string {

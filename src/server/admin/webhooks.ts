@@ -23,6 +23,7 @@ import {
   listWebhooks,
   removeWebhook,
   reviveWebhook,
+  updateWebhook,
 } from '../store/webhooks.ts'
 
 /** Limit per account. Every event is stored once for each webhook. */
@@ -116,6 +117,28 @@ export interface WebhookRequest {
   now: number
 }
 
+const inOrder = (events: readonly string[]): string =>
+  JSON.stringify(events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type)))
+
+/** Changes the URL, as returned by checkWebhookUrl, or the event types of a webhook. Its secret stays the same. */
+export async function changeWebhook(
+  store: Store,
+  id: string,
+  { url, events }: { url: string | undefined; events: readonly string[] | undefined },
+  now: number,
+): Promise<ShownWebhook> {
+  await store.transaction(async (db) => {
+    await found(db, id)
+    await updateWebhook(db, id, {
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: inOrder(events) }),
+    })
+    // Failures were those of the old URL.
+    if (url !== undefined) await reviveWebhook(db, id)
+  })
+  return await showWebhook(store, id, now)
+}
+
 /** Creates a webhook. Its secret is returned here and never again. */
 export async function addWebhook(
   store: Store,
@@ -123,7 +146,6 @@ export async function addWebhook(
 ): Promise<{ webhook: ShownWebhook; secret: Secret }> {
   const secret = newSigningSecret()
   const id = newId()
-  const inOrder = events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type))
   await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now)
     if ((await listWebhooks(db, account_id)).length >= MOST_OF_AN_ACCOUNT) {
@@ -132,7 +154,7 @@ export async function addWebhook(
       })
     }
     await insertWebhook(db, {
-      ...{ id, account_id, kind: 'url', url, events: JSON.stringify(inOrder), secret: secret.reveal() },
+      ...{ id, account_id, kind: 'url', url, events: inOrder(events), secret: secret.reveal() },
       ...{ status: 'active', created_at: now, expires_at: null, failing_since: null },
     })
   })

@@ -38,6 +38,14 @@ export async function isSentTo(db: Db): Promise<boolean> {
   return (await active.limit(1).executeTakeFirst()) !== undefined
 }
 
+export async function updateWebhook(
+  db: Db,
+  id: string,
+  changes: Partial<Pick<WebhookRow, 'url' | 'events'>>,
+): Promise<void> {
+  await db.updateTable('webhooks').set(changes).where('id', '=', id).execute()
+}
+
 /** Deletes a webhook with its pending deliveries. */
 export async function removeWebhook(db: Db, id: string): Promise<void> {
   await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute()

@@ -710,6 +710,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'webhook list': { shape: 'array', json: WEBHOOK, prepare: () => onWebhook('webhook', 'list') },
   'webhook show': { shape: 'object', json: WEBHOOK, prepare: () => onWebhook('webhook', 'show', 'ID') },
+  'webhook update': {
+    shape: 'object',
+    json: WEBHOOK,
+    prepare: () => onWebhook('webhook', 'update', 'ID', '--event', 'nft.failed'),
+  },
   'webhook rm': { shape: 'object', json: WEBHOOK, prepare: () => onWebhook('webhook', 'rm', 'ID') },
   'webhook test': { shape: 'object', json: DELIVERY, prepare: () => onWebhook('webhook', 'test', 'ID') },
   'webhook deliveries': { shape: 'array', json: DELIVERY, prepare: () => onWebhook('webhook', 'deliveries', 'ID') },

@@ -3,14 +3,18 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import { spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addWatchFlag } from '../../flags/watch.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { watch } from '../../request/watch.ts'
 import { commandRunRecords } from './command-runs.ts'
 import { runData, runView } from './run-view.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
 import { settingsIfFound, whichServer } from './which-server.ts'
 
-export type StatusFlags = OutputFlags & ServerFlags & { costs?: boolean }
+export type StatusFlags = OutputFlags & ServerFlags & { costs?: boolean; watch?: boolean }
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
@@ -18,10 +22,12 @@ export function command(deps: Deps, run = status): GdnCommand {
       'Shows what this machine has recorded, also while the run is in progress. To update it from the server, use gdn batch resume. --costs asks the server of the run for gas and fees. Specify a run by its name, its ID, the name given with --run, or its manifest. gdn batch list --all shows the names of single commands.',
     examples: [
       ['Show a run by its manifest', 'gdn batch status drop.csv'],
+      ['Watch a run that another terminal mints', 'gdn batch status drop.csv --watch'],
       ['Print the number of deployed rows', 'gdn batch status drop-3f9a --json | jq .deployed'],
     ],
   })
   addRunArgument(statusCommand)
+  addWatchFlag(statusCommand)
   switchFlag(statusCommand, '--costs', 'Show what the run has spent, from its server')
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
@@ -37,13 +43,40 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   const server = await whichServer(deps, flags)
   const command = (await commandRunRecords(stateDir, server)).find(({ run, run_id }) => name === run || name === run_id)
   if (command === undefined) {
-    const run = await openRun(stateDir, name, server)
-    const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run) : null
-    await createOutput(deps.io, flags, view).one({ ...runData(await runStatus(run)), ...spent })
-    if (flags.costs && spent === null) deps.io.note("The server of the run doesn't say what it has spent.")
+    const output = createOutput(deps.io, flags, view)
+    const look = async () => {
+      const run = await openRun(stateDir, name, server)
+      const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run) : null
+      return { data: { ...runData(await runStatus(run)), ...spent }, hasSpent: spent !== null }
+    }
+    const seen = flags.watch ? await watchRun(deps, flags, look, view) : await look()
+    if (seen === null) return
+    await output.one(seen.data)
+    if (flags.costs && !seen.hasSpent) deps.io.note("The server of the run doesn't say what it has spent.")
     return
   }
   // There are no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
   await createOutput(deps.io, flags, { ...view, card }).one(command)
+}
+
+interface Seen {
+  data: DataRecord
+  hasSpent: boolean
+}
+
+/** Shows a run while a process mints it. Nothing else changes what this machine has recorded. */
+async function watchRun(deps: Deps, flags: StatusFlags, look: () => Promise<Seen>, view: View): Promise<Seen | null> {
+  const { renderOne } = await import('../../render/table.ts')
+  const seen = await watch(deps, flags, {
+    look,
+    view,
+    records: ({ data }) => [data],
+    isFinal: ({ data }) => data.running !== true,
+    text: async ({ data }) => renderOne(deps.io, data, view, flags.fields),
+  })
+  if (seen?.data.state === 'unfinished') {
+    deps.io.note(`No process mints this run now. To continue it: gdn batch resume ${safe(String(seen.data.run))}`)
+  }
+  return seen
 }

@@ -1,4 +1,5 @@
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { safe } from '../../io/io.ts'
 
 /** Result of `gdn init`. */
@@ -15,20 +16,31 @@ export interface Setup {
   isRunning: boolean
 }
 
-/** Returns lines that explain what to do next. */
+/** Returns lines that explain what to do next: three commands that can be pasted, after what is missing for them. */
 export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: Setup): string[] {
   const server = baseUrl ?? 'the local backend'
   // gdn generates EVM wallets only.
-  const generates = blockchain === undefined || isEvm(blockchain)
-  const flags = [
+  const isSolana = blockchain !== undefined && !isEvm(blockchain)
+  const receiver = shellWord(wallet ?? '@alice')
+  const chosen = [
     ...(blockchain === undefined ? ['-b polygon'] : []),
-    ...(wallet === undefined ? [generates ? '--wallet @alice' : '--wallet <address>'] : []),
+    ...(wallet === undefined ? ['--wallet @alice'] : []),
+    ...(isSolana ? ["--description 'The first of ten' --image https://example.com/first-light.png"] : []),
   ]
+  const create = ["gdn collection create --name 'First light'", ...chosen].join(' ')
   return [
     `The profile ${safe(profile)} is in use: ${safe(server)}.${isChecked ? ' Server and key work.' : ''}`,
     ...(keptIn === 'environment' ? ['The key stays in GDN_API_KEY and was not saved.'] : []),
     ...(isRunning ? [] : ['Start the backend: gdn local start']),
-    ...(wallet === undefined && generates ? ['Generate a wallet: gdn wallet generate --name alice'] : []),
-    `Next: ${['gdn collection create --name "First light"', ...flags].join(' ')}`,
+    ...(wallet !== undefined
+      ? []
+      : [
+          isSolana
+            ? 'Name your wallet: gdn wallet add alice <address>'
+            : 'Generate a wallet: gdn wallet generate --name alice',
+        ]),
+    `Create a collection: ${create}`,
+    `Mint an NFT in it: gdn nft mint --title Dawn --receiver ${safe(receiver)}`,
+    'List its NFTs: gdn nft list',
   ]
 }

@@ -12,6 +12,7 @@ import { oneOf, someOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { localTime } from '../../text/local-time.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 import { parseExpiry } from './parse-expiry.ts'
 
@@ -95,6 +96,10 @@ function readFlags(flags: CreateFlags, now: number) {
   }
 }
 
+/** For a note, which is on stderr. */
+const timeOf = ({ stderrTty }: Deps['io'], ms: number): string =>
+  stderrTty ? localTime(ms, 'minute') : `${new Date(ms).toISOString().slice(0, 16)}Z`
+
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, CREATED_VIEW)
@@ -104,7 +109,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
   else await io.data(`${key.disclose()}\n`)
   const version = record.apiVersion === null ? '' : `, API ${record.apiVersion}`
-  const until = record.expiresAt === null ? '' : `, until ${new Date(record.expiresAt).toISOString().slice(0, 16)}Z`
+  const until = record.expiresAt === null ? '' : `, until ${timeOf(io, record.expiresAt)}`
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )

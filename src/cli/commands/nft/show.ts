@@ -1,14 +1,16 @@
 import type { NftRecord } from '../../../api/nft-record.ts'
+import { isFinal } from '../../../api/nft-status.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { httpAddress, notEmpty } from '../../flags/parse.ts'
+import { addWatchFlag } from '../../flags/watch.ts'
 import { roomOf, wayOf } from '../../picture/terminal.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { nftCard } from '../../render/nft-card.ts'
 import { createOutput } from '../../render/output.ts'
-import type { Card } from '../../render/view.ts'
+import type { Card, View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
@@ -16,6 +18,7 @@ import { withBlockchain } from './blockchain-of.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
+  watch?: boolean
   /** False with --no-image. */
   image?: boolean
   gateway?: string
@@ -27,6 +30,7 @@ export function command(deps: Deps, run = show): GdnCommand {
       'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know an ID.\nOn a terminal, a single NFT is shown with its image. The image can be a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. The terminal draws it (kitty, iTerm2, sixel), or gdn draws blocks of color. GDN_IMAGES selects the method if gdn does not detect it. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Watch an NFT until it is deployed', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --watch'],
       ['Show an NFT without its image', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],
       [
         'Print the URL of its metadata',
@@ -42,6 +46,7 @@ export function command(deps: Deps, run = show): GdnCommand {
     repeatable: true,
     hidden: true,
   })
+  addWatchFlag(showCommand)
   switchFlag(showCommand, '--no-image', "Don't draw the image")
   valueFlag(showCommand, '--gateway <url>', "IPFS gateway to fetch the image from (a gdn backend's own)", {
     parse: httpAddress,
@@ -56,12 +61,18 @@ export function command(deps: Deps, run = show): GdnCommand {
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
   let page: string | null = null
   const card = (record: DataRecord): Card => [...nftCard(record), ['web explorer', page]]
-  const output = createOutput(deps.io, flags, { ...NFT_VIEW, card })
+  const view = { ...NFT_VIEW, card }
+  const output = createOutput(deps.io, flags, view)
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft show <nft_gdn_id>`.' })
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
-  const records = await awaitResponse(deps.io, connection.server.origin, fetchNfts(deps, connection.client, asked))
-  const shown = await withBlockchain(deps, records, connection)
+  const look = async () => {
+    const records = await awaitResponse(deps.io, connection.server.origin, fetchNfts(deps, connection.client, asked))
+    return { records, shown: await withBlockchain(deps, records, connection) }
+  }
+  const seen = flags.watch ? await watchNfts(deps, flags, look, view) : await look()
+  if (seen === null) return
+  const { records, shown } = seen
   const [first] = shown
   const [nft] = records
   if (ids.length > 1) await output.many(shown)
@@ -72,6 +83,30 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   }
   const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
   refuseUnknown(asked.filter((id) => !known.has(id)))
+}
+
+interface Seen {
+  records: NftRecord[]
+  shown: DataRecord[]
+}
+
+/** Shows NFTs until each is deployed or failed, and no change of it is in progress. */
+async function watchNfts(deps: Deps, flags: ShowFlags, look: () => Promise<Seen>, view: View): Promise<Seen | null> {
+  const { io } = deps
+  const { renderOne, renderTable } = await import('../../render/table.ts')
+  const { watch } = await import('../../request/watch.ts')
+  return await watch(deps, flags, {
+    look,
+    view,
+    records: ({ shown }) => shown,
+    isFinal: ({ records }) => records.every((nft) => isFinal(nft.status) && nft.pending_change === undefined),
+    async text({ shown }) {
+      const [first] = shown
+      if (shown.length === 1 && first !== undefined) return renderOne(io, first, view, flags.fields)
+      const table = { columns: flags.fields ?? view.columns, id: view.id, dropsId: false }
+      return (await renderTable(io, shown, table)).text
+    },
+  })
 }
 
 /** Returns the page of an NFT in the web explorer; null if the server isn't a gdn backend, which has no such pages. */

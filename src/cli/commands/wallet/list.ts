@@ -7,12 +7,12 @@ import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { localTimeIn } from '../../text/local-time.ts'
 
 const VIEW: View = {
   fields: ['name', 'address', 'kind', 'created_at', 'file', 'error'],
   columns: ['name', 'address', 'kind', 'created_at', 'error'],
   id: 'address',
-  cells: (record) => ({ ...record, name: `@${record.name}`, created_at: String(record.created_at).slice(0, 10) }),
 }
 
 export function command(deps: Deps, run = list): GdnCommand {
@@ -31,7 +31,13 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW)
+  const dayOf = (at: string) => (io.stdoutTty ? localTimeIn(at) : at).slice(0, 10)
+  const cells = (record: DataRecord) => ({
+    ...record,
+    name: `@${record.name}`,
+    created_at: dayOf(String(record.created_at)),
+  })
+  const output = createOutput(io, flags, { ...VIEW, cells })
   const book = await deps.addresses()
   const known = book.list()
   if (book.problem !== null)

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { localTimeIn } from '../../text/local-time.ts'
 import { type AccountFlags, addAccountFlags, signedUrlRequest } from './account.ts'
 import { signedUrl } from './wallet-source.ts'
 
@@ -39,7 +40,8 @@ export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
   // Printed on its own line, so that it can be copied.
   if (isAskedFor(flags)) await output.one({ url: signed.href, expires_at })
   else await io.data(`${signed.href}\n`)
-  if (expires_at !== null) io.note(`Anyone with the URL can use it until ${expires_at}.`)
+  if (expires_at !== null)
+    io.note(`Anyone with the URL can use it until ${io.stderrTty ? localTimeIn(expires_at) : expires_at}.`)
 }
 
 /** Returns the expiry time that the URL contains. */

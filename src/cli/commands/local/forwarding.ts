@@ -1,0 +1,107 @@
+import { EVENT_TYPES } from '../../../api/webhook-events.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { parseUrl } from '../../../core/parse-url.ts'
+import type { Parse } from '../../command.ts'
+import { eventTypes } from '../webhook/event-flag.ts'
+
+/** A URL, and the events that are posted to it. */
+export interface Target {
+  url: string
+  events: readonly string[]
+}
+
+/** Event types before the first `=`. In a URL, a `:`, `/` or `?` comes before any `=`. */
+const MAPPED = /^([\w*][\w.,* -]*)=(.*)$/s
+
+/** Parses `<url>`, for all events, or `<events>=<url>`. */
+export const forwardTarget: Parse<Target> = (raw, flag) => {
+  const [, events, url = ''] = MAPPED.exec(raw) ?? []
+  return events === undefined
+    ? { url: address(raw, flag), events: ['*'] }
+    : { url: address(url, flag), events: eventTypes(events, flag) }
+}
+
+/** Accepts `localhost:3000/hook`, which people type without a scheme. */
+const address: Parse<string> = (raw, flag) => {
+  const url = parseUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(raw) ? raw : `http://${raw}`)
+  const isWeb = url !== null && /^https?:$/.test(url.protocol) && /^[\w.:[\]-]+$/.test(url.hostname)
+  if (isWeb && url.username === '' && url.password === '') return url.href
+  throw new GdnError('usage', 'is not a URL that events can be posted to', {
+    place: { flag },
+    hint: 'Use a URL such as http://localhost:3000/hook, or nft.deployed=http://localhost:3000/hook.',
+  })
+}
+
+const isIn = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
+
+/**
+ * Returns one target for each URL, with all of its events.
+ *
+ * @param listened the events that are shown
+ * @throws GdnError `usage` for an event that isn't among them
+ */
+export function targetsOf(given: readonly Target[], listened: readonly string[]): Target[] {
+  const byUrl = new Map<string, Set<string>>()
+  for (const { url, events } of given) {
+    const unheard = events.find((type) => type !== '*' && !isIn(type, listened))
+    if (unheard !== undefined) {
+      throw new GdnError('usage', `${unheard} is not in --event`, {
+        place: { flag: '--forward-to' },
+        hint: 'Add it to --event, or leave --event out.',
+      })
+    }
+    byUrl.set(url, new Set([...(byUrl.get(url) ?? []), ...events]))
+  }
+  return [...byUrl].map(([url, events]) => ({
+    url,
+    events: events.has('*') ? ['*'] : EVENT_TYPES.filter((type) => events.has(type)),
+  }))
+}
+
+const AT_ONCE = 4
+/** Events that wait for one URL. While it has more, no others are received. */
+const MOST_WAITING = 10_000
+
+/** Posts events to URLs, to each in its own queue, so that a URL that doesn't respond holds up no other. */
+export class Forwarding<Event extends { type: string }> {
+  readonly #queues: { target: Target; waiting: Event[]; active: number }[]
+  readonly #post: (event: Event, url: string) => Promise<void>
+  #failure: { error: unknown } | null = null
+
+  constructor(targets: readonly Target[], post: (event: Event, url: string) => Promise<void>) {
+    this.#queues = targets.map((target) => ({ target, waiting: [], active: 0 }))
+    this.#post = post
+  }
+
+  /** Whether more events can be added. Throws what a post threw. */
+  hasRoom(): boolean {
+    if (this.#failure !== null) throw this.#failure.error
+    return this.#queues.every(({ waiting }) => waiting.length < MOST_WAITING)
+  }
+
+  add(event: Event): void {
+    for (const queue of this.#queues) {
+      if (!isIn(event.type, queue.target.events)) continue
+      queue.waiting.push(event)
+      if (queue.active < AT_ONCE) void this.#work(queue)
+    }
+  }
+
+  async #work(queue: { target: Target; waiting: Event[]; active: number }): Promise<void> {
+    queue.active++
+    try {
+      for (let next = queue.waiting.shift(); next !== undefined; next = queue.waiting.shift()) {
+        await this.#post(next, queue.target.url)
+      }
+    } catch (error) {
+      this.#failure ??= { error }
+    } finally {
+      queue.active--
+    }
+  }
+
+  /** Drops what waits. */
+  stop(): void {
+    for (const { waiting } of this.#queues) waiting.length = 0
+  }
+}

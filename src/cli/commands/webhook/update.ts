@@ -1,0 +1,57 @@
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
+import { eventTypes } from './event-flag.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
+
+export interface UpdateFlags extends OutputFlags, DataDirFlags {
+  event?: string[][]
+  url?: string
+}
+
+export function command(deps: Deps, run = update): GdnCommand {
+  const updateCommand = new GdnCommand({
+    about:
+      'Its secret stays the same. Pending events go to the new URL at once, also if the webhook was disabled. --event replaces the event types, and pending events of other types are still delivered. The backend may be running.',
+    examples: [
+      [
+        'Send the events to another URL',
+        'gdn webhook update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --url https://example.com/new',
+      ],
+      [
+        'Deliver failures only',
+        'gdn webhook update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --event nft.failed,collection.failed',
+      ],
+    ],
+  })
+  updateCommand.argument('<webhook>')
+  valueFlag(updateCommand, '--url <url>', 'New URL', { parse: notEmpty })
+  valueFlag(updateCommand, '--event <a,b>', 'Event types to deliver; repeatable', {
+    parse: eventTypes,
+    repeatable: true,
+  })
+  addDataDirFlag(updateCommand)
+  addOutputFlags(updateCommand)
+  return updateCommand.action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags)) as GdnCommand
+}
+
+export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, WEBHOOK_VIEW)
+  if (flags.url === undefined && flags.event === undefined) {
+    throw new GdnError('usage', 'no change is specified', { hint: 'Add --url <url>, --event <a,b>, or both.' })
+  }
+  const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
+  const target = flags.url === undefined ? undefined : checkWebhookUrl(flags.url)
+  const changes = { url: target?.href, events: flags.event?.flat() }
+  const { changeWebhook } = await import('../../../server/admin/webhooks.ts')
+  const webhook = await onDatabase(deps, flags, (store) => changeWebhook(store, id, changes, deps.now()))
+  if (isAskedFor(flags)) await output.one({ ...webhook })
+  io.note(`The webhook to ${safe(webhook.url)} has ${webhook.events.join(', ')}.`)
+  if (target?.isPrivate) io.warn('Only a backend with --allow-private-files delivers to a private address.')
+}

@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from 'node:util'
+import { GdnError } from '../../core/errors.ts'
+import type { Deps } from '../deps.ts'
+import type { OutputFlags } from '../flags/common.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { createOutput } from '../render/output.ts'
+import type { View } from '../render/view.ts'
+
+const FIRST_WAIT_MS = 500
+const MAX_WAIT_MS = 5000
+
+/** What is looked at again and again. */
+interface Watched<Seen> {
+  look(signal: AbortSignal): Promise<Seen>
+  records(seen: Seen): readonly DataRecord[]
+  /** Whether nothing changes any more. */
+  isFinal(seen: Seen): boolean
+  view: View
+  /** Formats it for a terminal. */
+  text(seen: Seen): Promise<string>
+}
+
+/**
+ * Looks until nothing changes any more, or until Ctrl-C, which is no error. On a terminal, what is seen is redrawn in
+ * place and removed at the end. Otherwise, each changed record is printed on a line.
+ *
+ * @returns what was seen last, for the command to print; null if the lines have it already
+ */
+export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watched<Seen>): Promise<Seen | null> {
+  const { io, signals, sleep } = deps
+  if (flags.output === 'csv') {
+    throw new GdnError('usage', 'prints a line for each change, which is no CSV', {
+      place: { flag: '--watch' },
+      hint: 'Use --json, or leave one of the flags out.',
+    })
+  }
+  signals.own()
+  const isJson = flags.json === true || flags.output === 'json'
+  const block = io.stdoutTty && !isJson && flags.output === undefined ? await io.block() : null
+  const output = createOutput(io, isJson ? { ...flags, json: false, output: 'ndjson' } : flags, watched.view)
+  const { id } = watched.view
+  const before = new Map<unknown, DataRecord>()
+  let seen: Seen | null = null
+  let wait = FIRST_WAIT_MS
+  try {
+    do {
+      seen = await watched.look(signals.signal)
+      const changed = watched.records(seen).filter((record) => !isDeepStrictEqual(before.get(record[id]), record))
+      for (const record of changed) before.set(record[id], record)
+      if (block === null) await output.many(changed)
+      else block.show((await watched.text(seen)).trimEnd().split('\n'))
+      if (watched.isFinal(seen)) break
+      wait = changed.length > 0 ? FIRST_WAIT_MS : Math.min(wait * 2, MAX_WAIT_MS)
+      await sleep(wait, signals.signal)
+    } while (!signals.signal.aborted)
+  } catch (error) {
+    if (!signals.signal.aborted) throw error
+  } finally {
+    block?.end()
+  }
+  return block === null ? null : seen
+}

@@ -1,0 +1,28 @@
+/** A time of the API (`2026-01-31 12:00:00`, in UTC) or of a record (`2026-01-31T12:00:00.000Z`). */
+const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?)Z?$/
+
+const two = (number: number) => String(number).padStart(2, '0')
+
+/** Returns a time for a person: in the zone of TZ or of the machine, with its short name. */
+export function localTime(ms: number, to: 'minute' | 'second' = 'second'): string {
+  const at = new Date(ms)
+  const day = [String(at.getFullYear()).padStart(4, '0'), two(at.getMonth() + 1), two(at.getDate())].join('-')
+  const seconds = to === 'second' ? `:${two(at.getSeconds())}` : ''
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${seconds} ${zoneOf(at)}`
+}
+
+/** Same, for a time in a text. Any other text is unchanged. */
+export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
+  const [, day, time] = INSTANT.exec(text) ?? []
+  const ms = Date.parse(`${day}T${time}Z`)
+  return Number.isNaN(ms) ? text : localTime(ms, to)
+}
+
+/** The short name of the zone. A locale has names only for some zones, and GMT+2 for the others. */
+function zoneOf(at: Date): string {
+  const names = ['en-US', 'en-GB', 'en-AU'].map((locale) => {
+    const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(at)
+    return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  })
+  return names.find((name) => !/^GMT.|^UTC./.test(name)) ?? names[0] ?? ''
+}

@@ -1,0 +1,35 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { localTimeIn } from '../../src/cli/text/local-time.ts'
+import { fakeApi, nft } from './fake-api.ts'
+import { cli } from './harness.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+test.each([
+  ['UTC', '2026-01-31 12:00:00', '2026-01-31 12:00:00 UTC'],
+  ['Europe/Berlin', '2026-01-31 12:00:00', '2026-01-31 13:00:00 CET'],
+  ['Europe/Berlin', '2026-07-31T23:30:00.123Z', '2026-08-01 01:30:00 CEST'],
+  ['America/New_York', '2026-01-31 12:00:00', '2026-01-31 07:00:00 EST'],
+  ['Asia/Kolkata', '2026-01-31 12:00:00', '2026-01-31 17:30:00 GMT+5:30'],
+  ['UTC', 'yesterday', 'yesterday'],
+  ['UTC', '2026-13-45 12:00:00', '2026-13-45 12:00:00'],
+])('in %s, %s is %s', (zone, given, shown) => {
+  vi.stubEnv('TZ', zone)
+  expect(localTimeIn(given)).toBe(shown)
+})
+
+test('shows local times on a terminal, and UTC elsewhere', async () => {
+  vi.stubEnv('TZ', 'Europe/Berlin')
+  const { url } = await fakeApi({
+    getnfts: () => ({
+      body: { requests: { nft_gdn_ids: ['one'] }, nfts: [{ ...nft('one'), accepted_date: '2026-01-31 12:00:00' }] },
+    }),
+  })
+  const argv = ['nft', 'show', 'one', '--base-url', url, '--no-image']
+  const env = { GDN_API_KEY: 'k' }
+  expect((await cli(argv, { env, tty: true })).stdout).toMatch(/^ACCEPTED +2026-01-31 13:00:00 CET$/m)
+  for (const more of [[], ['--json'], ['-o', 'csv']]) {
+    expect((await cli([...argv, ...more], { env })).stdout).toContain('2026-01-31 12:00:00')
+  }
+  expect((await cli([...argv, '--json'], { env, tty: true })).stdout).toContain('"2026-01-31 12:00:00"')
+})
