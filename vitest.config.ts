@@ -46,7 +46,7 @@ const LONG = [
   'test/cli/stopped-process.test.ts',
   'test/client/pace/processes.test.ts',
   'test/server/{solana-kill,storage/killed,updates/kill,webhooks/kill}.test.ts',
-  'test/e2e/{apply-chaos,batch-references,cluster,drop,kill-backend,kill-batch,machines,max-cost,power-cut,together}.test.ts',
+  'test/e2e/{apply-chaos,batch-references,cluster,drop,executable,kill-backend,kill-batch,machines,max-cost,power-cut,together}.test.ts',
   // Chaos, reorgs, restored backups and failing networks.
   'test/server/pipeline/{busy-collection,chaos,hostile-files,ipfs-files,lost-commits,reorgs,restored-database,restored-cluster,shared-network,solana-faults}.test.ts',
   'test/server/chain/evm/embedded/replay-property.test.ts',

@@ -13,6 +13,7 @@ const PARTS = [
   'throughput',
   'memory',
   'cli',
+  'executable',
   'reads',
   'api',
   'references',

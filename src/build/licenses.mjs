@@ -5,7 +5,7 @@ import { root } from './paths.mjs'
 /** Packages that no bundler sees: Solidity libraries compiled into the contracts, and the files of /docs. */
 const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-dist']
 
-const RULE = `${'-'.repeat(80)}\n`
+export const RULE = `${'-'.repeat(80)}\n`
 
 /**
  * Returns name, version and license text of every bundled package.
@@ -32,7 +32,8 @@ function packageFolder(file) {
   return /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(file)?.[0]
 }
 
-async function notice(folder) {
+/** Returns name, version and license text of a package. */
+export async function notice(folder) {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const names = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort()
   const texts = await Promise.all(names.map(async (file) => (await readFile(join(folder, file), 'utf8')).trim()))

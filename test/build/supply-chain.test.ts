@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { NODE_VERSION } from '../../src/build/executable.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string) => readFile(join(root, path), 'utf8')
@@ -53,6 +54,23 @@ describe('installed packages', () => {
     for (const part of ['npm audit --audit-level', 'npm audit signatures', 'npm sbom', '--provenance']) {
       expect(text).toContain(part)
     }
+  })
+
+  test('a release attests its files, and has their checksums', async () => {
+    const { jobs } = parse(await read('.github/workflows/release.yml')) as Workflow
+    const steps = jobs.publish?.steps ?? []
+    const attested = steps.findIndex(({ uses }) => uses?.startsWith('actions/attest-build-provenance@'))
+    const made = (word: string) => steps.findIndex(({ run, uses }) => `${run} ${uses}`.includes(word))
+    const before = ['npm pack', 'npm sbom', 'actions/download-artifact@', 'sha256sum']
+    expect(before.map(made).every((index) => index >= 0 && index < attested)).toBe(true)
+    expect([made('npm publish'), made('gh release create')].every((index) => index > attested)).toBe(true)
+    expect(steps[attested]?.with).toEqual({ 'subject-path': 'release/*' })
+  })
+
+  test('the executables are built with the Node.js that the source names', async () => {
+    const { jobs } = parse(await read('.github/workflows/release.yml')) as Workflow
+    const setup = jobs.executables?.steps.find(({ uses }) => uses?.startsWith('actions/setup-node@'))
+    expect(setup?.with?.['node-version']).toBe(NODE_VERSION)
   })
 
   test('no package needs an install script: two have one, and work without it', async () => {

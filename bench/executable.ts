@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process'
+import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { createCollection, GDN, order, serve, untilDeployed, withFolder } from './backend.ts'
+import type { Figure } from './figures.ts'
+import { timeToEnd } from './processes.ts'
+
+const RUNS = 20
+const INSTALLS = 3
+
+/** Size and times of the executable, compared with the npm package on the same version of Node.js. */
+export function measure(): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const { packExecutable, NODE_VERSION } = await load<typeof import('../src/build/executable.mjs')>('executable')
+    const { cachedNode } = await load<typeof import('../src/build/cached-package.mjs')>('cached-package')
+    const node = await cachedNode(NODE_VERSION)
+    const npm = ['--silent', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+    // Builds without files of earlier builds.
+    execFileSync('npm', ['pack', '--silent', '--pack-destination', folder])
+    const archive = await packExecutable(folder)
+    const packed = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '')
+
+    const unpacking: number[] = []
+    const installing: number[] = []
+    const withoutNative: number[] = []
+    for (let run = 0; run < INSTALLS; run++) {
+      const emptyFolder = (name: string) => {
+        const path = join(folder, `${name}-${run}`)
+        mkdirSync(path)
+        return path
+      }
+      const [place, prefix, bare] = [emptyFolder('executable'), emptyFolder('package'), emptyFolder('bare')]
+      unpacking.push(await timeToEnd('tar', ['-xzf', archive, '-C', place]))
+      installing.push(await timeToEnd('npm', ['install', ...npm, '--prefix', prefix, packed]))
+      withoutNative.push(await timeToEnd('npm', ['install', ...npm, '--omit=optional', '--prefix', bare, packed]))
+    }
+    const unpacked = join(folder, 'executable-0')
+    const executable = join(unpacked, readdirSync(unpacked)[0] ?? '', 'gdn')
+    const modules = join(folder, 'package-0', 'node_modules')
+    const onlyGdn = join(folder, 'bare-0', 'node_modules')
+    const npmInstall = { what: 'npm install', samples: installing }
+    const figures: Figure[] = [
+      bytes('archive and npm package', statSync(archive).size, statSync(packed).size),
+      bytes('unpacked, and installed', sizeOf(unpacked), sizeOf(modules)),
+      bytes('installed with --omit=optional', sizeOf(onlyGdn), sizeOf(modules)),
+      { what: 'install', unit: 'ms', samples: unpacking, against: npmInstall },
+      { what: 'install with --omit=optional', unit: 'ms', samples: withoutNative, against: npmInstall },
+      await importing(node, onlyGdn),
+    ]
+
+    const backend = await serve(folder, ['--allow-private-files'])
+    try {
+      const collection = await createCollection(backend)
+      const image = await backend.upload(Buffer.from('89504e470d0a1a0a', 'hex'))
+      const ids = await order(backend, collection, { count: 1, perRequest: 1, clients: 1, image: () => image })
+      await untilDeployed(backend, ids)
+      const env = {
+        PATH: process.env.PATH ?? '',
+        HOME: folder,
+        GDN_PACE_DIR: join(folder, 'pace'),
+        GDN_BASE_URL: backend.url,
+        GDN_API_KEY: backend.apiKey,
+      }
+      for (const args of [['--version'], ['nft', 'show', ...ids], ['local', 'start', '--port', '0']]) {
+        const samples: number[] = []
+        const bundled: number[] = []
+        for (let run = 0; run < RUNS; run++) {
+          const time = async (program: string, first: string[]) => {
+            const taken = await timeToEnd(program, [...first, ...args], env)
+            if (args[0] === 'local') await timeToEnd(program, [...first, 'local', 'stop'], env)
+            return taken
+          }
+          bundled.push(await time(node, [GDN]))
+          samples.push(await time(executable, []))
+        }
+        const what = `gdn ${args.slice(0, 2).join(' ')}`
+        figures.push({
+          what,
+          unit: 'ms',
+          samples,
+          against: { what: `npm package, Node.js ${NODE_VERSION}`, samples: bundled },
+        })
+      }
+      return figures
+    } finally {
+      await backend.end()
+    }
+  })
+}
+
+/** The time of a program that imports the client. */
+async function importing(node: string, modules: string): Promise<Figure> {
+  const samples: number[] = []
+  const bare: number[] = []
+  const client = JSON.stringify(pathToFileURL(join(modules, 'gdn/dist/lib/index.js')))
+  for (let run = 0; run < RUNS; run++) {
+    bare.push(await timeToEnd(node, ['--input-type=module', '-e', '0']))
+    samples.push(await timeToEnd(node, ['--input-type=module', '-e', `import ${client}`]))
+  }
+  return { what: 'import of the client', unit: 'ms', samples, against: { what: 'Node.js alone', samples: bare } }
+}
+
+/** Loads a build script from its file, because it finds the repository by its own path. */
+const load = async <Module>(name: string): Promise<Module> =>
+  await import(pathToFileURL(join(process.cwd(), 'src/build', `${name}.mjs`)).href)
+
+const bytes = (what: string, ours: number, packaged: number): Figure => ({
+  ...{ what, unit: 'bytes', samples: [ours] },
+  against: { what: 'npm package', samples: [packaged] },
+})
+
+function sizeOf(folder: string): number {
+  const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => lstatSync(join(folder, path)))
+  return found.reduce((sum, entry) => sum + (entry.isFile() ? entry.size : 0), 0)
+}
