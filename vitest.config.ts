@@ -65,6 +65,7 @@ const LONG = [
   'test/server/http/{browser,hostile-pages,playground}.test.ts',
   // The package, the documents and every command of the CLI.
   'test/docs/how-to-add.test.ts',
+  'test/deploy/container.test.ts',
   'test/cli/contract/output-contract.test.ts',
   'test/e2e/{batch-machine,canary,docs,pack,plan-memory,try}.test.ts',
 ]

@@ -62,7 +62,7 @@ describe('the secrets', () => {
     const ignored = textOf('.gitignore').trim().split('\n')
     expect(ignored).toEqual(['*.tgz', 'secrets/', '.env'])
     for (const file of await filesInFolder()) {
-      const text = textOf(file).replace(/@sha256:[0-9a-f]{64}$/gm, '')
+      const text = textOf(file).replace(/@sha256:[0-9a-f]{64}( AS build)?$/gm, '')
       expect([file, text.match(/[0-9a-f]{32,}|BEGIN .*KEY|password\s*[:=]\s*['"]?\w{8,}/i)?.[0]]).toEqual([
         file,
         undefined,
@@ -118,7 +118,8 @@ describe('compose.yaml', () => {
     for (const [name, { image, build }] of Object.entries(services)) {
       if (build === undefined) expect([name, image]).toEqual([name, pinned])
     }
-    expect(/^FROM (.*)$/m.exec(textOf('Dockerfile'))?.[1]).toEqual(pinned)
+    const bases = [...textOf('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+    expect(bases).toEqual([pinned, expect.stringMatching(/:nonroot@sha256:[0-9a-f]{64}$/)])
     expect(Number(/^postgres:(\d+)/.exec(services.postgres?.image ?? '')?.[1])).toBeGreaterThanOrEqual(16)
   })
 
@@ -130,8 +131,9 @@ describe('compose.yaml', () => {
     expect(duration(stop_grace_period, '')).toBeGreaterThan(endsWithinMs(Object.fromEntries(flags)['--drain']))
   })
 
-  it.each(['api', 'worker'])('runs %s as an unprivileged user with a read-only file system', (name) => {
+  it.each(['api', 'worker'])('runs %s as an unprivileged user with its configuration and a read-only root', (name) => {
     expect(services[name]).toMatchObject({
+      environment: { GDN_BACKEND_CONFIG: '/run/secrets/backend.yaml' },
       user: expect.stringContaining('GDN_UID'),
       read_only: true,
       cap_drop: ['ALL'],
@@ -227,7 +229,7 @@ describe('Dockerfile', () => {
   })
 
   it('runs as an unprivileged user, and is healthy when it is ready', () => {
-    expect(textOf('Dockerfile')).toMatch(/^USER node$/m)
+    expect(textOf('Dockerfile')).toMatch(/^USER 65532:65532$/m)
     const [, json = ''] = /HEALTHCHECK[^\n]*\\\n\s+CMD (\[.*\])$/m.exec(textOf('Dockerfile')) ?? []
     const [program, flag, script = ''] = JSON.parse(json) as string[]
     expect([program, flag]).toEqual(['node', '-e'])
