@@ -67,7 +67,7 @@ const LONG = [
   'test/docs/how-to-add.test.ts',
   'test/deploy/container.test.ts',
   'test/cli/contract/output-contract.test.ts',
-  'test/e2e/{batch-machine,canary,docs,pack,plan-memory,try}.test.ts',
+  'test/e2e/{batch-machine,canary,docs,github-action,pack,plan-memory,try}.test.ts',
 ]
 
 export default defineConfig({
