@@ -27,6 +27,7 @@ doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
 api Call an API endpoint and print the raw response
 schema Print the JSON Schema of a file
+mcp Serve the commands to coding agents as MCP tools
 help Help for commands, and help topics' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
@@ -132,7 +133,8 @@ config Manage profiles and their settings
 doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
 api Call an API endpoint and print the raw response
-schema Print the JSON Schema of a file' ;;
+schema Print the JSON Schema of a file
+mcp Serve the commands to coding agents as MCP tools' ;;
     *) REPLY='' ;;
   esac
 }
@@ -286,6 +288,7 @@ __gdn_bundles() {
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
     'schema') REPLY='output-766381' ;;
+    'mcp') REPLY='what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709' ;;
     *) REPLY='' ;;
   esac
 }
@@ -833,6 +836,12 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
+    'what-agents-may-do-2708b1') REPLY='--allow-writes - - Offer tools that change something
+--allow-spending - - Let tools spend on public networks, with --max-cost
+--max-cost - text Most that the session may cost, with its currency: 5POL or 10USD
+--root - dir Directory of the files that tools may read and write (the current one)
+--password-file - file Let tools generate wallets, whose keystores have this password' ;;
+    'flags-893065') REPLY='--call-timeout - text When a call returns while its work goes on (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command
 --quiet -q - Print only data and errors
 --no-input - - Disable prompts

@@ -28,6 +28,7 @@ function __gdn_words
         'completion Print a shell completion script' \
         'api Call an API endpoint and print the raw response' \
         'schema Print the JSON Schema of a file' \
+        'mcp Serve the commands to coding agents as MCP tools' \
         'help Help for commands, and help topics'
     case 'collection'
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
@@ -146,7 +147,8 @@ function __gdn_words
         'doctor Diagnose setup problems and suggest fixes' \
         'completion Print a shell completion script' \
         'api Call an API endpoint and print the raw response' \
-        'schema Print the JSON Schema of a file'
+        'schema Print the JSON Schema of a file' \
+        'mcp Serve the commands to coding agents as MCP tools'
   end
 end
 
@@ -439,6 +441,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-0418aa output-d62863 server-b79987'
     case 'schema'
       printf '%s\n' 'output-766381'
+    case 'mcp'
+      printf '%s\n' 'what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709'
   end
 end
 
@@ -1078,6 +1082,14 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
+    case 'what-agents-may-do-2708b1'
+      printf '%s\n' '--allow-writes - - Offer tools that change something' \
+        '--allow-spending - - Let tools spend on public networks, with --max-cost' \
+        '--max-cost - text Most that the session may cost, with its currency: 5POL or 10USD' \
+        '--root - dir Directory of the files that tools may read and write (the current one)' \
+        '--password-file - file Let tools generate wallets, whose keystores have this password'
+    case 'flags-893065'
+      printf '%s\n' '--call-timeout - text When a call returns while its work goes on (50s)'
     case 'gdn'
       printf '%s\n' '--help -h - Help for the command' \
         '--quiet -q - Print only data and errors' \

@@ -29,6 +29,7 @@ doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
 api Call an API endpoint and print the raw response
 schema Print the JSON Schema of a file
+mcp Serve the commands to coding agents as MCP tools
 help Help for commands, and help topics'
     'collection' = 'create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
@@ -134,7 +135,8 @@ config Manage profiles and their settings
 doctor Diagnose setup problems and suggest fixes
 completion Print a shell completion script
 api Call an API endpoint and print the raw response
-schema Print the JSON Schema of a file'
+schema Print the JSON Schema of a file
+mcp Serve the commands to coding agents as MCP tools'
   }
 
   $arguments = @{
@@ -282,6 +284,7 @@ schema Print the JSON Schema of a file'
     'completion' = 'output-b31709'
     'api' = 'flags-0418aa output-d62863 server-b79987'
     'schema' = 'output-766381'
+    'mcp' = 'what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709'
   }
 
   $flags = @{
@@ -826,6 +829,12 @@ schema Print the JSON Schema of a file'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
+    'what-agents-may-do-2708b1' = '--allow-writes - - Offer tools that change something
+--allow-spending - - Let tools spend on public networks, with --max-cost
+--max-cost - text Most that the session may cost, with its currency: 5POL or 10USD
+--root - dir Directory of the files that tools may read and write (the current one)
+--password-file - file Let tools generate wallets, whose keystores have this password'
+    'flags-893065' = '--call-timeout - text When a call returns while its work goes on (50s)'
     'gdn' = '--help -h - Help for the command
 --quiet -q - Print only data and errors
 --no-input - - Disable prompts

@@ -178,6 +178,8 @@ const api = spend('api', 'Call an API endpoint and print the raw response', () =
 
 const schema = read('schema', 'Print the JSON Schema of a file', () => import('./commands/schema.ts'))
 
+const mcp = spend('mcp', 'Serve the commands to coding agents as MCP tools', () => import('./commands/mcp.ts'))
+
 const open = read('open', 'Open the web explorer of a backend', () => import('./commands/open.ts'))
 
 const completion = read('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
@@ -186,7 +188,7 @@ export const CATALOGUE: readonly Group[] = [
   { title: 'Minting', entries: [collection, nft, batch, plan, apply, reveal, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },
-  { title: 'For programs', entries: [api, schema] },
+  { title: 'For programs', entries: [api, schema, mcp] },
 ]
 
 export const ENTRIES: readonly (Noun | Verb)[] = CATALOGUE.flatMap((group) => group.entries)

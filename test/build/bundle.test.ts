@@ -110,6 +110,20 @@ describe('the bundle', () => {
     }
   })
 
+  test('loads the SDK of MCP for gdn mcp alone, of about 250 kB', () => {
+    const isSdk = (source: string) => source.includes('@modelcontextprotocol')
+    for (const command of commands) {
+      const loaded = loadedWith(...ALWAYS, new RegExp(`^${command}$`))
+      expect(sourcesOf(loaded).filter(isSdk), command).toEqual([])
+    }
+    const server = [...chunks.values()].filter((chunk) => modulesOf(chunk).some(isSdk))
+    expect(server.map(({ fileName }) => fileName)).toHaveLength(1)
+    expect(bytesOf(server.map(({ fileName }) => fileName))).toBeLessThan(260_000)
+    expect(
+      modulesOf(server[0] as OutputChunk).filter((source) => /express|hono|streamableHttp|\/sse/.test(source)),
+    ).toEqual([])
+  })
+
   test('has no two files that import each other', () => {
     const done = new Set<string>()
     const visit = (file: string, above: readonly string[]) => {

@@ -775,5 +775,6 @@ export const NO_RECORDS: Readonly<Record<string, string>> = {
   worker: 'one line with --json when it works; runs until it is stopped',
   api: "the server's answer as it came, which is JSON already",
   completion: 'a script for the shell',
+  mcp: 'messages of the protocol; runs until the client disconnects',
   open: 'an address, opened in the browser',
 }

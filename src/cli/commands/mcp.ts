@@ -1,0 +1,110 @@
+import { realpath, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
+import type { Deps } from '../deps.ts'
+import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
+import { duration, notEmpty } from '../flags/parse.ts'
+
+interface McpFlags extends CommonFlags, ServerFlags {
+  allowWrites?: boolean
+  allowSpending?: boolean
+  maxCost?: MaxCost
+  root?: string
+  passwordFile?: string
+  callTimeout?: number
+}
+
+const DEFAULT_CALL_TIMEOUT_MS = 50_000
+
+export function command(deps: Deps, run = mcp): GdnCommand {
+  const mcpCommand = new GdnCommand({
+    about:
+      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, tools only read. A tool that changes something returns a plan first, and does that plan once. docs/agents.md shows how to add gdn to agents, and what each flag permits.',
+    examples: [
+      ['Let an agent read', 'gdn mcp'],
+      ['Let it mint on the local backend', 'gdn mcp --local --allow-writes'],
+      ['Let it spend at most 5 POL on public networks', 'gdn mcp --allow-writes --allow-spending --max-cost 5POL'],
+    ],
+  })
+  const PERMITS = 'What agents may do'
+  switchFlag(mcpCommand, '--allow-writes', 'Offer tools that change something', PERMITS)
+  switchFlag(mcpCommand, '--allow-spending', 'Let tools spend on public networks, with --max-cost', PERMITS)
+  valueFlag(mcpCommand, '--max-cost <amount>', 'Most that the session may cost, with its currency: 5POL or 10USD', {
+    group: PERMITS,
+    parse: maxCost,
+  })
+  valueFlag(mcpCommand, '--root <dir>', 'Directory of the files that tools may read and write (the current one)', {
+    group: PERMITS,
+    parse: notEmpty,
+  })
+  valueFlag(mcpCommand, '--password-file <file>', 'Let tools generate wallets, whose keystores have this password', {
+    group: PERMITS,
+    parse: notEmpty,
+  })
+  valueFlag(mcpCommand, '--call-timeout <time>', 'When a call returns while its work goes on (50s)', {
+    parse: duration,
+  })
+  addServerFlags(mcpCommand)
+  addCommonFlags(mcpCommand)
+  return mcpCommand.action(async (flags: McpFlags) => await run(deps, flags)) as GdnCommand
+}
+
+export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
+  const limit = sessionLimit(flags)
+  const root = await directory(resolve(deps.cwd, flags.root ?? '.'))
+  const { stateDir } = await deps.settings(flags)
+  const { baseUrl, local, profile, passwordFile } = flags
+  // Some commands resolve paths against the directory of the process.
+  process.chdir(root)
+  deps.signals.own()
+  if (deps.io.stdin.isTTY)
+    deps.io.note('Waiting for the messages of an agent. docs/agents.md shows how to add gdn to one.')
+  const { serveTools } = await import('../mcp/server.ts')
+  await serveTools(
+    { ...deps, cwd: root },
+    {
+      allowWrites: flags.allowWrites === true,
+      maxCost: limit,
+      root,
+      operatorFlags: [
+        ...(local ? ['--local'] : []),
+        ...(baseUrl === undefined ? [] : [`--base-url=${baseUrl}`]),
+        ...(profile === undefined ? [] : [`--profile=${profile}`]),
+        `--state-dir=${stateDir}`,
+      ],
+      passwordFile: passwordFile === undefined ? null : resolve(deps.cwd, passwordFile),
+      callTimeout: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
+      stateDir,
+    },
+  )
+}
+
+/** Returns the real path of a directory. @throws GdnError `usage` */
+async function directory(path: string): Promise<string> {
+  const isThere = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (isThere) return await realpath(path)
+  throw new GdnError('usage', `${path} is not a directory`, { place: { flag: '--root' } })
+}
+
+/** @throws GdnError `usage` for flags that permit nothing, or without a limit */
+function sessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): Money | null {
+  const fail = (flag: string, message: string, hint: string) =>
+    new GdnError('usage', message, { place: { flag }, hint })
+  if (!allowSpending) {
+    if (most === undefined) return null
+    throw fail('--max-cost', 'is for --allow-spending', 'Add --allow-spending, or omit --max-cost.')
+  }
+  if (!allowWrites) throw fail('--allow-spending', 'needs --allow-writes', 'Add --allow-writes.')
+  if (most === undefined) throw fail('--max-cost', 'is required with --allow-spending', 'Add --max-cost <amount>.')
+  if ('amount' in most) return most
+  throw fail(
+    '--max-cost',
+    'needs a currency, because networks have different coins',
+    'Use an amount such as 5POL or 10USD.',
+  )
+}

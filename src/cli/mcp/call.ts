@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream'
+import { GdnError } from '../../core/errors.ts'
+import type { Deps, Edge, PermitSpending } from '../deps.ts'
+
+/** What a command line printed. */
+export interface Outcome {
+  code: number
+  /** Its JSON, or its text. */
+  data: unknown
+  error: { code: string; message: string; hint: string | null; details: unknown } | null
+}
+
+export interface CallDeps {
+  run: Deps['run']
+  edge: Pick<Edge, 'env' | 'cwd' | 'program'>
+  signal: AbortSignal
+  permit: PermitSpending
+  /** Called with each event of a run, if the command prints events. */
+  onEvent?: (event: Record<string, unknown>) => void
+}
+
+/** Larger output has to be limited by the command. */
+const MAX_CHARS = 32 * 1024 * 1024
+
+/**
+ * Runs a command line in this process, with streams of its own and without a terminal. Several may run at once.
+ *
+ * @param argv with --json, or with --output=ndjson for events whose last is the result
+ */
+export async function call(
+  argv: readonly string[],
+  { run, edge, signal, permit, onEvent }: CallDeps,
+): Promise<Outcome> {
+  const stdout = collector(onEvent)
+  const stderr = collector()
+  const code = await run(argv, {
+    env: edge.env,
+    cwd: edge.cwd,
+    program: edge.program,
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    permit,
+    signals: {
+      signal,
+      again: new AbortController().signal,
+      own: () => {},
+      instead: () => {},
+      hangup: () => {},
+      release: () => {},
+    },
+  })
+  const [error = null] = stderr.text.trim().split('\n').slice(-1).map(errorIn)
+  return { code, data: onEvent === undefined ? parsed(stdout.text) : stdout.last(), error }
+}
+
+function collector(onEvent?: (event: Record<string, unknown>) => void) {
+  let text = ''
+  let last: Record<string, unknown> | null = null
+  return {
+    write(chunk: string) {
+      text += chunk
+      if (onEvent !== undefined) {
+        const lines = text.split('\n')
+        text = lines.pop() ?? ''
+        for (const line of lines) {
+          last = JSON.parse(line) as Record<string, unknown>
+          onEvent(last)
+        }
+      }
+      if (text.length > MAX_CHARS) {
+        throw new GdnError('refused', `the output is larger than ${MAX_CHARS} characters`, {
+          hint: 'Limit it, such as by limit, status or fields.',
+        })
+      }
+      return true
+    },
+    get text() {
+      return text
+    },
+    last() {
+      const { event = null, ...rest } = last ?? {}
+      return event === 'summary' ? rest : null
+    },
+  }
+}
+
+function parsed(text: string): unknown {
+  if (text.trim() === '') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function errorIn(line: string): Outcome['error'] {
+  const found = parsed(line)
+  return found !== null && typeof found === 'object' && 'error' in found ? (found.error as Outcome['error']) : null
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { GdnError, systemCode } from '../../core/errors.ts'
+import type { Tool, Values } from './tools.ts'
+
+/** What commands take for the URL of a file. */
+const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
+
+/**
+ * Returns the files that the values of a tool name.
+ *
+ * @param root a real path: every file must be below it
+ * @throws GdnError `usage` for a file elsewhere, a hidden one, and standard input
+ */
+export async function filesOf({ inputs }: Tool, values: Values, root: string): Promise<string[]> {
+  const files: string[] = []
+  for (const { property, file } of inputs) {
+    const value = values[property]
+    if (file === null || value === undefined) continue
+    for (const each of [value].flat().map(String)) {
+      const path = file === 'pair' ? each.slice(each.indexOf('=') + 1) : each
+      if (file === 'path' || !IS_URL.test(path)) files.push(await fileBelow(root, path, property))
+    }
+  }
+  return files
+}
+
+async function fileBelow(root: string, path: string, property: string): Promise<string> {
+  const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
+  if (path === '-') throw fail('standard input has the messages of the client', 'Name a file.')
+  if (path.includes('\0')) throw fail('has a NUL character', 'Name a file.')
+  const real = await realOf(resolve(root, path))
+  const way = relative(root, real)
+  if (isAbsolute(way) || /^\.\.(?:[\\/]|$)/.test(way)) {
+    throw fail(`${path} is outside of ${root}`, 'Use a file below it. The operator chooses it with gdn mcp --root.')
+  }
+  if (way.split(/[\\/]/).some((part) => part.startsWith('.'))) {
+    throw fail(`${path} is a hidden file, or in a hidden folder`, 'Copy it to a file that is not hidden.')
+  }
+  return real
+}
+
+/** Returns the real path of a file that may not exist yet. */
+async function realOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
+    return join(await realOf(dirname(path)), basename(path))
+  }
+}
+
+/** Returns what identifies the contents of files that exist. */
+export async function digestsOf(files: readonly string[]): Promise<Record<string, string>> {
+  const digests: Record<string, string> = {}
+  for (const path of files) {
+    const hash = createHash('sha256')
+    try {
+      for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
+      digests[path] = hash.digest('hex')
+    } catch (error) {
+      // A file that the command will write.
+      if (systemCode(error) !== 'ENOENT') throw error
+    }
+  }
+  return digests
+}

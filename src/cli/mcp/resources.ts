@@ -1,0 +1,68 @@
+import { GdnError } from '../../core/errors.ts'
+import { inert, marked } from './result.ts'
+import type { CallContext, Session } from './session.ts'
+
+const KINDS = {
+  runs: {
+    list: 'batch_list',
+    show: 'batch_status',
+    argument: 'run',
+    field: 'run',
+    title: 'Runs of drops on this machine',
+  },
+  collections: {
+    list: 'collection_list',
+    show: 'collection_show',
+    argument: 'id_or_address',
+    field: 'contract_address',
+    title: 'Collections created on this machine',
+  },
+} as const
+
+type Kind = keyof typeof KINDS
+const isKind = (name: string): name is Kind => Object.hasOwn(KINDS, name)
+
+const mimeType = 'text/plain'
+
+export const TEMPLATES = [
+  { uriTemplate: 'gdn://runs/{name}', name: 'run', title: 'Rows of a run by state', mimeType },
+  { uriTemplate: 'gdn://collections/{address}', name: 'collection', title: 'A collection', mimeType },
+]
+
+export const listResources = () => ({
+  resources: Object.entries(KINDS).map(([name, { title }]) => ({ uri: `gdn://${name}`, name, title, mimeType })),
+})
+
+/** Returns a resource as marked text: its data is of others. */
+export async function readResource(session: Session, uri: string, context: CallContext) {
+  const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
+  if (!isKind(kind)) throw new GdnError('not_found_locally', `there is no resource ${uri}`)
+  const { list, show, argument } = KINDS[kind]
+  const value = name === undefined ? undefined : decodeURIComponent(name)
+  const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
+  const { data, error } = await session.call(session.tool(value === undefined ? list : show), values, context)
+  // Its message may be of others, and would not be marked.
+  if (error !== null) throw new GdnError('not_found_locally', `${uri} can't be read: ${error.code}`)
+  return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
+}
+
+interface Completing {
+  ref: { type: string; uri?: string | undefined }
+  argument: { value: string }
+}
+
+const MAX_NAMES = 100
+
+/** Completes the names of runs and the addresses of collections. */
+export async function completeName(session: Session, { ref, argument }: Completing, context: CallContext) {
+  const [, kind = ''] = /^gdn:\/\/([a-z]+)\//.exec(ref.uri ?? '') ?? []
+  if (!isKind(kind)) return { completion: { values: [] } }
+  const { list, field } = KINDS[kind]
+  const { data } = await session.call(session.tool(list), {}, context)
+  const records = Array.isArray(data) ? (inert(data) as Record<string, unknown>[]) : []
+  const names = records.flatMap((record) => {
+    const name = record[field]
+    return typeof name === 'string' && name.startsWith(argument.value) ? [name] : []
+  })
+  return { completion: { values: names.slice(0, MAX_NAMES), total: names.length } }
+}

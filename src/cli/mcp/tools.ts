@@ -1,0 +1,173 @@
+import type { Effect, ValueType } from '../command.ts'
+import type { TreeCommand, TreeFlag } from '../command-tree.ts'
+import { LEFT_OUT_FLAGS } from './left-out.ts'
+
+/** A command as a tool of agents. */
+export interface Tool {
+  name: string
+  title: string
+  description: string
+  /** The command, such as `nft mint`. */
+  command: string
+  effect: Effect
+  inputSchema: { type: 'object'; properties: Record<string, object>; required?: string[]; additionalProperties: false }
+  inputs: readonly Input[]
+  /** The long flags of the command. */
+  flags: ReadonlySet<string>
+}
+
+/** How an argument of a tool becomes words of a command line. */
+export interface Input {
+  property: string
+  form: 'argument' | 'value' | 'list' | 'switch'
+  /** The long flag; null for an argument, and for a switch that is only turned off. */
+  flag: string | null
+  /** The flag that turns a switch off. */
+  off?: string
+  /** Whether it names a file: a path, a path or a URL, or either after the `=` of a pair. */
+  file: 'path' | 'url or path' | 'pair' | null
+}
+
+export type Values = Readonly<Record<string, unknown>>
+
+/** Arguments that plan a tool's effect and permit it. */
+const PLAN_PROPERTIES = {
+  dry_run: {
+    type: 'boolean',
+    default: true,
+    description: 'True plans: nothing is changed or sent, and the plan is returned. False does what a plan says.',
+  },
+  plan_id: {
+    type: 'string',
+    format: 'uuid',
+    description: 'With dry_run false: the plan to do. Omit all other arguments. Repeating it has no further effect.',
+  },
+}
+
+const OFFSET = {
+  type: 'integer',
+  minimum: 0,
+  description: 'Where a long result continues: page.next_offset of the last response',
+}
+
+/** Of longer lists, an error names the nearest word. */
+const MAX_VALUES = 12
+
+export const toolName = (command: string): string => command.replaceAll(' ', '_')
+
+/** @param extra flags of another command that plans this one */
+export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): Tool {
+  const { name, effect, summary, about } = command
+  const inputs: Input[] = []
+  const properties: Record<string, object> = {}
+  const required: string[] = []
+  for (const { name: argument, type, variadic, required: isRequired } of command.arguments) {
+    const property = propertyOf(argument)
+    inputs.push({ property, form: 'argument', flag: null, file: type === 'file' ? 'path' : null })
+    properties[property] = variadic ? { type: 'array', items: text() } : text()
+    if (isRequired) required.push(property)
+  }
+  for (const flag of [
+    ...command.flags,
+    ...extra.filter((one) => !command.flags.some(({ name }) => name === one.name)),
+  ]) {
+    const made = Object.hasOwn(LEFT_OUT_FLAGS, flag.name) ? null : inputOfFlag(flag, command.flags)
+    if (made === null) continue
+    inputs.push(made.input)
+    properties[made.input.property] = made.schema
+  }
+  const isRead = effect === 'read'
+  const needs = isRead || required.length === 0 ? '' : ` A plan needs ${required.join(' and ')}.`
+  return {
+    name: toolName(name),
+    title: summary,
+    description: `${summary}.${about === null ? '' : ` ${about.replaceAll('\n', ' ')}`}${isRead ? '' : ` Plans first: see dry_run.${needs}`}`,
+    command: name,
+    effect,
+    inputSchema: {
+      type: 'object',
+      properties: { ...properties, ...(isRead ? { offset: OFFSET } : PLAN_PROPERTIES) },
+      // A plan is done without its arguments.
+      ...(isRead && required.length > 0 ? { required } : {}),
+      additionalProperties: false,
+    },
+    inputs,
+    flags: new Set(command.flags.map(({ name: long }) => long)),
+  }
+}
+
+const propertyOf = (name: string) => name.replace(/^--(no-)?/, '').replace(/[^a-z0-9]+/g, '_')
+
+const text = (more: object = {}) => ({ type: 'string', ...more })
+
+function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; schema: object } | null {
+  const { name, type, values, repeatable, placeholder } = flag
+  // What only people at a terminal can use.
+  const description = flag.summary.replace(/; (?:repeatable|- is standard input)/g, '')
+  const property = propertyOf(name)
+  if (type === 'boolean') {
+    const isOff = name.startsWith('--no-')
+    const opposite = isOff ? `--${name.slice('--no-'.length)}` : `--no-${name.slice('--'.length)}`
+    const hasOpposite = all.some((other) => other.name === opposite)
+    if (isOff && hasOpposite) return null
+    const off = isOff ? name : hasOpposite ? opposite : undefined
+    const schema = { type: 'boolean', description, ...(isOff || flag.default === true ? { default: true } : {}) }
+    const input: Input = { property, form: 'switch', flag: isOff ? null : name, file: null }
+    return { input: off === undefined ? input : { ...input, off }, schema }
+  }
+  const file = fileIn(type, placeholder ?? '')
+  const one = { ...schemaOf(type), ...(values === null || values.length > MAX_VALUES ? {} : { enum: values }) }
+  if (type === 'list' || type === 'words') {
+    const items = { ...text({ pattern: '^[^,]+$' }), ...(values === null ? {} : { enum: values }) }
+    const schema = { type: 'array', items, minItems: 1, description }
+    return { input: { property, form: 'list', flag: name, file }, schema }
+  }
+  const schema = repeatable ? { type: 'array', items: one, description } : { ...one, description }
+  return { input: { property, form: 'value', flag: name, file }, schema }
+}
+
+function fileIn(type: ValueType, placeholder: string): Input['file'] {
+  if (type === 'pair') return placeholder.includes('path') ? 'pair' : null
+  if (placeholder.includes('url|path')) return 'url or path'
+  return type === 'file' || type === 'directory' ? 'path' : null
+}
+
+function schemaOf(type: ValueType): object {
+  if (type === 'integer' || type === 'number') return { type }
+  if (type === 'duration') return text({ pattern: '^[0-9]+(ms|s|m|h)$' })
+  if (type === 'pair') return text({ pattern: '^[^=]+=' })
+  return text()
+}
+
+/** The words of a command line. */
+export interface Words {
+  flags: string[]
+  args: string[]
+}
+
+/**
+ * Returns the words of the command line for values that the schema accepts. Each value is part of its flag's word, and
+ * arguments follow `--` in `argvOf`, so that no value is read as a flag.
+ *
+ * @param flags only these flags; without it, all
+ */
+export function wordsOf({ inputs }: Tool, values: Values, flags?: ReadonlySet<string>): Words {
+  const words: Words = { flags: [], args: [] }
+  for (const { property, form, flag, off } of inputs) {
+    const value = values[property]
+    if (value === undefined || (flags !== undefined && flag !== null && !flags.has(flag))) continue
+    const all = Array.isArray(value) ? value.map(String) : [String(value)]
+    if (form === 'argument') words.args.push(...all)
+    else if (form === 'list') words.flags.push(`${flag}=${all.join(',')}`)
+    else if (form === 'value') words.flags.push(...all.map((one) => `${flag}=${one}`))
+    else words.flags.push(...[(value === true ? flag : off) ?? []].flat())
+  }
+  return words
+}
+
+export const argvOf = (command: string, { flags, args }: Words): string[] => [
+  ...command.split(' '),
+  ...flags,
+  '--',
+  ...args,
+]

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { cli } from '../harness.ts'
+
+const spending = ['--allow-writes', '--allow-spending']
+
+test.each([
+  [['--allow-spending', '--max-cost', '5POL'], /--allow-spending: needs --allow-writes/],
+  [spending, /--max-cost: is required with --allow-spending/],
+  [['--allow-writes', '--max-cost', '5POL'], /--max-cost: is for --allow-spending/],
+  [[...spending, '--max-cost', '5'], /--max-cost: needs a currency/],
+  [[...spending, '--max-cost', 'all'], /--max-cost: must be an amount/],
+  [['--root', 'nowhere'], /--root: .*nowhere is not a directory/],
+])('gdn mcp rejects %j', async (flags, message) => {
+  const { code, stdout, stderr } = await cli(['mcp', ...flags, '--no-input'])
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+})

@@ -1,0 +1,97 @@
+import { tmpdir } from 'node:os'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../../src/cli/catalogue.ts'
+import type { CommandTree } from '../../../src/cli/command-tree.ts'
+import { LEFT_OUT, LEFT_OUT_FLAGS } from '../../../src/cli/mcp/left-out.ts'
+import { argvOf, type Tool, toolOf, wordsOf } from '../../../src/cli/mcp/tools.ts'
+import { route } from '../../../src/cli/route.ts'
+import { cli } from '../harness.ts'
+
+let tree: CommandTree
+let tools: Tool[]
+
+beforeAll(async () => {
+  tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: tmpdir() } })).stdout)
+  tools = tree.commands.filter(({ name }) => !Object.hasOwn(LEFT_OUT, name)).map((command) => toolOf(command))
+})
+
+describe('the tools of gdn mcp', () => {
+  test('leave out only commands and flags that exist', () => {
+    const commands = COMMANDS.map(({ command }) => command)
+    expect(Object.keys(LEFT_OUT).filter((name) => !commands.includes(name))).toEqual([])
+    const flags = new Set(tree.commands.flatMap((command) => command.flags.map(({ name }) => name)))
+    expect(Object.keys(LEFT_OUT_FLAGS).filter((name) => name !== '--help' && !flags.has(name))).toEqual([])
+  })
+
+  test('leave out what administers a backend', () => {
+    const administers = /^(webhook|key|tx|chain|db) /
+    const offered = tools.filter(({ command }) => administers.test(command))
+    expect(offered.filter(({ effect }) => effect !== 'read').map(({ name }) => name)).toEqual([])
+  })
+
+  test('are commands that print JSON and need no terminal', () => {
+    expect(tools.length).toBeGreaterThan(40)
+    expect(tools.filter(({ flags }) => !flags.has('--json')).map(({ name }) => name)).toEqual(['batch_template'])
+  })
+
+  test('are named so that all clients accept them, with arguments that differ', () => {
+    for (const { name, inputs, inputSchema } of tools) {
+      expect(name).toMatch(/^[a-z_]{1,40}$/)
+      const names = inputs.map(({ property }) => property)
+      expect(new Set(names).size, name).toBe(names.length)
+      for (const property of Object.keys(inputSchema.properties)) expect(property).toMatch(/^[a-z][a-z_]*$/)
+    }
+  })
+
+  test('check the place of every argument that names a file', () => {
+    const unchecked = tools.flatMap(({ inputs, inputSchema }) =>
+      inputs.flatMap(({ property, file }) => {
+        const { description = '' } = (inputSchema.properties[property] ?? {}) as { description?: string }
+        const isNamed = /\b(file|files|directory|folder|path)\b/i.test(`${property} ${description}`)
+        return isNamed && file === null ? [property] : []
+      }),
+    )
+    expect([...new Set(unchecked)].sort()).toEqual(UNCHECKED)
+  })
+
+  test('pass any values as values, never as flags or another command', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        '--yes',
+        '--json',
+        '-h',
+        '--help',
+        '--version',
+        '--',
+        '-',
+        '--base-url=http://x',
+        'help',
+        'serve',
+        '',
+      ),
+    )
+    fc.assert(
+      fc.property(fc.nat(), fc.array(text, { minLength: 1, maxLength: 3 }), fc.boolean(), (at, texts, isOn) => {
+        const tool = tools[at % tools.length] as Tool
+        const values = Object.fromEntries(
+          tool.inputs.map(({ property, form }) => [property, form === 'switch' ? isOn : texts]),
+        )
+        const argv = argvOf(tool.command, wordsOf(tool, values))
+        const found = route(argv)
+        expect(found).toMatchObject({ kind: 'verb', verb: { command: tool.command } })
+        const words = argv.slice(tool.command.split(' ').length, argv.indexOf('--'))
+        for (const word of words) {
+          const [, flag = word] = /^(--[a-z-]+)(?:=|$)/s.exec(word) ?? []
+          expect(tool.flags.has(flag), word).toBe(true)
+          expect(Object.hasOwn(LEFT_OUT_FLAGS, flag), word).toBe(false)
+        }
+      }),
+      { numRuns: process.env.GDN_SOAK === '1' ? 100_000 : 2000 },
+    )
+  })
+})
+
+/** Their descriptions have the word, but they name no file. */
+const UNCHECKED = ['check_files', 'run', 'upload_concurrency']

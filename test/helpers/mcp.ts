@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import type { Answer } from '../../src/cli/mcp/result.ts'
+
+export const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+
+export interface ToolResult {
+  content: { type: string; text: string }[]
+  structuredContent: Answer
+  isError?: boolean
+}
+
+export interface Agent {
+  client: Client
+  pid: number
+  /** Everything that the server sent. */
+  received(): string
+  call(name: string, values?: object, options?: Parameters<Client['callTool']>[2]): Promise<ToolResult>
+  /** Plans, then does the plan. Throws what either reports. */
+  make(name: string, values: object): Promise<Answer>
+  close(): Promise<void>
+}
+
+interface Place {
+  cwd: string
+  env: Record<string, string>
+}
+
+/** The SDK's client, connected to the built `gdn mcp` in a process of its own. */
+export async function startAgent(flags: readonly string[], { cwd, env }: Place): Promise<Agent> {
+  const transport = new StdioClientTransport({
+    command: process.env.GDN_TEST_NODE ?? process.execPath,
+    args: [GDN, 'mcp', ...flags],
+    env,
+    cwd,
+    stderr: 'pipe',
+  })
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(transport)
+  let text = ''
+  const { onmessage } = transport
+  transport.onmessage = (message, ...rest) => {
+    text += `${JSON.stringify(message)}\n`
+    onmessage?.(message, ...rest)
+  }
+  const call: Agent['call'] = async (name, values = {}, options) =>
+    (await client.callTool({ name, arguments: { ...values } }, undefined, options)) as unknown as ToolResult
+  return {
+    client,
+    pid: transport.pid ?? 0,
+    received: () => text,
+    call,
+    async make(name, values) {
+      const { structuredContent: plan } = await call(name, values)
+      if (plan.status !== 'planned') throw new Error(`${name} was not planned: ${JSON.stringify(plan)}`)
+      const { structuredContent: answer } = await call(name, { dry_run: false, plan_id: plan.plan_id })
+      if (answer.status !== 'ok') throw new Error(`${name} failed: ${JSON.stringify(answer)}`)
+      return answer
+    },
+    close: () => client.close(),
+  }
+}
