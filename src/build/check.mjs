@@ -27,7 +27,9 @@ const GENERATORS = [
   },
   {
     name: 'reference',
-    paths: ['blockchains.md', 'commands.md', 'configuration.md', 'exit-codes.md'].map((name) => `docs/${name}`),
+    paths: ['blockchains.md', 'commands.md', 'configuration.md', 'exit-codes.md', 'llms.txt'].map(
+      (name) => `docs/${name}`,
+    ),
     generate: generateReference,
     command: 'node src/build/reference.mjs',
   },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { knownChains } from './chains.mjs'
 import { readCommandTree, readHelp, readSchemas } from './command-tree.mjs'
+import { llmsText } from './llms.mjs'
 import { manPage } from './man-page.mjs'
 import { blockchainTable, commandsMarkdown, generatedTables } from './markdown.mjs'
 import { root } from './paths.mjs'
@@ -33,6 +34,7 @@ export async function generateReference(dir) {
   const tables = { ...generatedTables(tree), blockchains: blockchainTable(await knownChains()) }
   await mkdir(join(dir, 'docs'), { recursive: true })
   await writeFile(join(dir, 'docs/commands.md'), commandsMarkdown(tree))
+  await writeFile(join(dir, 'docs/llms.txt'), await llmsText())
   for (const page of PAGES) {
     const text = await readFile(join(root, page), 'utf8')
     await writeFile(

@@ -1,0 +1,36 @@
+// docs/llms.txt (llmstxt.org): a list of the documentation's pages for agents, made from the README and the pages.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from './paths.mjs'
+
+/** A row of the README's table of pages. */
+const ROW = /^\| ([a-z ]+) \| (\[.*\]\(docs\/.*\)) \|$/gm
+const LINK = /\(docs\/([a-z-]+\.md)\)/g
+
+/** Returns the text of docs/llms.txt. Pages that the README doesn't list are optional. */
+export async function llmsText() {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const pages = new Set((await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).sort())
+  const lines = ['# gdn', '', `> ${sentenceIn(readme)}`]
+  const section = async (title, names) => {
+    lines.push('', `## ${title}`, '')
+    for (const name of names) {
+      pages.delete(name)
+      const page = await readFile(join(root, 'docs', name), 'utf8')
+      lines.push(`- [${/^# (.*)$/m.exec(page)[1]}](${name}): ${sentenceIn(page)}`)
+    }
+  }
+  for (const [, title, links] of readme.matchAll(ROW)) {
+    await section(title[0].toUpperCase() + title.slice(1), new Set([...links.matchAll(LINK)].map(([, name]) => name)))
+  }
+  await section('Optional', [...pages])
+  return `${lines.join('\n')}\n`
+}
+
+/** The first sentence of a page, without links. */
+function sentenceIn(page) {
+  const paragraphs = page.replace(/^```.*?^```$/gms, '').split(/\n{2,}/)
+  const prose = paragraphs.find((text) => /^[A-Za-z`[]/.test(text.trim())) ?? ''
+  const plain = prose.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\s+/g, ' ')
+  return /^.*?[.:](?= |$)/.exec(plain.trim())?.[0].replace(/:$/, '.') ?? plain.trim()
+}
