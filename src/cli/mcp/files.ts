@@ -8,20 +8,29 @@ import type { Tool, Values } from './tools.ts'
 /** What commands take for the URL of a file. */
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
+/** The flag of tools that write a page. A file with another name could be the configuration of gdn or of the project. */
+const WRITTEN = '--to'
+
 /**
  * Returns the files that the values of a tool name.
  *
  * @param root a real path: every file must be below it
- * @throws GdnError `usage` for a file elsewhere, a hidden one, and standard input
+ * @throws GdnError `usage` for a file elsewhere, a hidden one, standard input, and a written one that is no page
  */
 export async function filesOf({ inputs }: Tool, values: Values, root: string): Promise<string[]> {
   const files: string[] = []
-  for (const { property, file } of inputs) {
+  for (const { property, flag, file } of inputs) {
     const value = values[property]
     if (file === null || value === undefined) continue
     for (const each of [value].flat().map(String)) {
       const path = file === 'pair' ? each.slice(each.indexOf('=') + 1) : each
       if (file === 'path' || !IS_URL.test(path)) files.push(await fileBelow(root, path, property))
+      if (flag === WRITTEN && !/\.html$/i.test(path)) {
+        throw new GdnError('usage', `${path} doesn't end in .html`, {
+          place: { field: property },
+          hint: 'Name a file that ends in .html.',
+        })
+      }
     }
   }
   return files
@@ -31,6 +40,11 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
   if (path === '-') throw fail('standard input has the messages of the client', 'Name a file.')
   if (path.includes('\0')) throw fail('has a NUL character', 'Name a file.')
+  // After a link to a folder, .. leads elsewhere for the system than in a normalized path.
+  const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
+  if (named.split(/[\\/]/).includes('..')) {
+    throw fail(`${path} may be outside of ${root}`, 'Use the path without ..')
+  }
   const real = await realOf(resolve(root, path))
   const way = relative(root, real)
   if (isAbsolute(way) || /^\.\.(?:[\\/]|$)/.test(way)) {

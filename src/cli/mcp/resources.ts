@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { inert, marked } from './result.ts'
 import type { CallContext, Session } from './session.ts'
 
@@ -36,14 +36,25 @@ export const listResources = () => ({
 /** Returns a resource as marked text: its data is of others. */
 export async function readResource(session: Session, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
-  if (!isKind(kind)) throw new GdnError('not_found_locally', `there is no resource ${uri}`)
+  const value = name === undefined ? undefined : decoded(name)
+  if (!isKind(kind) || value === null) throw invalid(`there is no resource ${uri}`)
   const { list, show, argument } = KINDS[kind]
-  const value = name === undefined ? undefined : decodeURIComponent(name)
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
   const { data, error } = await session.call(session.tool(value === undefined ? list : show), values, context)
   // Its message may be of others, and would not be marked.
-  if (error !== null) throw new GdnError('not_found_locally', `${uri} can't be read: ${error.code}`)
+  if (error !== null) throw invalid(`${uri} can't be read: ${error.code}`)
   return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
+}
+
+const invalid = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
+
+/** Returns a part of a URI without its escapes; null if they are malformed. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return null
+  }
 }
 
 interface Completing {
