@@ -134,6 +134,34 @@ describe('gdn mcp', () => {
     )
   })
 
+  test('does a plan only with the local files that its rows named when it was planned', async () => {
+    const { call } = await agent(['--allow-writes'])
+    await mkdir(join(root, 'pictures'))
+    await symlink(join('pictures', 'linked.csv'), join(root, 'linked.csv'))
+    const text = { title: 'Swapped', description: 'x' }
+    const manifests: [string, string, object][] = [
+      ['batch_mint', `title,description,receiver,Picture\nSwapped,x,${RECEIVER},one.txt\n`, { map: ['Picture=image'] }],
+      [
+        'batch_mint',
+        JSON.stringify([{ ...text, file_fields: [{ key: 'image', url: 'one.txt' }] }]),
+        { receiver: RECEIVER },
+      ],
+      ['nft_mint', JSON.stringify([{ ...text, receiver: RECEIVER, image: 'one.txt' }]), {}],
+    ]
+    for (const [tool, manifest, more] of manifests) {
+      await writeFile(join(root, 'one.txt'), 'planned')
+      const name = manifest.startsWith('[') ? 'named.json' : 'linked.csv'
+      await writeFile(join(root, name), manifest)
+      const values = { [tool === 'nft_mint' ? 'file' : 'manifest']: name, contract, ...more }
+      const { structuredContent: plan } = await call(tool, values)
+      expect(plan.error).toBeNull()
+      await writeFile(join(root, 'one.txt'), 'swapped')
+      const { structuredContent } = await call(tool, { dry_run: false, plan_id: plan.plan_id })
+      expect(structuredContent.error?.message).toBe(`a local file of ${join(root, name)}: changed since it was planned`)
+    }
+    expect(titlesIn((await call('nft_list', { contract })).structuredContent.data)).not.toContain('Swapped')
+  })
+
   test('does a plan only in its directory, with its server and configuration, and to its addresses', async () => {
     const other = join(home.path, 'other')
     await mkdir(other)
@@ -226,6 +254,24 @@ describe('gdn mcp', () => {
       const { structuredContent } = await call('batch_validate', { manifest, contract })
       expect(structuredContent.error?.message).toMatch(/may be outside of/)
     }
+  })
+
+  test('resumes a run of another directory with its recorded rows, and returns nothing of its manifest', async () => {
+    const other = join(home.path, 'operator')
+    await mkdir(other)
+    const manifest = join(other, 'elsewhere.csv')
+    const rows = (...more: string[]) => ['title,description,receiver', `Recorded,x,${RECEIVER}`, ...more, ''].join('\n')
+    await writeFile(manifest, rows())
+    const begun = await agent(['--allow-writes'], envAt(), other)
+    await begun.make('batch_mint', { manifest: 'elsewhere.csv', contract })
+    const { call, make, received } = await agent(['--allow-writes'])
+    for (const added of [`Confidential,x,${RECEIVER}`, 'Confidential,x,Confidential']) {
+      await writeFile(manifest, rows(added))
+      expect(await make('batch_resume', { run: 'elsewhere.csv' })).toMatchObject({ data: { total: 1, deployed: 1 } })
+    }
+    expect(received()).not.toContain('Confidential')
+    const titles = titlesIn((await call('nft_list', { contract })).structuredContent.data)
+    expect(titles.filter((title) => title === 'Recorded')).toHaveLength(1)
   })
 
   test('writes only pages, never a configuration', async () => {

@@ -138,7 +138,7 @@ export class Session {
   /** Runs what shows the effect of a tool without having it, and saves what is to be done. */
   async #plan(tool: Tool, values: Values, context: CallContext): Promise<Answer> {
     const { root } = this.#options
-    const files = await digestsOf(await filesOf(tool, values, root))
+    const files = await digestsOf(tool, values, root)
     const words = wordsOf(tool, values, tool.flags)
     const planned = { tool: tool.name, values, files, setup: await this.#setup(), names: await this.#names() }
     const plan = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
@@ -223,7 +223,7 @@ export class Session {
       throw new GdnError('refused', 'the names of addresses changed since it was planned', { hint })
     }
     // Links may lead elsewhere now.
-    const now = await digestsOf(await filesOf(tool, plan.values, root))
+    const now = await digestsOf(tool, plan.values, root)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
     if (file !== undefined) throw new GdnError('refused', 'changed since it was planned', { place: { file }, hint })
   }
