@@ -20,6 +20,22 @@ test('lists the schemas, and prints one', async () => {
   expect(short.stdout.trim().split('\n')).toHaveLength(1)
 })
 
+test.each([
+  ['-o', 'table'],
+  ['-o', 'csv'],
+  ['-o', 'ids'],
+  ['--fields', 'name'],
+])('refuses %s %s with a name', async (...flags) => {
+  const { code, stdout, stderr } = await cli(['schema', 'backend', ...flags])
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('a schema is printed as JSON')
+})
+
+test('prints the same line with --json and with -o json', async () => {
+  const { stdout } = await cli(['schema', 'backend', '--json'])
+  expect(await cli(['schema', 'backend', '-o', 'json'])).toMatchObject({ code: 0, stdout })
+})
+
 test('has the requests of all endpoints that create something', () => {
   const creating = JSON_ENDPOINTS.filter((name) => ENDPOINTS[name].creates !== null)
   expect(SCHEMA_NAMES).toEqual(expect.arrayContaining(creating))

@@ -43,5 +43,17 @@ export async function schema({ io }: Pick<Deps, 'io'>, word: string | undefined,
       hint: near === undefined ? 'Run `gdn schema` to list the schemas.' : `Did you mean ${near}?`,
     })
   }
-  await io.data(`${JSON.stringify(await schemaNamed(name), null, flags.json === true ? undefined : 2)}\n`)
+  refuseOtherForms(flags)
+  const isShort = flags.json === true || flags.output !== undefined
+  await io.data(`${JSON.stringify(await schemaNamed(name), null, isShort ? undefined : 2)}\n`)
+}
+
+/** A schema is one JSON document: it has no fields to choose, and no other form. */
+function refuseOtherForms({ output, fields }: OutputFlags): void {
+  const isJson = output === undefined || output === 'json' || output === 'ndjson'
+  if (isJson && fields === undefined) return
+  throw new GdnError('usage', 'a schema is printed as JSON, with all its fields', {
+    place: { flag: isJson ? '--fields' : '--output' },
+    hint: 'Leave the flag out, or use --json to print the schema on one line.',
+  })
 }
