@@ -135,7 +135,9 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     debug: (line) => settings.debug && aside(() => void stderr.write(`debug: ${line}\n`)),
     stdoutTty: stdout.isTTY === true,
     stderrTty,
-    columns: stdout.columns || 80,
+    get columns() {
+      return stdout.columns || 80
+    },
     rows,
     toWidth,
     outColors: outLevel,
