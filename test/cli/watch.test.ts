@@ -1,4 +1,6 @@
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import { createIo } from '../../src/cli/io/io.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
@@ -62,6 +64,22 @@ test.each([[false], [true]])('ends with code 0 at Ctrl-C (terminal: %s)', async 
   const options = { env, tty, stderrTty: tty, signal: stop.signal }
   const { code, stdout } = await cli(['nft', 'show', 'one', '--watch', '--no-image', '--base-url', url], options)
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('initiated') })
+})
+
+test.each([[false], [true]])('exits with 5 if the server does not know an ID (terminal: %s)', async (tty) => {
+  const { url } = await changing({ status: 'deployed' })
+  const argv = ['nft', 'show', 'one', 'two', '--watch', '--base-url', url]
+  const { code, stderr } = await cli(argv, { env, tty, stderrTty: tty })
+  expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining('the server has no NFT two') })
+})
+
+test('formats for the width that the terminal has now', async () => {
+  const stdout = { isTTY: true, columns: 80, write: () => true }
+  const settings = { machine: false, quiet: false, debug: false, input: true, noColor: false }
+  const io = await createIo({ env: {}, stdin: new PassThrough(), stdout, stderr: stdout }, settings)
+  expect(io.columns).toBe(80)
+  stdout.columns = 50
+  expect(io.columns).toBe(50)
 })
 
 test('refuses CSV', async () => {

@@ -70,7 +70,17 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     const records = await awaitResponse(deps.io, connection.server.origin, fetchNfts(deps, connection.client, asked))
     return { records, shown: await withBlockchain(deps, records, connection) }
   }
-  const seen = flags.watch ? await watchNfts(deps, flags, look, view) : await look()
+  const refuseMissing = (records: readonly NftRecord[]) => {
+    const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
+    refuseUnknown(asked.filter((id) => !known.has(id)))
+  }
+  // An ID that the server doesn't know has nothing to watch.
+  const lookAtAll = async () => {
+    const found = await look()
+    refuseMissing(found.records)
+    return found
+  }
+  const seen = flags.watch ? await watchNfts(deps, flags, lookAtAll, view) : await look()
   if (seen === null) return
   const { records, shown } = seen
   const [first] = shown
@@ -81,8 +91,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     if (output.mode === 'table' && flags.fields === undefined) await draw(deps, connection, nft, flags)
     await output.one(first)
   }
-  const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
-  refuseUnknown(asked.filter((id) => !known.has(id)))
+  refuseMissing(records)
 }
 
 interface Seen {
