@@ -419,6 +419,27 @@ describe('gdn mcp', () => {
     expect(seen).toHaveLength(600)
   })
 
+  test('says that a plan is longer than the response, and where the rest is', async () => {
+    const { call } = await agent(['--allow-writes'])
+    const rows = Array.from({ length: 600 }, (_, i) => `Part ${i},${'x'.repeat(100)},${RECEIVER}`)
+    await writeFile(join(root, 'parts.csv'), `title,description,receiver\n${rows.join('\n')}\n`)
+    const applied = await call('apply', { manifest: 'parts.csv', contract, run: 'parts' })
+    expect(applied.structuredContent).toMatchObject({ status: 'planned', page: { total: 600, next_offset: null } })
+    expect(applied.structuredContent.next).toMatch(/^This is only the beginning of the plan\. For the rest, call plan /)
+    const minted = await call('nft_mint', { contract, receiver: RECEIVER, title: 'T', description: 'x'.repeat(50_000) })
+    expect(minted.structuredContent).toMatchObject({ status: 'planned', page: { next_offset: null } })
+    expect(minted.structuredContent.next).toMatch(/^This is only the beginning of the plan\. Nothing was changed/)
+  })
+
+  test('shortens an error that names everything that was asked for', async () => {
+    const { call } = await agent()
+    const { structuredContent, content } = await call('nft_show', {
+      nft_gdn_id: Array.from({ length: 20_000 }, (_, i) => `missing${i}`),
+    })
+    expect(structuredContent.error?.message).toMatch(/^the server has no NFTs missing0, .*…$/)
+    expect(JSON.stringify(content).length).toBeLessThan(90_000)
+  })
+
   test('shortens the problems of a large manifest', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => `,${i},nobody`)
     await writeFile(join(root, 'wrong.csv'), `title,description,receiver\n${rows.join('\n')}\n`)

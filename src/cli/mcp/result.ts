@@ -98,12 +98,18 @@ export function marked(source: string, data: unknown): string {
   ].join('\n')
 }
 
-/** Shortens the details of an error, such as the problems of a large manifest. */
+/** Shortens an error, whose message may name thousands of IDs, and its details the problems of a large manifest. */
 function limited(error: Answer['error']): Answer['error'] {
-  const text = JSON.stringify(error?.details ?? null)
-  if (error === null || text.length <= MAX_CHARS / 2) return error
-  return { ...error, details: { beginning: text.slice(0, MAX_CHARS / 2), characters: text.length } }
+  if (error === null) return null
+  const text = JSON.stringify(error.details ?? null)
+  const details =
+    text.length <= MAX_CHARS / 2 ? error.details : { beginning: text.slice(0, MAX_CHARS / 2), characters: text.length }
+  return { ...error, message: beginningOf(error.message), hint: error.hint && beginningOf(error.hint), details }
 }
+
+const MAX_MESSAGE = 4000
+
+const beginningOf = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
 
 /** Returns the result of a tool: a line of ours, the marked data, and the same as structured content. */
 export function resultOf(tool: string, answer: Answer) {

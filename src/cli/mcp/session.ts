@@ -143,9 +143,12 @@ export class Session {
     const planned = { tool: tool.name, values, files, setup: await this.#setup(), names: await this.#names() }
     const plan = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
     const outcome = await this.#preview(tool, values, plan, context)
-    if (outcome.code !== 0) return answerOf(outcome, 0)
-    const next = `Nothing was changed. To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.`
-    return { ...answerOf(outcome, 0), status: 'planned', plan_id: plan.id, next }
+    const answer = beginningOf(outcome)
+    if (outcome.code !== 0) return answer
+    const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
+    const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
+    const next = `${part}Nothing was changed. To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.`
+    return { ...answer, status: 'planned', plan_id: plan.id, next }
   }
 
   async #preview(tool: Tool, values: Values, plan: Plan, context: CallContext): Promise<Outcome> {
@@ -256,7 +259,7 @@ export class Session {
       if (now.state === 'done' && now.answer !== null) return { ...now.answer, next: DONE_BEFORE }
       await this.#plans.save({ ...plan, state: 'started' })
       const outcome = await this.#run(plan.argv, { signal, seen })
-      const answer = { ...answerOf(outcome, 0), plan_id: plan.id }
+      const answer = { ...beginningOf(outcome), plan_id: plan.id }
       const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
       if (isFinal) await this.#plans.save({ ...plan, state: 'done', answer })
       return isFinal
@@ -348,6 +351,12 @@ function answerOf({ code, data, error }: Outcome, offset: number): Answer {
   const failed = error ?? { code: 'unexpected', message: `exited with ${code}`, hint: null, details: null }
   const isError = code !== 0 && !(code === 10 && error === null)
   return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
+}
+
+/** Returns the answer of a tool that takes no offset. */
+function beginningOf(outcome: Outcome): Answer {
+  const { page, ...answer } = answerOf(outcome, 0)
+  return { ...answer, page: page && { ...page, next_offset: null } }
 }
 
 function toolsOf(commands: readonly TreeCommand[]): Map<string, Tool> {
