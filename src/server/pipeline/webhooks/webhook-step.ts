@@ -112,26 +112,32 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
     const pause = Math.max(timings.pauseMs(session.failures), retryAfter(outcome))
     if (gone || pause > 0) session.over = true
     webhook.failing_since ??= at
-    await store.transaction(async (db) => {
-      const next_attempt_at = at + Math.max(timings.retryMs(attempts), retryAfter(outcome))
-      await recordAttempt(db, delivery, {
-        ...attempt,
-        give_up_at,
-        ...(last ? { state: 'failed' } : { next_attempt_at }),
-      })
+    const isOurs = await store.transaction(async (db) => {
       const ours = await updateClaimedWebhook(db, webhook, {
         failures: session.failures,
         failing_since: webhook.failing_since,
         next_attempt_at: at + pause,
         ...(gone ? { status: 'disabled' } : {}),
       })
-      if (!ours) session.over = true
-      else if (gone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
+      // The event stays as it is for the process that has the webhook now. Its URL may be another one.
+      if (!ours) return false
+      const next_attempt_at = at + Math.max(timings.retryMs(attempts), retryAfter(outcome))
+      await recordAttempt(db, delivery, {
+        ...attempt,
+        give_up_at,
+        ...(last ? { state: 'failed' } : { next_attempt_at }),
+      })
+      if (gone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
       // Nothing was delivered for the whole retry period, so it has ended for the events behind this one too.
       else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
         await giveUp(db, webhook.id, 'no delivery succeeded for days', at - timings.giveUpAfterMs)
       }
+      return true
     })
+    if (!isOurs) {
+      session.over = true
+      return
+    }
     onAttempt(last ? 'failed' : 'retried')
     const facts = { webhook: webhook.id, event: delivery.event_id, status: response_status, attempts }
     if (gone) log.warn(facts, 'a webhook returned HTTP 410 and is disabled')
@@ -149,6 +155,9 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
     const renewing = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS)
     try {
       while (!session.over && !stopping.signal.aborted) {
+        // The webhook may have another URL since it was claimed.
+        await renew()
+        if (session.over) break
         // A webhook that keeps failing is probed with a single event.
         const limit = session.failures >= PROBE_AFTER ? 1 : EVENTS_AT_ONCE
         const due = await listDue(store.db, webhook.id, now(), limit)
