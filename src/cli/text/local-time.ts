@@ -18,11 +18,15 @@ export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
   return Number.isNaN(ms) ? text : localTime(ms, to)
 }
 
-/** The short name of the zone. A locale has names only for some zones, and GMT+2 for the others. */
+/**
+ * The short name of the zone. A locale has names only for some zones, and GMT+2 for the others. An unknown or empty TZ
+ * is UTC, which ICU calls GMT+0.
+ */
 function zoneOf(at: Date): string {
   const names = ['en-US', 'en-GB', 'en-AU'].map((locale) => {
     const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(at)
     return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
   })
-  return names.find((name) => !/^GMT.|^UTC./.test(name)) ?? names[0] ?? ''
+  const name = names.find((one) => !/^GMT.|^UTC./.test(one)) ?? names[0] ?? ''
+  return name === 'GMT+0' ? 'UTC' : name
 }
