@@ -77,6 +77,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
       passwordFile: passwordFile === undefined ? null : resolve(deps.cwd, passwordFile),
       callTimeout: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
       stateDir,
+      localFilesIn: async (...of) => await (await import('./batch/mint-manifest.ts')).localFilesIn(...of),
     },
   )
 }

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
-import { rowFilesOf } from './row-files.ts'
+import { type LocalFilesIn, rowFilesOf } from './row-files.ts'
 import type { Tool, Values } from './tools.ts'
 
 /** What commands take for the URL of a file. */
@@ -68,7 +68,11 @@ async function realOf(path: string): Promise<string> {
 }
 
 /** Returns what identifies the contents of the files of a tool that exist, and of the local files in its rows. */
-export async function digestsOf(tool: Tool, values: Values, root: string): Promise<Record<string, string>> {
+export async function digestsOf(
+  tool: Tool,
+  values: Values,
+  { root, localFilesIn }: { root: string; localFilesIn: LocalFilesIn },
+): Promise<Record<string, string>> {
   const digests: Record<string, string> = {}
   for (const path of await filesOf(tool, values, root)) {
     const hash = createHash('sha256')
@@ -80,5 +84,5 @@ export async function digestsOf(tool: Tool, values: Values, root: string): Promi
       if (systemCode(error) !== 'ENOENT') throw error
     }
   }
-  return { ...digests, ...(await rowFilesOf(tool, values, root)) }
+  return { ...digests, ...(await rowFilesOf(tool, values, root, localFilesIn)) }
 }

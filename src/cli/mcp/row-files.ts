@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
-import { readManifest } from '../../manifest/read.ts'
+import { resolve } from 'node:path'
 import { keyValue } from '../flags/parse.ts'
 import type { Tool, Values } from './tools.ts'
 
@@ -11,13 +10,24 @@ const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'nft mint': ['file'],
 }
 
+/** Returns the paths of the local files that the rows of a manifest name. */
+export type LocalFilesIn = (
+  path: string,
+  options: { columnMap: (readonly [string, string])[]; fileFolders: string[] },
+) => Promise<ReadonlySet<string>>
+
 /**
  * Returns what identifies the local files that rows name, by manifest. They may be many and large, so it is their place
  * on disk with the time of the last change, not their contents.
  *
  * @param root the folder of relative paths of manifests
  */
-export async function rowFilesOf({ command }: Tool, values: Values, root: string): Promise<Record<string, string>> {
+export async function rowFilesOf(
+  { command }: Tool,
+  values: Values,
+  root: string,
+  localFilesIn: LocalFilesIn,
+): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   const columnMap = [values.map ?? []].flat().map((pair) => {
     const { key, value } = keyValue(String(pair), '--map')
@@ -26,13 +36,7 @@ export async function rowFilesOf({ command }: Tool, values: Values, root: string
   for (const property of MANIFESTS[command] ?? []) {
     if (values[property] === undefined) continue
     const path = resolve(root, String(values[property]))
-    const files = new Set<string>()
-    const options = { blockchain: null, localFiles: true, columnMap, fileFolders: [root] }
-    // The command reports the problems of rows.
-    for await (const _ of readManifest(
-      { path },
-      { ...options, onLocalFile: (file) => files.add(resolve(dirname(path), file)) },
-    ));
+    const files = await localFilesIn(path, { columnMap, fileFolders: [root] })
     if (files.size > 0) found[`a local file of ${path}`] = await identityOf(files)
   }
   return found

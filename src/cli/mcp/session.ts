@@ -10,6 +10,7 @@ import { LEFT_OUT } from './left-out.ts'
 import { type Plan, Plans } from './plans.ts'
 import type { Answer } from './result.ts'
 import { paged } from './result.ts'
+import type { LocalFilesIn } from './row-files.ts'
 import { Ledger } from './spending.ts'
 import { argvOf, type Tool, toolName, toolOf, type Values, type Words, wordsOf } from './tools.ts'
 
@@ -27,6 +28,8 @@ export interface SessionOptions {
   /** Milliseconds until a call returns while its work goes on. */
   callTimeout: number
   stateDir: string
+  /** Of the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to load. */
+  localFilesIn: LocalFilesIn
 }
 
 export interface CallContext {
@@ -137,8 +140,7 @@ export class Session {
 
   /** Runs what shows the effect of a tool without having it, and saves what is to be done. */
   async #plan(tool: Tool, values: Values, context: CallContext): Promise<Answer> {
-    const { root } = this.#options
-    const files = await digestsOf(tool, values, root)
+    const files = await digestsOf(tool, values, this.#options)
     const words = wordsOf(tool, values, tool.flags)
     const planned = { tool: tool.name, values, files, setup: await this.#setup(), names: await this.#names() }
     const plan = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
@@ -216,7 +218,6 @@ export class Session {
 
   /** @throws GdnError `refused` if the plan would have another effect than what was shown */
   async #checkUnchanged(tool: Tool, plan: Plan): Promise<void> {
-    const { root } = this.#options
     const hint = 'Nothing was sent. Call with dry_run true to plan again.'
     if (plan.setup !== (await this.#setup())) {
       throw new GdnError('refused', 'the directory or the configuration changed since it was planned', { hint })
@@ -226,7 +227,7 @@ export class Session {
       throw new GdnError('refused', 'the names of addresses changed since it was planned', { hint })
     }
     // Links may lead elsewhere now.
-    const now = await digestsOf(tool, plan.values, root)
+    const now = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
     if (file !== undefined) throw new GdnError('refused', 'changed since it was planned', { place: { file }, hint })
   }

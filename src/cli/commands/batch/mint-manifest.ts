@@ -1,4 +1,5 @@
 import { access, constants } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
@@ -108,6 +109,17 @@ export async function openManifest(
     ...runOptions(flags, settings),
   }
   return { settings, options, read, files, localFiles, mapped }
+}
+
+/** Returns the paths of the local files that rows name, also of rows with problems. */
+export async function localFilesIn(
+  path: string,
+  options: Pick<ManifestOptions, 'columnMap' | 'fileFolders'>,
+): Promise<ReadonlySet<string>> {
+  const files = new Set<string>()
+  const onLocalFile = (file: string) => files.add(resolve(dirname(path), file))
+  for await (const _ of readManifest({ path }, { ...options, blockchain: null, localFiles: true, onLocalFile }));
+  return files
 }
 
 interface Details {
