@@ -18,7 +18,7 @@ const onPostgres = [
   'test/server/updates/{updatednft,burnnft,commitprovenance,nft-history,reorg,solana}.test.ts',
   'test/server/database/*.test.ts',
   'test/server/setup/first-version.test.ts',
-  'test/server/webhooks/{events,delivery,outbox}.test.ts',
+  'test/server/webhooks/{events,delivery,outbox,update}.test.ts',
   'test/server/postgres/**/*.test.ts',
   'test/server/storage/settings.test.ts',
   'test/server/explorer/*.test.ts',

@@ -185,7 +185,7 @@ describe('gdn webhook update', () => {
 
   test.each([
     [[], 'no change is specified'],
-    [['--url', 'http://example.com/'], 'is not encrypted'],
+    [['--url', 'http://example.com/'], '--url: the URL is not encrypted'],
     [['--url', 'nowhere'], 'is not an https URL'],
     [['--url', 'https://user:pw@example.com/'], 'user'],
     [['--event', 'nft.deploy'], 'Did you mean nft.deployed?'],

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { GdnError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
-import { isPublicAddress } from '../../files/address.ts'
+import { isCloudMetadata, isPublicAddress } from '../../files/address.ts'
 
 const MAX_URL = 2000
 /** Top-level names that no public DNS resolves. */
@@ -16,11 +16,12 @@ export interface WebhookUrl {
 /**
  * Checks a URL before it is stored. The resolved address is checked again for each event, because DNS can change.
  *
+ * @param flag the flag or argument that has the URL
  * @throws GdnError `usage`
  */
-export function checkWebhookUrl(text: string): WebhookUrl {
+export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   const url = parseUrl(text)
-  const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '<url>' }, hint })
+  const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag }, hint })
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw refuse('the value is not an https URL', 'Pass a full URL, such as https://example.com/hooks/gdn.')
   }
@@ -29,7 +30,9 @@ export function checkWebhookUrl(text: string): WebhookUrl {
     throw refuse('the URL has a user name or password', 'Remove them: the signature authenticates the sender.')
   }
   if (url.hash !== '') throw refuse('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
-  const isPrivate = looksPrivate(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (isCloudMetadata(host)) throw refuse('the URL has the address of a metadata service', 'Use another address.')
+  const isPrivate = looksPrivate(host)
   if (!isPrivate && url.protocol !== 'https:') throw refuse('the URL is not encrypted', 'Use an https URL.')
   if (!isPrivate && url.port !== '' && url.port !== '443') {
     throw refuse(`the URL has the port ${url.port}`, 'Use port 443: events to public hosts are sent to no other port.')

@@ -11,7 +11,7 @@ it.each([
   ['http://app:3000/hook', true],
   ['https://hooks.internal:8443/', true],
 ])('accepts %s (private: %s)', (url, isPrivate) => {
-  expect(checkWebhookUrl(url)).toEqual({ href: new URL(url).href, isPrivate })
+  expect(checkWebhookUrl(url, '<url>')).toEqual({ href: new URL(url).href, isPrivate })
 })
 
 it.each([
@@ -22,9 +22,11 @@ it.each([
   ['https://example.com:8443/', /port 8443/],
   ['https://a:b@example.com/', /user name or password/],
   ['https://example.com/#x', /fragment/],
+  ['http://169.254.169.254/latest', /metadata service/],
+  ['http://[::ffff:a9fe:a9fe]/', /metadata service/],
   [`https://example.com/${'x'.repeat(2000)}`, /longer than 2000/],
 ])('rejects %s', (url, message) => {
-  expect(() => checkWebhookUrl(url)).toThrow(
+  expect(() => checkWebhookUrl(url, '<url>')).toThrow(
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),
   )
 })

@@ -52,7 +52,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
     })
   }
   const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
-  const { href: url, isPrivate } = checkWebhookUrl(text)
+  const { href: url, isPrivate } = checkWebhookUrl(text, '<url>')
   const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
   const { addWebhook } = await import('../../../server/admin/webhooks.ts')
   const { webhook, secret } = await onDatabase(deps, flags, (store) => addWebhook(store, request))

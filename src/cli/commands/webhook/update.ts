@@ -17,7 +17,7 @@ export interface UpdateFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = update): GdnCommand {
   const updateCommand = new GdnCommand({
     about:
-      'Its secret stays the same. Pending events go to the new URL at once, also if the webhook was disabled. --event replaces the event types, and pending events of other types are still delivered. The backend may be running.',
+      'Its secret stays the same. Pending events go to the new URL, also if the webhook was disabled. Those in flight may still go to the old one. --event replaces the event types, and pending events of other types are still delivered. The backend may be running.',
     examples: [
       [
         'Send the events to another URL',
@@ -47,7 +47,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     throw new GdnError('usage', 'no change is specified', { hint: 'Add --url <url>, --event <a,b>, or both.' })
   }
   const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
-  const target = flags.url === undefined ? undefined : checkWebhookUrl(flags.url)
+  const target = flags.url === undefined ? undefined : checkWebhookUrl(flags.url, '--url')
   const changes = { url: target?.href, events: flags.event?.flat() }
   const { changeWebhook } = await import('../../../server/admin/webhooks.ts')
   const webhook = await onDatabase(deps, flags, (store) => changeWebhook(store, id, changes, deps.now()))
