@@ -172,7 +172,7 @@ describe('every command of the docs works, in the order of its page', () => {
 
   test('docs/ci.md', async () => {
     await run('docs/ci.md', {
-      before: `export WALLET=${WALLET}; cp -r examples/drop.csv examples/media .; echo 'faults: []' > faults.yaml`,
+      before: `export CONTRACT=${await newCollection()}; cp -r examples/drop.csv examples/media .; echo 'faults: []' > faults.yaml`,
     })
   })
 
