@@ -104,7 +104,10 @@ async function ask<Response>(
     for (let attempt = first; attempt < MAX_SENDINGS && mayWait(0); attempt++) {
       const mayRepeat = await isRepeatable()
       if (mayRepeat === false) break
-      await clock.sleep(wait ?? backoffMs(attempt, RETRIES, clock.random), signal)
+      const pause: number = wait ?? backoffMs(attempt, RETRIES, clock.random)
+      // A server may ask for hours. The next call with the key goes on.
+      if (!mayWait(pause)) break
+      await clock.sleep(pause, signal)
       wait = null
       if (mayRepeat === null) continue
       times++

@@ -68,6 +68,20 @@ describe('sending an operation', () => {
     expect(keys(server)).toHaveLength(1)
   })
 
+  test.each(['3600', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'reports an unknown outcome at once if the server asks for a long wait: %s',
+    async (wait) => {
+      const server = await serve((request) =>
+        isProbe(request)
+          ? { headers: YES, json: NFTS.json }
+          : { status: 503, headers: { ...YES, 'retry-after': wait }, json: {} },
+      )
+      const it = client(server.url)
+      expect(await rejection(mint(it))).toMatchObject({ code: 'unknown_outcome' })
+      expect(keys(server)).toHaveLength(1)
+    },
+  )
+
   test('keeps an outcome unknown after a later rejection', async () => {
     const server = await serve((request, index) =>
       isProbe(request)
