@@ -20,7 +20,8 @@ export interface RawDatabase {
   close(): void
 }
 
-const require = createRequire(import.meta.filename)
+// Not `import.meta.filename`, which jest 29 doesn't set.
+const require = createRequire(import.meta.url)
 
 /** The part of `node:sqlite` that we use; the types for Node 20 don't have the module. */
 interface NodeSqlite {

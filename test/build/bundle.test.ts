@@ -26,6 +26,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(outDir, { recursive: true, force: true }))
 
+test('the client reads nothing of `import.meta` but the URL, as jest 29 sets nothing else', () => {
+  const others = [...lib.values()].filter(({ code }) => /import\.meta\.(filename|dirname)/.test(code))
+  expect(others.map(({ fileName }) => fileName)).toEqual([])
+})
+
 const chunkOf = (file: string) => (chunks.get(file) ?? lib.get(file)) as OutputChunk
 
 /** The modules whose code a chunk contains, as paths from the root of the repository. */
