@@ -153,3 +153,31 @@ function metadataOf(index: number, image: (index: number) => string) {
     file_fields: [{ key: 'image', url: image(index) }],
   }
 }
+
+/** A minted NFT, as its owner asks for it. */
+export interface Shown {
+  ids: string[]
+  /** The environment of gdn, with server and key. */
+  env: Record<string, string>
+}
+
+/** Starts a backend that has one NFT with a picture, and stops it when the work is done. */
+export async function withNft<Result>(folder: string, work: (nft: Shown) => Promise<Result>): Promise<Result> {
+  const backend = await serve(folder, ['--allow-private-files'])
+  try {
+    const collection = await createCollection(backend)
+    const image = await backend.upload(Buffer.from('89504e470d0a1a0a', 'hex'))
+    const ids = await order(backend, collection, { count: 1, perRequest: 1, clients: 1, image: () => image })
+    await untilDeployed(backend, ids)
+    const env = {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      GDN_PACE_DIR: join(folder, 'pace'),
+      GDN_BASE_URL: backend.url,
+      GDN_API_KEY: backend.apiKey,
+    }
+    return await work({ ids, env })
+  } finally {
+    await backend.end()
+  }
+}

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
-import { createCollection, GDN, NODE, order, serve, untilDeployed, withFolder } from './backend.ts'
+import { GDN, NODE, withFolder, withNft } from './backend.ts'
 import type { Figure } from './figures.ts'
 import { timeToEnd } from './processes.ts'
 
@@ -18,20 +17,8 @@ const FETCH = `fetch(process.env.GDN_BASE_URL + '/api/v1/getnfts', {
 
 /** Time of a command at the prompt, compared with an empty Node program and with one request of Node's fetch. */
 export function measure(): Promise<Figure[]> {
-  return withFolder(async (folder) => {
-    const backend = await serve(folder, ['--allow-private-files'])
-    try {
-      const collection = await createCollection(backend)
-      const image = await backend.upload(Buffer.from('89504e470d0a1a0a', 'hex'))
-      const ids = await order(backend, collection, { count: 1, perRequest: 1, clients: 1, image: () => image })
-      await untilDeployed(backend, ids)
-      const env = {
-        PATH: process.env.PATH ?? '',
-        HOME: folder,
-        GDN_PACE_DIR: join(folder, 'pace'),
-        GDN_BASE_URL: backend.url,
-        GDN_API_KEY: backend.apiKey,
-      }
+  return withFolder((folder) =>
+    withNft(folder, async ({ ids, env }) => {
       const figures: Figure[] = []
       const empty = { what: 'node -e 0', args: ['-e', '0'] }
       const fetching = { what: "node -e 'fetch(…)'", args: ['-e', FETCH, ...ids] }
@@ -55,8 +42,6 @@ export function measure(): Promise<Figure[]> {
         })
       }
       return figures
-    } finally {
-      await backend.end()
-    }
-  })
+    }),
+  )
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createCollection, GDN, order, serve, untilDeployed, withFolder } from './backend.ts'
+import { GDN, withFolder, withNft } from './backend.ts'
 import type { Figure } from './figures.ts'
 import { timeToEnd } from './processes.ts'
 
@@ -49,19 +49,7 @@ export function measure(): Promise<Figure[]> {
       await importing(node, onlyGdn),
     ]
 
-    const backend = await serve(folder, ['--allow-private-files'])
-    try {
-      const collection = await createCollection(backend)
-      const image = await backend.upload(Buffer.from('89504e470d0a1a0a', 'hex'))
-      const ids = await order(backend, collection, { count: 1, perRequest: 1, clients: 1, image: () => image })
-      await untilDeployed(backend, ids)
-      const env = {
-        PATH: process.env.PATH ?? '',
-        HOME: folder,
-        GDN_PACE_DIR: join(folder, 'pace'),
-        GDN_BASE_URL: backend.url,
-        GDN_API_KEY: backend.apiKey,
-      }
+    await withNft(folder, async ({ ids, env }) => {
       for (const args of [['--version'], ['nft', 'show', ...ids], ['local', 'start', '--port', '0']]) {
         const samples: number[] = []
         const bundled: number[] = []
@@ -82,10 +70,8 @@ export function measure(): Promise<Figure[]> {
           against: { what: `npm package, Node.js ${NODE_VERSION}`, samples: bundled },
         })
       }
-      return figures
-    } finally {
-      await backend.end()
-    }
+    })
+    return figures
   })
 }
 
