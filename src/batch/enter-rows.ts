@@ -4,6 +4,7 @@ import { updateDrop } from '../state/drops.ts'
 import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
 import { dropRefused, dropRenamed, markRetried } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
+import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
 import type { Before } from './before.ts'
 import { refuseTaken } from './claim.ts'
@@ -58,7 +59,7 @@ export async function enterRows(
     // Refused rows that left the manifest are no part of the run.
     if (gathered.isRead) dropRefused(sql, store.drop, set, now)
     markRetried(sql, store.drop, set, retried)
-    if (entered > 0) sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', id)
+    if (entered > 0) reopenRun(sql, id)
   })
   await store.reload()
   if (edits.renamed.length > 0) await store.recount()

@@ -48,7 +48,7 @@ export class AtMostOnce {
     if (options.wait === false) return { operationId, nfts }
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const isDone = isMinted(endpoint, body as { receiver_wallet_address: string })
-    const records = await naming(operationId, () => this.#wait(ids, options, isDone))
+    const records = await this.#afterwards(operationId, () => this.#wait(ids, options, isDone))
     return { operationId, nfts: nfts.map((nft, i) => ({ ...nft, ...records[i] })) }
   }
 
@@ -58,7 +58,7 @@ export class AtMostOnce {
     const accepted = { transaction_gdn_id, accepted_date }
     if (options.wait === false) return { operationId, transaction: accepted }
     const { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver } = request
-    return await naming(operationId, async () => {
+    return await this.#afterwards(operationId, async () => {
       const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
       const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id }
       const { seen, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
@@ -75,6 +75,16 @@ export class AtMostOnce {
     const session = this.#session
     this.#session = undefined
     if (session !== undefined && !this.#users.has(session)) await closeState(session)
+  }
+
+  /** Waits for what an operation created. After an error, the next call looks whether the backend was restored. */
+  async #afterwards<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
+    try {
+      return await naming(operationId, wait)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
   }
 
   async #wait(

@@ -21,7 +21,7 @@ import {
   otherUnknown,
   releaseOperation,
 } from '../state/operations.ts'
-import { endRun, insertRun, pruneRuns, removeRun } from '../state/runs.ts'
+import { endRun, insertRun, pruneRuns, removeRun, reopenRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
 import { commandIdentity } from './command-identity.ts'
 import { claimOperation, HeldRun, newRun } from './hold.ts'
@@ -148,7 +148,10 @@ class Operating {
     if (!isAccepted(earlier)) return await this.#resolve(asSent(earlier), restored)
     if (restored && !(await isKnown(earlier.accepted, this.#creates, this.#deps))) {
       await onEvent({ type: 'lost', operation: earlier })
-      await this.#change((sql) => moveOperation(sql, earlier.id, 'unknown', LOST))
+      await this.#change((sql) => {
+        moveOperation(sql, earlier.id, 'unknown', LOST)
+        reopenRun(sql, earlier.runId)
+      })
       return await this.#lookFor(earlier)
     }
     if (await this.#isForgotten(earlier)) {

@@ -1,5 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
+import { reopenRun } from './runs.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
 /** Assigns an NFT to a row: the server accepted it, or it was found there. */
@@ -89,7 +90,7 @@ export function reopenEnded(sql: Sql, runId: string): void {
   for (const { id } of ended) moveOperation(sql, id, 'accepted')
   // Stored files may be lost as well.
   sql.run('DELETE FROM uploads WHERE run_id = ?', runId)
-  sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
+  reopenRun(sql, runId)
 }
 
 /**

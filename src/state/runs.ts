@@ -94,6 +94,11 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
+/** Records that an ended run has work again, or an outcome that became unknown. */
+export function reopenRun(sql: Sql, runId: string): void {
+  sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
+}
+
 /** How long an ended run is stored, and the maximum number of runs. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
@@ -139,6 +144,8 @@ export interface CommandRun {
   state: OperationState
   reason: string | null
   isReleased: boolean
+  /** Whether it is an operation of the client, whose name is its idempotency key. */
+  isKept: boolean
   origin: string
   url: string | null
   backendId: string | null
@@ -157,6 +164,7 @@ interface CommandRunRow {
   state: OperationState
   reason: string | null
   released_at: number | null
+  is_kept: number
   origin: string
   url: string | null
   backend_id: string | null
@@ -167,19 +175,20 @@ interface CommandRunRow {
 /** Returns the runs of single commands, newest first. Kept ones are only in it until they end. */
 export function commandRuns(sql: Sql): CommandRun[] {
   const rows = sql.all<CommandRunRow>(
-    `SELECT r.id, r.name, r.note, r.started_at, r.holder, r.beat_at, o.kind, o.state, o.reason, o.released_at, s.origin,
+    `SELECT r.id, r.name, r.note, r.started_at, r.holder, r.beat_at, r.is_kept, o.kind, o.state, o.reason, o.released_at, s.origin,
         q.backend_url AS url, q.backend_id, coalesce(c.blockchain, q.body ->> '$.blockchain') AS blockchain,
         coalesce(q.body ->> '$.contract_address', c.address) AS address
       FROM (SELECT * FROM runs WHERE ${COMMANDS}) r JOIN operations o ON o.run_id = r.id JOIN servers s ON s.id = o.server_id
       LEFT JOIN collections c ON c.id = o.collection_id LEFT JOIN requests q ON q.id = o.request_id
       ORDER BY r.started_at DESC, r.id`,
   )
-  return rows.map(({ started_at, holder, beat_at, released_at, backend_id, ...row }) => ({
+  return rows.map(({ started_at, holder, beat_at, released_at, is_kept, backend_id, ...row }) => ({
     ...row,
     startedAt: started_at,
     holder: holder === null ? null : parseHolder(holder),
     beatAt: beat_at,
     isReleased: released_at !== null,
+    isKept: is_kept === 1,
     backendId: backend_id,
   }))
 }

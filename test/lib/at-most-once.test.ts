@@ -6,9 +6,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { createClient } from '../../src/lib/create-client.ts'
 import type { Client, MintRequest, TransferRequest } from '../../src/lib/types.ts'
+import { removeCommand } from '../../src/operations/remove-command.ts'
 import { SharedDatabase } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
-import { pruneRuns } from '../../src/state/runs.ts'
+import { commandRuns, pruneRuns } from '../../src/state/runs.ts'
 import { API_KEY, CONTRACT, inMemory, OTHER, RECEIVER, REQUESTS, SENDER, Service } from '../operations/world.ts'
 import { type Served, serve } from './serve.ts'
 
@@ -40,6 +41,16 @@ afterEach(async () => {
   await served.close()
   await rm(folder, { recursive: true, force: true })
 })
+
+/** The operations that `gdn batch list` shows. */
+const commands = async () => {
+  const state = await openState(join(folder, 'state'))
+  try {
+    return await state.read(commandRuns)
+  } finally {
+    state.close()
+  }
+}
 
 const failure = async (call: Promise<unknown>): Promise<GdnError> => {
   const error = await call.then(
@@ -305,6 +316,25 @@ describe('waiting', () => {
     service.request = Service.prototype.request
     expect((await gdn.mint(MINT, { idempotencyKey: 'order-42' })).nfts[0]?.status).toBe('deployed')
     expect(service.made).toBe(1)
+  })
+
+  test('after a timeout, a later call finds out that the backend was restored without the NFT', async () => {
+    served.backend = { id: randomUUID(), incarnation: randomUUID() }
+    neverDeployed()
+    expect(await failure(gdn.mint(MINT, { idempotencyKey: 'order-42', timeoutMs: 1 }))).toMatchObject({
+      code: 'pending',
+    })
+    served.backend = { ...served.backend, incarnation: randomUUID() }
+    service.request = Service.prototype.request
+    service.restore()
+    const later = await failure(gdn.mint(MINT, { idempotencyKey: 'order-42', timeoutMs: 1 }))
+    expect(later).toMatchObject({ code: 'unknown_outcome' })
+    expect(service.made).toBe(0)
+    expect(await commands()).toMatchObject([{ name: 'order-42', state: 'unknown', isKept: true }])
+    await removeCommand(join(folder, 'state'), String(later.operationId))
+    expect((await gdn.mint(MINT, { idempotencyKey: 'order-42' })).nfts[0]?.status).toBe('deployed')
+    expect(service.made).toBe(1)
+    expect(await commands()).toEqual([])
   })
 
   test('ends with the reason of the signal', async () => {

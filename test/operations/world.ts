@@ -152,6 +152,12 @@ export class Service {
     return id
   }
 
+  /** Restores a backup of before the first request. */
+  restore(): void {
+    for (const created of [this.nfts, this.transactions]) created.length = 0
+    this.#replies.clear()
+  }
+
   /** How many NFTs and transactions were created. */
   get made(): number {
     return this.nfts.length + this.transactions.length

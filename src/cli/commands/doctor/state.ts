@@ -82,9 +82,15 @@ async function checkState(stateDir: string): Promise<Finding[]> {
     try {
       const runs = await state.read(commandRuns)
       return runs
-        .filter(({ state: one, isReleased, holder }) => one === 'unknown' && !isReleased && holder === null)
-        .map(({ name, note }) =>
-          warn(check, `the outcome of ${name} is unknown`, `Run the same command again: gdn ${note}`),
+        .filter((run) => run.state === 'unknown' && (run.isKept || !run.isReleased) && run.holder === null)
+        .map(({ name, note, isKept }) =>
+          warn(
+            check,
+            `the outcome of ${name} is unknown`,
+            isKept
+              ? `Call ${note} again with this idempotency key, from the program that uses the key.`
+              : `Run the same command again: gdn ${note}`,
+          ),
         )
     } finally {
       state.close()
