@@ -53,14 +53,14 @@ export class AtMostOnce {
   }
 
   async transfer(request: TransferRequest, options: OperationOptions): Promise<Transferred> {
-    const { operation, operationId } = await this.#operate('transfernft', request, options)
+    const { operation, operationId, wasSentBefore } = await this.#operate('transfernft', request, options)
     const { transaction_gdn_id, accepted_date } = operation.accepted
     const accepted = { transaction_gdn_id, accepted_date }
     if (options.wait === false) return { operationId, transaction: accepted }
     const { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver } = request
     return await this.#afterwards(operationId, async () => {
       const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
-      const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id }
+      const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id, wasSentBefore }
       const { seen, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
       if (problem !== null) throw problem
       return { operationId, transaction: { ...accepted, ...seen } }
@@ -108,7 +108,7 @@ export class AtMostOnce {
     endpoint: 'createnft' | 'createnfttrans' | 'transfernft',
     request: MintRequest | TransferRequest,
     options: OperationOptions,
-  ): Promise<{ operation: AcceptedOperation; operationId: string; body: object }> {
+  ): Promise<Taken & { operationId: string; body: object }> {
     const { idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal = never() } = options
     checkKey(idempotencyKey)
     checkReferences(request)
@@ -117,14 +117,14 @@ export class AtMostOnce {
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
     ) as { contract_address: string; blockchain?: Blockchain }
     const once = { endpoint, idempotencyKey, operationId, body, signal }
-    const operation = await naming(operationId, () =>
+    const taken = await naming(operationId, () =>
       inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(once, timeoutMs)),
     )
-    return { operation, operationId, body }
+    return { ...taken, operationId, body }
   }
 
   /** Waits while another process works on the operation. Its result is that of this call too. */
-  async #whenFree(once: Once, timeoutMs: number): Promise<AcceptedOperation> {
+  async #whenFree(once: Once, timeoutMs: number): Promise<Taken> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
       try {
@@ -191,19 +191,27 @@ interface Once {
   signal: AbortSignal
 }
 
+interface Taken {
+  operation: AcceptedOperation
+  /** Whether an earlier call sent it. */
+  wasSentBefore: boolean
+}
+
 async function operateOnce(
   { client, backend, state }: Session,
   { origin: serverOrigin }: Connection,
   { endpoint, idempotencyKey, operationId, body, signal }: Once,
-): Promise<AcceptedOperation> {
+): Promise<Taken> {
   const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
   const { contract_address: contract, blockchain = null } = body
   const result: { accepted?: AcceptedOperation } = {}
+  let wasSentBefore = false
   try {
     await operate(
       {
         ...{ state, client, now: Date.now, sleep, signal },
         onEvent: (event) => {
+          if (event.type === 'going_on' || event.type === 'found') wasSentBefore = true
           if (event.type !== 'not_kept') return
           // The next call with the key finds it recorded as sent, and looks for it.
           process.emitWarning(
@@ -237,7 +245,7 @@ async function operateOnce(
     throw error
   }
   if (result.accepted === undefined) throw new Error('an operation ended without its acceptance')
-  return result.accepted
+  return { operation: result.accepted, wasSentBefore }
 }
 
 /** Returns the error for a key that stands for another request, which names what differs. */

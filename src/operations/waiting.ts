@@ -144,6 +144,8 @@ export interface AcceptedTransfer {
   receiver: string
   /** Null if the transfer was found to be complete without a response. */
   transactionId: string | null
+  /** Whether it was accepted earlier, so that the NFT may have moved on since, even back to the sender. */
+  wasSentBefore?: boolean
 }
 
 type Transaction = ResponseOf<'gettransactions'>['transactions'][number]
@@ -158,7 +160,7 @@ export interface WaitedForTransfer {
 /** Waits until the owner changed and, if the server returns transactions, the transaction is final. */
 export async function waitForTransfer(
   deps: WaitDeps,
-  { nftGdnId, sender, receiver, transactionId }: AcceptedTransfer,
+  { nftGdnId, sender, receiver, transactionId, wasSentBefore = false }: AcceptedTransfer,
   timeoutMs: number,
 ): Promise<WaitedForTransfer> {
   const { client, signal } = deps
@@ -195,6 +197,7 @@ export async function waitForTransfer(
     const ended = await poll(deps, timeoutMs, async () => {
       if (!(await isThrough())) return undefined
       if (hasFailed(seen.status ?? '')) return 'failed'
+      if (wasSentBefore && isFinal(seen.status ?? '')) return 'moved'
       return (await hasMoved()) ? 'moved' : undefined
     })
     if (ended === undefined) {

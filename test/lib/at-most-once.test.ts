@@ -359,6 +359,13 @@ describe('waiting', () => {
     expect(service.owner).toBe(RECEIVER)
     expect(SENDER).not.toBe(RECEIVER)
   })
+
+  test('for a transfer that was done does not depend on where the NFT has moved since', async () => {
+    const first = await gdn.transfer(TRANSFER, { idempotencyKey: 'gift-1' })
+    service.owner = SENDER
+    expect(await gdn.transfer(TRANSFER, { idempotencyKey: 'gift-1', timeoutMs: 1 })).toEqual(first)
+    expect(service.made).toBe(1)
+  })
 })
 
 test('no error or inspection has the API key', async () => {
