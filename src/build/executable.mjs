@@ -85,10 +85,10 @@ async function verifiedNode() {
 async function embed(node, executable, staging) {
   const config = join(staging, 'sea.json')
   const blob = join(staging, 'sea.blob')
-  const fields = { main: join(root, 'src/build/launch-executable.cjs'), output: blob }
+  const fields = { main: 'src/build/launch-executable.cjs', output: blob }
   const options = { disableExperimentalSEAWarning: true, execArgvExtension: 'none' }
   await writeFile(config, JSON.stringify({ ...fields, ...options }))
-  // The blob contains the path of the launcher as it is given.
+  // The blob contains the path of the launcher as it is given: relative, so that it is the same in each checkout.
   await must(node, ['--experimental-sea-config', config], { cwd: root })
   await copyFile(node, executable)
   await chmod(executable, 0o755)

@@ -4,7 +4,16 @@
 const { realpathSync } = require('node:fs')
 const { createRequire } = require('node:module')
 
-const { main } = createRequire(realpathSync(process.execPath))('./dist/main.cjs')
-main(process.argv.slice(2)).then((code) => {
-  process.exitCode = code
+async function launch() {
+  const { main } = createRequire(realpathSync(process.execPath))('./dist/main.cjs')
+  process.exitCode = await main(process.argv.slice(2))
+}
+
+launch().catch((error) => {
+  if (error.code !== 'MODULE_NOT_FOUND') throw error
+  process.stderr.write(
+    'error: files that belong to this executable are missing\n' +
+      '  Unpack its archive again and keep its files together. Link the executable instead of copying it.\n',
+  )
+  process.exitCode = 1
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { cp, link, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { arch, platform, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -87,6 +87,33 @@ describe('the executable', () => {
         .digest('hex')
     expect(await digest(await packExecutable(join(folder, 'again')))).toBe(await digest(archive))
   }, 300_000)
+
+  test('contains no path of the checkout in which it was packed', async () => {
+    expect((await readFile(join(program, 'gdn'))).includes(ROOT)).toBe(false)
+  })
+
+  test('says what to do if it was copied without its files', async () => {
+    const copy = join(folder, 'copy')
+    await link(join(program, 'gdn'), copy)
+    const { exitCode, stdout, stderr } = await execa(copy, ['--version'], { reject: false })
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'error: files that belong to this executable are missing\n' +
+        '  Unpack its archive again and keep its files together. Link the executable instead of copying it.',
+    })
+  })
+
+  test('says what to do if its native parts are missing', async () => {
+    const part = join(folder, 'part')
+    await mkdir(part)
+    await link(join(program, 'gdn'), join(part, 'gdn'))
+    await cp(join(program, 'dist'), join(part, 'dist'), { recursive: true })
+    await execa('chmod', ['-R', 'u+w', join(part, 'dist')])
+    const { stderr } = await execa(join(part, 'gdn'), ['local', 'start'], { env, extendEnv: false, reject: false })
+    expect(stderr).toMatch(/need anvil: the package \S+ is not installed\n {2}Unpack the archive of gdn again/)
+  })
 
   test('is packed with what it needs, licenses and documentation', async () => {
     const has = [

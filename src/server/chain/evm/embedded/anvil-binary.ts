@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { GdnError } from '../../../../core/errors.ts'
+import { howToInstall } from '../../how-to-install.ts'
 
 export const ANVIL_VERSION = '1.7.1'
 
@@ -44,7 +45,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
     return join(folder, 'bin', system === 'win32' ? 'anvil.exe' : 'anvil')
   } catch (cause) {
     throw new GdnError('native_missing', `the embedded EVM chains need anvil: the package ${name} is not installed`, {
-      hint: `Run \`npm install ${name}@${ANVIL_VERSION}\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional. ${NEEDS}`,
+      hint: `${howToInstall(`${name}@${ANVIL_VERSION}`)} ${NEEDS}`,
       cause,
     })
   }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import type * as Native from 'litesvm/dist/internal.js'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
+import { howToInstall } from '../../how-to-install.ts'
 
 export type LiteSvmModule = Pick<typeof Native, 'Account' | 'Clock' | 'FailedTransactionMetadata' | 'LiteSvm'>
 
@@ -54,7 +55,7 @@ export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
     'native_missing',
     `the embedded Solana chains need litesvm: the package ${names[0]} is not installed`,
     {
-      hint: `Run \`npm install ${names[0]}@${LITESVM_VERSION}\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional. ${NEEDS}`,
+      hint: `${howToInstall(`${names[0]}@${LITESVM_VERSION}`)} ${NEEDS}`,
     },
   )
 }
