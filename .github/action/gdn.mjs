@@ -25,14 +25,17 @@ const event = env.GITHUB_EVENT_PATH ? JSON.parse(readFileSync(env.GITHUB_EVENT_P
 env.PATH = `${bin}${delimiter}${env.PATH}`
 for (const [input, variable] of Object.entries(SETTINGS)) if (inputs[input]) env[variable] = inputs[input]
 
+const digestOf = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
 /** Identifies the drop, for the state in the cache and the comment. */
-const digest = createHash('sha256')
-  .update(JSON.stringify([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), run]))
-  .digest('hex')
-  .slice(0, 12)
-/** Characters that neither cache keys nor artifact names reject. */
-const plain = (text) => text.replace(/[^\w.-]+/g, '-').slice(0, 100)
-const prefix = `${plain(inputs['state-key'] || `gdn-${run}-${digest}`)}-`
+const digest = digestOf([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), run])
+/**
+ * A name without the characters that cache keys and artifact names reject. It ends in a digest: a cache is found by the beginning of its
+ * key, and the state of `drop-2` must never be that of `drop`.
+ */
+const named = (name, id) => `${name.replace(/[^\w.-]+/g, '-').slice(0, 100)}-${id}`
+const stateKey = inputs['state-key']
+const artifact = named(`gdn-${run}`, digest)
+const prefix = `${stateKey ? named(stateKey, digestOf(stateKey)) : artifact}-`
 /** Files of this drop. Another drop of the job has its own, since a restored state must not meet the files of another. */
 const folder = join(env.RUNNER_TEMP, 'gdn', prefix)
 env.GDN_STATE_DIR = join(folder, 'state')
@@ -102,7 +105,7 @@ async function setup() {
     restore: readdirSync(env.GDN_STATE_DIR).length === 0,
     // A key is written once, so each use of the action has its own. The newest with the prefix is restored.
     'state-key': `${prefix}${env.GITHUB_RUN_ID}-${env.GITHUB_RUN_ATTEMPT}-${Date.now()}-${randomUUID().slice(0, 8)}`,
-    artifact: plain(`gdn-${run}-${digest}`),
+    artifact,
     sends: ['mint', 'apply'].includes(inputs.command),
   })
 }

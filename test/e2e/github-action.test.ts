@@ -377,6 +377,49 @@ describe('mint', () => {
     ])
   })
 
+  test.each([
+    ['a state key that begins with that of another', { 'state-key': 'drop' }, { 'state-key': 'drop-2' }],
+    ['a state key that differs in a character that no cache key has', { 'state-key': 'a,b' }, { 'state-key': 'a/b' }],
+    ['a long name of a run', { run: `${'x'.repeat(120)}1` }, { run: `${'x'.repeat(120)}2` }],
+  ])('restores the state of no other drop: %s', async (_, inputs, others) => {
+    const { job, store } = await repository(csv(rowsOf(1)))
+    expect((await job(inputs)).log).toContain('Cache not found')
+    const [own] = await readdir(join(store, 'caches'))
+    expect((await job({ ...others, args: '--again' })).log).toContain('Cache not found')
+    const again = await job(inputs)
+    expect(again.log).toContain(`Cache restored from key: ${own}\n`)
+    expect(again.log).toContain('is already finished')
+    expect(again.outputs).toMatchObject({ 'exit-code': '0', minted: '1' })
+  })
+
+  test('stops with an older state on a service without reference IDs, and sends nothing twice', async () => {
+    const service = await startHostedService({ rate: 1000, deployMs: 0 })
+    try {
+      const { job, store, workspace } = await repository(csv(rowsOf(2)))
+      const at = {
+        'base-url': service.url,
+        'api-key': service.apiKey,
+        contract: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      }
+      await job(at)
+      const [older] = await readdir(join(store, 'caches'))
+      await writeFile(join(workspace, 'drop.csv'), csv(rowsOf(6)))
+      expect((await job(at)).outputs).toMatchObject({ 'exit-code': '0', minted: '6' })
+      // The runner of the second job was gone before it saved the state.
+      for (const key of await readdir(join(store, 'caches')))
+        if (key !== older) await rm(join(store, 'caches', key), { recursive: true })
+      const third = await job(at)
+      expect(third.log).toContain(`Cache restored from key: ${older}`)
+      expect(third.log).toContain('4 rows of the manifest seem to be in the collection already')
+      expect(third.outputs['exit-code']).toBe('9')
+      const fourth = await job({ ...at, args: '--adopt' })
+      expect(fourth.outputs).toMatchObject({ 'exit-code': '0', minted: '6' })
+      expect([...service.nfts.values()].map(({ metadata }) => metadata.title).toSorted()).toEqual(pieces(6))
+    } finally {
+      await service.close()
+    }
+  })
+
   test('mints several drops in one job, each with its own state', async () => {
     const { job, titles, store } = await repository(csv(rowsOf(1)))
     const temp = await mkdtemp(join(store, 'runner-'))

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import * as z from 'zod'
@@ -181,13 +181,19 @@ type StandIn = (
 /** What the actions of others do, with a folder in the place of their services. */
 const STAND_INS: Record<string, StandIn> = {
   async 'actions/cache/restore'({ path = '', key = '', 'restore-keys': prefix = '' }, store) {
-    const all = existsSync(join(store, 'caches')) ? await readdir(join(store, 'caches')) : []
-    const found = [key, ...all.filter((name) => name.startsWith(prefix)).toSorted()].findLast((name) =>
-      all.includes(name),
+    const caches = join(store, 'caches')
+    const all = existsSync(caches) ? await readdir(caches) : []
+    const ages = new Map(
+      await Promise.all(all.map(async (name) => [name, (await stat(join(caches, name))).mtimeMs] as const)),
     )
+    // As the real one: the exact key, or else the newest whose key begins with the prefix.
+    const newest = all
+      .filter((name) => name.startsWith(prefix))
+      .toSorted((a, b) => (ages.get(b) ?? 0) - (ages.get(a) ?? 0))
+    const found = [key, ...newest].find((name) => all.includes(name))
     if (existsSync(path) && (await readdir(path)).length > 0) throw new Error(`${path} has files of another state`)
     if (found === undefined) return { log: 'Cache not found\n' }
-    await cp(join(store, 'caches', found), path, { recursive: true })
+    await cp(join(caches, found), path, { recursive: true })
     return { log: `Cache restored from key: ${found}\n` }
   },
   async 'actions/cache/save'({ path = '', key = '' }, store) {
