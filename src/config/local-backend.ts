@@ -17,6 +17,8 @@ export const LOG_FILE = 'serve.log'
 export interface RunningBackend {
   url: string
   pid: number
+  /** The version of gdn that it runs. Null if that version didn't record it. */
+  version: string | null
 }
 
 const record = z.looseObject({
@@ -26,6 +28,7 @@ const record = z.looseObject({
   boot_id: z.string().nullable(),
   /** The identity of the data directory; an older gdn doesn't write it. */
   folder: z.string().optional(),
+  version: z.string().optional(),
 })
 
 /**
@@ -36,9 +39,9 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
   const parsed = record.safeParse(parseJson(text))
   if (!parsed.success) return null
-  const { pid, url, process_started: startedAt, boot_id: bootId, folder } = parsed.data
+  const { pid, url, process_started: startedAt, boot_id: bootId, folder, version = null } = parsed.data
   if (folder !== undefined && folder !== (await fileIdentity(dataDir).catch(() => null))) return null
-  return (await isAlive({ pid, startedAt, bootId })) ? { url, pid } : null
+  return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version } : null
 }
 
 function parseJson(text: string): unknown {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { cp, mkdir, rename, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { VERSION } from '../../src/core/version.ts'
 import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
@@ -59,6 +60,27 @@ async function twin(from: string, to: string): Promise<void> {
   const identity = { id: randomUUID(), incarnation: randomUUID() }
   await withStore(to, ({ db }) => db.updateTable('backend').set(identity).execute())
 }
+
+test('local start and doctor name the other version of gdn that the backend runs', async () => {
+  const { url } = await start(localDir(dir))
+  const own = await gdn(['local', 'start'])
+  expect(own).toMatchObject({ code: 0, stderr: `The local backend is already running on ${url}.\n` })
+  expect((await gdn(['doctor', '--local'])).stdout).toContain(`serves on ${url}\t`)
+
+  const record = join(localDir(dir), 'backend.json')
+  const running = JSON.parse(await readFile(record, 'utf8'))
+  await writeFile(record, JSON.stringify({ ...running, version: '0.0.1' }))
+  const other = await gdn(['local', 'start'])
+  expect(other).toMatchObject({
+    code: 0,
+    stderr: `The local backend is already running on ${url}.\nIt runs gdn 0.0.1. Run \`gdn local stop\` and \`gdn local start\` to run gdn ${VERSION}.\n`,
+  })
+  const checked = await gdn(['doctor', '--local'])
+  expect(checked.stdout).toMatch(/warn\tlocal backend\tserves on .*, and runs gdn 0\.0\.1, not /)
+
+  await writeFile(record, JSON.stringify({ ...running, version: undefined }))
+  expect((await gdn(['local', 'start'])).stderr).toContain('It runs another version of gdn. Run')
+})
 
 /** A run of three rows on the local backend that was interrupted after the first row. */
 async function interrupted(local: TestBackend) {

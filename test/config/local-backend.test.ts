@@ -17,14 +17,14 @@ async function dataDirectory() {
 
 const myself = async () => {
   const { pid, startedAt, bootId } = await ownIdentity()
-  return { url: URL, pid, process_started: startedAt, boot_id: bootId }
+  return { url: URL, pid, process_started: startedAt, boot_id: bootId, version: '0.1.0' }
 }
 
 test('a backend is running as long as the recorded process is', async () => {
   const { path, record } = await dataDirectory()
   expect(await runningBackend(path)).toBeNull()
   await record(await myself())
-  expect(await runningBackend(path)).toEqual({ url: URL, pid: process.pid })
+  expect(await runningBackend(path)).toEqual({ url: URL, pid: process.pid, version: '0.1.0' })
 })
 
 test.each([

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileIdentity } from '../../core/file-identity.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { ownIdentity } from '../../core/process-identity.ts'
+import { VERSION } from '../../core/version.ts'
 
 /** The process that runs on a data directory, for display and for `gdn local`; only the lock decides. */
 export const RUNNING_FILE = 'backend.json'
@@ -17,7 +18,7 @@ export async function writeRunning(dataDir: string, url: string): Promise<void> 
   const path = join(dataDir, RUNNING_FILE)
   const { pid, startedAt, bootId } = await ownIdentity()
   const folder = await fileIdentity(dataDir)
-  const record = { pid, url, process_started: startedAt, boot_id: bootId, folder }
+  const record = { pid, url, process_started: startedAt, boot_id: bootId, folder, version: VERSION }
   await writePrivateFile(path, `${JSON.stringify(record)}\n`)
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runningBackend } from '../../../src/config/local-backend.ts'
 import { GdnError } from '../../../src/core/errors.ts'
+import { VERSION } from '../../../src/core/version.ts'
 import { appliedMigrations } from '../../../src/server/store/migrate.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import {
@@ -138,8 +139,8 @@ describe('a data dir', () => {
   it('names its running backend, and only while it runs', async () => {
     const { url } = await start()
     const running = JSON.parse(await readFile(join(dir.path, 'backend.json'), 'utf8'))
-    expect(running).toMatchObject({ pid: process.pid, url })
-    expect(Object.keys(running).sort()).toEqual(['boot_id', 'folder', 'pid', 'process_started', 'url'])
+    expect(running).toMatchObject({ pid: process.pid, url, version: VERSION })
+    expect(Object.keys(running).sort()).toEqual(['boot_id', 'folder', 'pid', 'process_started', 'url', 'version'])
     await backend?.close()
     backend = undefined
     expect(await readdir(dir.path)).not.toContain('backend.json')

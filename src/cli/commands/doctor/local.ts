@@ -5,11 +5,14 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
+import { VERSION } from '../../version.ts'
+import { namedVersion } from '../local/backend-view.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
 const LOG_FIX = 'Run `gdn local logs` to show its log.'
+const RESTART_FIX = 'Run `gdn local stop && gdn local start` to restart it.'
 
 /**
  * Checks the backend of `gdn local start`. A stopped backend is not a problem.
@@ -26,7 +29,10 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
   try {
     await localApiKey(dataDir)
     const isAsked = asked?.loopback === true && new URL(asked.baseUrl).port === new URL(backend.url).port
-    const serves = ok(check, `serves on ${backend.url}`)
+    const serves =
+      backend.version === VERSION
+        ? ok(check, `serves on ${backend.url}`)
+        : warn(check, `serves on ${backend.url}, and runs ${namedVersion(backend)}, not ${VERSION}`, RESTART_FIX)
     if (isAsked) return [serves]
     const { status, body } = await askReady(backend.url, signals.signal)
     const found = readinessFindings(check, body, LOG_FIX)
@@ -34,9 +40,8 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
     return [status === 200 ? serves : warn(check, `is not ready: HTTP ${status}`, LOG_FIX)]
   } catch (error) {
     if (error instanceof GdnError) return [fail(check, error)]
-    const hint = 'Run `gdn local stop && gdn local start` to restart it.'
     const message = `process ${backend.pid} does not respond on ${backend.url}: ${messageOf(error)}`
-    return [fail(check, new GdnError('unreachable', message, { hint }))]
+    return [fail(check, new GdnError('unreachable', message, { hint: RESTART_FIX }))]
   }
 }
 

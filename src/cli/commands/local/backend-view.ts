@@ -7,6 +7,10 @@ const FIELDS = ['running', 'url', 'data_dir', 'pid']
 /** The local backend, as every command prints it. */
 export const BACKEND_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'url' }
 
-export function backendData(backend: RunningBackend | null, dataDir: string): DataRecord {
+export function backendData(backend: Pick<RunningBackend, 'url' | 'pid'> | null, dataDir: string): DataRecord {
   return { running: backend !== null, url: backend?.url ?? null, data_dir: dataDir, pid: backend?.pid ?? null }
 }
+
+/** Returns the version that a backend runs, for a message. */
+export const namedVersion = ({ version }: RunningBackend): string =>
+  version === null ? 'another version of gdn' : `gdn ${version}`
