@@ -14,12 +14,16 @@ const ABI = parseAbi([
   'function tokenURI(uint256) view returns (string)',
   'function totalSupply() view returns (uint256)',
 ])
+/** In blocks. */
+const DEEPEST_REORG = 3
 /** A block has room for the factory, or for five mints. */
 const BLOCK_GAS = '5000000'
 const PER_REQUEST = 50
 const CLIENTS = 4
 const PATIENCE_MS = 120_000
 const GWEI = 1_000_000_000
+/** More than the backend bids for any transaction. */
+const HIGH_FEE = `0x${(200 * GWEI).toString(16)}`
 const RICH = `0x${(10n ** 21n).toString(16)}`
 /** Less than the gas of one transaction. */
 const DRY = '0x1'
@@ -70,14 +74,17 @@ export async function busyCollection(options: {
   // Blocks, reorgs, dropped transactions and fees, one after the other.
   const network = (async () => {
     let dryFor = 0
+    let foreignAt = Number.NEGATIVE_INFINITY
     while (running) {
       await sleep(30 + 50 * random())
       const dice = disturbed ? random() : 1
       const height = Number(await real.call('eth_blockNumber'))
       // The first of each kind is certain.
       const isFirstDrop = disturbed && counts.dropped === 0
-      if ((dice < 0.05 || (disturbed && counts.reorgs === 0)) && height > 10) {
-        await real.reorg(1 + (counts.reorgs % 3))
+      // A reorg would remove a transaction of somebody else for good, and the mint would keep its nonce.
+      const isForeignDeep = height - foreignAt >= DEEPEST_REORG
+      if ((dice < 0.05 || (disturbed && counts.reorgs === 0)) && height > 10 && isForeignDeep) {
+        await real.reorg(1 + (counts.reorgs % DEEPEST_REORG))
         counts.reorgs += 1
       } else if (dice < 0.2 || isFirstDrop) {
         for (const hash of await real.pool()) {
@@ -98,7 +105,11 @@ export async function busyCollection(options: {
         for (const hash of pool) await real.call('anvil_dropTransaction', [hash])
         if (pool.length > 1) {
           counts.foreign += 1
-          const own = { from: place.operator, to: place.operator, value: '0x0' }
+          foreignAt = height + 1
+          const nonce = await real.call('eth_getTransactionCount', [place.operator, 'latest'])
+          // Replaces what the backend has sent again meanwhile.
+          const fees = { maxFeePerGas: HIGH_FEE, maxPriorityFeePerGas: HIGH_FEE }
+          const own = { from: place.operator, to: place.operator, value: '0x0', nonce, ...fees }
           await real.call('anvil_impersonateAccount', [place.operator])
           await real.call('eth_sendTransaction', [own])
           await real.call('anvil_stopImpersonatingAccount', [place.operator])
