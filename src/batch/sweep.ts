@@ -186,14 +186,15 @@ export class Sweeper {
     }
     const metadata = sentMetadata(request.body)
     const known = rows.filter(({ nftGdnId }) => nftGdnId !== null)
-    const seen = known.map(({ nftGdnId }): Seen => {
+    const sent = known.map(({ position }) => this.#identity(metadata[position]))
+    const seen = known.map(({ nftGdnId }, index): Seen => {
       const record = found.get(nftGdnId ?? '')
-      return record === undefined ? null : { id: record.nft_gdn_id, metadata: this.#identity(record.request_metadata) }
+      if (record === undefined) return null
+      // An NFT that was updated since shows other metadata. Only our backend has updates, and it keeps the order.
+      const isUpdated = (record.revision ?? 0) > 0
+      return { id: record.nft_gdn_id, metadata: isUpdated ? sent[index] : this.#identity(record.request_metadata) }
     })
-    const matched = matchIds(
-      known.map(({ position }) => this.#identity(metadata[position])),
-      seen,
-    )
+    const matched = matchIds(sent, seen)
     if (matched === null) return null
     this.#checked.add(request.id)
     const moved = known.flatMap((row, index) =>

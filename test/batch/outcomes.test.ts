@@ -585,6 +585,20 @@ describe("the server's record of an accepted row is compared with what was sent"
     expect(once(server)).toBe(true)
   })
 
+  test('assigns an NFT that another machine updated meanwhile to its row', async () => {
+    const server = new FakeHostedApi({
+      idempotency: true,
+      record: (record) => {
+        const metadata = record.request_metadata as { title: string }
+        return metadata.title === '#3'
+          ? { ...record, revision: 1, request_metadata: { ...metadata, title: 'edited' } }
+          : record
+      },
+    })
+    const summary = await machine.run(server, ROWS)
+    expect(summary).toMatchObject({ exitCode: 0, counts: { unknown: 0, deployed: 6 } })
+  })
+
   test('waits for a missing record', async () => {
     let asked = 0
     const server = new FakeHostedApi({
