@@ -8,7 +8,7 @@ import type { OpenKeyring } from '../config/keyring.ts'
 import type { Server } from '../config/server.ts'
 import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Command } from '../core/own-command.ts'
-import type { Now } from '../core/time.ts'
+import type { Clock, Now } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
@@ -28,6 +28,8 @@ export interface Edge {
   openKeyring?: OpenKeyring
   /** Defaults to permitting everything that the command itself confirms. */
   permit?: PermitSpending
+  /** Defaults to the system's clock. */
+  clock?: Clock
 }
 
 /** What a command is about to send: requests that create a collection, or create or change NFTs. */
@@ -60,7 +62,7 @@ export interface Connection {
 }
 
 /** All external dependencies of a command. */
-export interface Deps {
+export interface Deps extends Clock {
   io: Io
   env: NodeJS.ProcessEnv
   cwd: string
@@ -69,8 +71,6 @@ export interface Deps {
   now: Now
   /** When this command started, in milliseconds. */
   startedAt: number
-  /** Rejects with the signal's reason. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
   openKeyring: OpenKeyring
   /** Merges flags, environment, project and user configuration. */
   settings(flags: ConfigFlags): Promise<Settings>

@@ -1,5 +1,5 @@
 import type { KnownBackends } from '../client/known-backends.ts'
-import { sleep } from '../core/time.ts'
+import { SYSTEM_CLOCK } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import type { Deps, Edge } from './deps.ts'
 import type { Io } from './io/io.ts'
@@ -53,7 +53,7 @@ export function makeDeps(
     signals: edge.signals,
     now: Date.now,
     startedAt: Date.now(),
-    sleep,
+    ...(edge.clock ?? SYSTEM_CLOCK),
     openKeyring,
     settings,
     addresses,

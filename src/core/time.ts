@@ -1,6 +1,14 @@
 /** Returns milliseconds since the epoch. Injected where a test must move the clock. */
 export type Now = () => number
 
+/** The time of a process, and waiting in it. Tests pass one that doesn't wait as long. */
+export interface Clock {
+  /** Monotonic, in milliseconds. */
+  steadyNow: Now
+  /** Rejects with the signal's reason. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
 /** Formats `YYYY-MM-DD HH:MM:SS` in UTC, the form of every accepted_date (api-v1.1.md, Resources). */
 export function formatAcceptedDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
@@ -21,6 +29,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', abort, { once: true })
   })
 }
+
+export const SYSTEM_CLOCK: Clock = { steadyNow: () => performance.now(), sleep }
 
 /** Returns the wait of `Retry-After` in milliseconds, from seconds or a date. Null if there is none. */
 export function parseRetryAfter(header: string | undefined, wallClock: number): number | null {

@@ -7,6 +7,8 @@ import type { PermitSpending } from '../../src/cli/deps.ts'
 import { run } from '../../src/cli/run.ts'
 import type { Keyring } from '../../src/config/keyring.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import type { Clock } from '../../src/core/time.ts'
+import { hurriedClock } from '../helpers/hurried-clock.ts'
 
 export interface CliOptions {
   /** Whether the streams are a terminal. */
@@ -25,6 +27,8 @@ export interface CliOptions {
   onStdin?: () => void
   signal?: AbortSignal
   permit?: PermitSpending
+  /** Defaults to one that waits less than the system's. */
+  clock?: Clock
   /** The keyring of the system; without it, the machine has none. */
   keyring?: Keyring
 }
@@ -71,6 +75,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     signal = new AbortController().signal,
     keyring,
     permit,
+    clock = hurriedClock(),
   } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
   const input = Readable.from([Buffer.from(stdin)])
@@ -95,6 +100,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
       release: () => {},
     },
     ...(permit === undefined ? {} : { permit }),
+    clock,
     async openKeyring() {
       if (keyring !== undefined) return keyring
       throw new GdnError('native_missing', 'there is no keyring here')

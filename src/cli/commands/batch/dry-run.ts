@@ -74,6 +74,8 @@ export async function printBatchDryRun(
       { ...options, signal: signals.signal },
       {
         client: connection?.client ?? null,
+        now: deps.steadyNow,
+        sleep: deps.sleep,
         readManifest: read,
         onPlanned: ({ receiver, sender, count }) => meter.add(receiver, count, sender),
         confirm: async (planned) => {

@@ -78,6 +78,8 @@ export async function sendRun(
       {
         client,
         pacer,
+        now: deps.steadyNow,
+        sleep: deps.sleep,
         readManifest: read,
         onEvent: (event) => {
           progress.tell(event)
