@@ -6,6 +6,7 @@ export default defineConfig({
   define: await defineSheetScript(),
   test: {
     include: process.env.GDN_MUTATE_TESTS?.split('\n') ?? [],
+    setupFiles: ['test/helpers/start-afresh.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

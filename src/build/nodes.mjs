@@ -5,6 +5,7 @@ import { run } from './run.mjs'
 import { setUp } from './setup.mjs'
 import { runTests } from './vitest.mjs'
 
+const PROJECTS = ['core', 'isolated', 'long']
 /** 22.15 has a `node:sqlite` that is not used. */
 const VERSIONS = ['22.15', '22', '24', '26']
 const DATABASES = [
@@ -22,6 +23,6 @@ for (const version of asked.length > 0 ? asked : VERSIONS) {
   const node = await cachedNode(version)
   const { output } = await run(node, ['--version'])
   process.stdout.write(`\ntests on Node ${output.trim()}\n`)
-  if (!(await runTests('unit', { files: DATABASES, node }))) process.exitCode = 1
-  if (!(await runTests('e2e', { env: { GDN_TEST_NODE: node } }))) process.exitCode = 1
+  if (!(await runTests(PROJECTS, { args: DATABASES, node }))) process.exitCode = 1
+  if (!(await runTests(PROJECTS, { args: ['test/e2e'], env: { GDN_TEST_NODE: node } }))) process.exitCode = 1
 }

@@ -21,4 +21,4 @@ if (name === undefined) throw new Error(`surfpool is not available for ${process
 
 await setUp()
 const env = { GDN_TEST_SURFPOOL: await cachedPackage(name, VERSION) }
-if (!(await runTests('unit', { files: TESTS, env }))) process.exitCode = 1
+if (!(await runTests(['core', 'soak'], { args: TESTS, env }))) process.exitCode = 1

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Runs tests of a project with the given environment and Node, and prints their output. Returns whether all passed. */
-export async function runTests(project, { files = [], env, node = process.execPath }) {
+/** Runs tests of projects with the given environment and Node, and prints their output. Returns whether all passed. */
+export async function runTests(projects, { args = [], env, node = process.execPath }) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const child = spawn(node, [vitest, 'run', '--project', project, ...files], {
+  const child = spawn(node, [vitest, 'run', ...projects.flatMap((project) => ['--project', project]), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: 'inherit',

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

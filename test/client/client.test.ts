@@ -8,8 +8,9 @@ import { createLightTransport } from '../../src/client/light-transport.ts'
 import { watched } from '../../src/client/watched-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
+import { whenTestDone } from '../helpers/clean-up.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
-import { CREATED, client, formA, IDS, KEY, MINT, NFTS, open, rejection, serve, YES } from './http-client.ts'
+import { CREATED, client, formA, IDS, KEY, MINT, NFTS, rejection, serve, YES } from './http-client.ts'
 
 describe('requests', () => {
   test('send the key, user agent and JSON, below the path of the base URL', async () => {
@@ -356,7 +357,7 @@ describe('upload', () => {
 
   test('sends a file or bytes as a multipart form, and retries after a temporary failure', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gdn-upload-'))
-    open.push({ close: () => rm(folder, { recursive: true }) })
+    whenTestDone(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 'a.png'), 'content of the file')
     const server = await serve(['drop', answer])
     const it = client(server.url)

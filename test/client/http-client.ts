@@ -1,22 +1,18 @@
 import { inspect } from 'node:util'
-import { afterEach } from 'vitest'
 import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
+import { whenTestDone } from '../helpers/clean-up.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
 
-export const KEY = 'key-0123456789'
-export const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const it of open.splice(0).reverse()) await it.close()
-})
+export const KEY = 'k3y-of-the-client-tests'
 
 /** Starts a server that responds as the script says. It is closed after the test. */
 export async function serve(script: Parameters<typeof startHttpServer>[0]): Promise<HttpServer> {
   const server = await startHttpServer(script)
-  open.push(server)
+  whenTestDone(() => server.close())
   return server
 }
 
@@ -42,7 +38,7 @@ export function client(baseUrl: string, more: Partial<ClientOptions> = {}) {
     clock,
     ...more,
   })
-  open.push(made)
+  whenTestDone(() => made.close())
   return Object.assign(made, { waits, clock })
 }
 

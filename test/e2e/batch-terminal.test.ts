@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -94,7 +95,9 @@ describe('batch mint on a terminal', () => {
     )
   })
 
-  test('stops with 130 at Ctrl-C and shows how to resume; the resumed run mints every row once', async () => {
+  test('stops with 130 at Ctrl-C and shows how to resume; the resumed run mints every row once', {
+    tags: ['promise'],
+  }, async () => {
     const second = gate()
     const { home, manifest, target, env, minted } = await drop(8, (n) => (n === 2 ? second.pass() : undefined))
     const terminal = atTerminal(`batch mint ${manifest} ${target.join(' ')} --chunk-size 1 --in-order`, env)

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { execFile, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -42,7 +43,7 @@ async function cidOf(bytes: Uint8Array): Promise<string> {
   return cid.toString()
 }
 
-describe('from a manifest on disk to NFTs on a chain, with the built gdn', () => {
+describe('from a manifest on disk to NFTs on a chain, with the built gdn', { tags: ['promise'] }, () => {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
   let home: Awaited<ReturnType<typeof freshDataDir>>
   let backend: ServedBackend

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
@@ -375,7 +376,7 @@ describe('gdn mcp', () => {
     expect(titles.filter((title) => title === 'Canceled')).toHaveLength(1)
   })
 
-  test('mints once after it was killed, by the same plan or by a new one', async () => {
+  test('mints once after it was killed, by the same plan or by a new one', { tags: ['promise'] }, async () => {
     const proxy = await startHoldingProxy(backend.url)
     onTestFinished(() => proxy.close())
     for (const [title, isNewPlan] of [

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -31,7 +32,7 @@ async function endBeforeAnswer(
   return result
 }
 
-describe('a single command that is killed after its request was sent, and repeated', () => {
+describe('a single command that is killed after its request was sent, and repeated', { tags: ['promise'] }, () => {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
   let backend: ServedBackend
   let home: GdnHome
@@ -177,7 +178,9 @@ describe('a single command on a server without idempotency, like the hosted one'
     }
   }
 
-  it('nft mint, killed: finds the NFT in the collection, next to an older one with the same content', async () => {
+  it('nft mint, killed: finds the NFT in the collection, next to an older one with the same content', {
+    tags: ['promise'],
+  }, async () => {
     minted.push({ id: 'nft-0', metadata: { title: 'Hosted', description: '', file_fields: [] } })
     const argv = ['nft', 'mint', '-c', RECEIVER, '--receiver', OWNER, '--title', 'Hosted']
     await endBeforeAnswer({ home, proxy, env }, 'createnft', argv, 'SIGKILL')

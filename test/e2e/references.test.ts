@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { expect, it } from 'vitest'
 import type * as z from 'zod'
 import type { EndpointName } from '../../src/api/endpoints.ts'

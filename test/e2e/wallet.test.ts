@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { scryptSync as nodeScrypt } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -65,7 +66,9 @@ const withFile = () => ['--password-file', join(home.dir, 'pw')]
 const KEY = { GDN_API_KEY: 'k' }
 
 describe('with our own backend', () => {
-  test('a wallet is generated, opens in ethers, and owns an NFT that is minted to its name', async () => {
+  test('a wallet is generated, opens in ethers, and owns an NFT that is minted to its name', {
+    tags: ['promise'],
+  }, async () => {
     const { url } = await home.json<{ url: string }>(['local', 'start'])
     onTestFinished(async () => void (await home.run(['local', 'stop'])))
     expect(url).toContain('127.0.0.1')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll } from 'vitest'
+import { whenFileDone } from './clean-up.ts'
 
 export interface ChildBackend {
   pid: number
@@ -54,17 +54,22 @@ async function bundle(): Promise<string> {
   return outfile
 }
 
-afterAll(async () => {
+async function cleanUp(): Promise<void> {
+  const made = bundled
+  bundled = undefined
   for (const child of running) await child.kill('SIGKILL')
-  if (bundled !== undefined) await rm(join(await bundled, '..'), { recursive: true, force: true })
-})
+  if (made !== undefined) await rm(join(await made, '..'), { recursive: true, force: true })
+}
 
 /** Starts a backend in a separate process. Resolves when it is ready, or with the reason for its failure. */
 export async function startChildBackend(
   dataDir: string,
   { port = 0, uid, faults = { share: 0, seed: 0 }, strace }: ChildOptions = {},
 ): Promise<ChildBackend | StartFailure> {
-  bundled ??= bundle()
+  if (bundled === undefined) {
+    bundled = bundle()
+    whenFileDone(cleanUp)
+  }
   const argv = [await bundled, dataDir, String(port), String(faults.share), String(faults.seed)]
   // -D: the backend is the child, not the tracer.
   const [program, before] =

@@ -1,5 +1,5 @@
-import { afterAll } from 'vitest'
 import { createTestCollection, showCollection, until } from './backend.ts'
+import { whenFileDone } from './clean-up.ts'
 import { setUpNetwork } from './network-backend.ts'
 import { startPublicNetwork } from './public-network.ts'
 
@@ -10,11 +10,17 @@ interface RehearsedPlace {
 }
 
 let made: Promise<RehearsedPlace> | undefined
-afterAll(async () => await (await made)?.remove())
 
 /** A stopped backend whose polygon is a network behind an RPC URL, with a collection there; the same for all tests. */
 export async function rehearsedPlace(): Promise<RehearsedPlace> {
-  made ??= make()
+  if (made === undefined) {
+    made = make()
+    whenFileDone(async () => {
+      const place = made
+      made = undefined
+      await (await place)?.remove()
+    })
+  }
   return await made
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { CHROMIUM } from './chromium.ts'
 
 const SLOWEST = 10
@@ -21,6 +21,7 @@ function skippedLine(modules: readonly TestModule[]): string {
   const counts = new Map<string, number>()
   for (const module of modules) {
     for (const test of module.children.allTests('skipped')) {
+      if (isLeftToRest(test)) continue
       const result = test.result()
       const reason = (result.state === 'skipped' ? result.note : undefined) ?? reasonOf(module.moduleId)
       counts.set(reason, (counts.get(reason) ?? 0) + 1)
@@ -28,6 +29,11 @@ function skippedLine(modules: readonly TestModule[]): string {
   }
   if (counts.size === 0) return ''
   return `Skipped: ${[...counts].map(([reason, n]) => `${n} (${reason})`).join(', ')}\n`
+}
+
+/** `npm test` says itself what it leaves to other commands. */
+function isLeftToRest({ options: { tags = [] } }: TestCase): boolean {
+  return process.env.GDN_SUITE === 'core' && tags.includes('slow') && !tags.includes('promise')
 }
 
 /** Suites that are skipped as a whole have no note. */

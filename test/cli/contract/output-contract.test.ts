@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { COMMANDS, makeCommand } from '../../../src/cli/catalogue.ts'

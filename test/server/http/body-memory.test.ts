@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { readdir } from 'node:fs/promises'
 import { Agent, FormData, fetch, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'

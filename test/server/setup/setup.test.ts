@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { parseTransaction } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createCipheriv } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compile, contractsIn, type StandardInput } from '../../../../../src/build/contracts.mjs'
 import { gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { afterEach } from 'vitest'
 import {
   type EmbeddedChain,
   type EmbeddedChainEvent,
   type EmbeddedChainOptions,
   startEmbeddedChain,
 } from '../../../../../src/server/chain/evm/embedded/embedded-chain.ts'
+import { whenTestDone } from '../../../../helpers/clean-up.ts'
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
 
 export const CHAIN_ID = 137
@@ -19,19 +19,11 @@ export const NOON = (GENESIS_TIMESTAMP + 86_400) * 1000
 /** Deploys a contract that increments its first storage slot at every call. */
 export const COUNTER: Hex = '0x6960005460010160005500600052600a6016f3'
 
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-/** Cleanup functions that run after the test, in reverse order. */
-export function whenDone(cleanup: () => unknown): void {
-  cleanups.push(cleanup)
-}
+export { whenTestDone as whenDone }
 
 export function temporaryDir(): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gdn-embedded-')))
-  whenDone(() => rmSync(dir, { recursive: true, force: true }))
+  whenTestDone(() => rmSync(dir, { recursive: true, force: true }))
   return dir
 }
 
@@ -53,7 +45,7 @@ export async function start(options: Partial<EmbeddedChainOptions> = {}): Promis
     ...options,
     stateDir,
   })
-  whenDone(() => chain.close())
+  whenTestDone(() => chain.close())
   return { chain, events }
 }
 

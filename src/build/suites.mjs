@@ -1,0 +1,135 @@
+// Which test file runs when. `npm test` runs every file that isn't named here, apart from tests with the tag `slow`, which
+// `npm run test:rest` runs. test/build/suites.test.ts checks the lists.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './paths.mjs'
+
+/** Run with `npm run test:rest`, for each commit: kills, crashes, restored backups, and the package. */
+export const LONG = [
+  'test/batch/{crash,race}.test.ts',
+  'test/operations/crash.test.ts',
+  'test/server/pipeline/{lost-commits,reorgs,restored-database}.test.ts',
+  'test/e2e/{github-action,kill-backend,kill-batch,max-cost,pack}.test.ts',
+]
+
+/** Run on PostgreSQL with `npm run test:rest`, for each commit. All but those of the first line run on SQLite as well. */
+export const POSTGRES = [
+  'test/server/postgres/**/*.test.ts',
+  'test/server/database/*.test.ts',
+  'test/server/store/{leases,plans,transfers}.test.ts',
+  'test/server/http/{idempotency,references}.test.ts',
+  'test/server/pipeline/reordered-transfers.test.ts',
+  'test/server/transfers/owner-block.test.ts',
+  'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,solana,updatednft}.test.ts',
+]
+
+/**
+ * Parts of `npm run soak`: tests that take minutes, have a long form (`GDN_SOAK=1`), or need programs that few machines
+ * have. `npm run test:all` runs the short forms.
+ */
+export const PARTS = {
+  crash: [
+    'test/batch/{kill,lookup-kill,random-faults}.test.ts',
+    'test/operations/random-faults.test.ts',
+    'test/server/{solana-kill,storage/killed,updates/kill,webhooks/kill}.test.ts',
+    'test/server/data-dir/disk-full.test.ts',
+    'test/e2e/{start-with-silent-storage,start-without-database,stop-without-answers}.test.ts',
+  ],
+  'power-cuts': ['test/{batch,e2e,state}/power-cut.test.ts'],
+  races: [
+    'test/batch/race-backend.test.ts',
+    'test/{client/pace,lib,operations}/processes.test.ts',
+    'test/cli/stopped-process.test.ts',
+    'test/e2e/{batch-references,local-port,machines,together}.test.ts',
+  ],
+  chaos: [
+    'test/server/pipeline/{busy-collection,chaos,ipfs-files,restored-cluster,shared-network,shared-owners,solana-faults}.test.ts',
+    'test/server/chain/evm/embedded/replay-property.test.ts',
+    'test/plan/restored-burns.test.ts',
+    'test/e2e/{apply-chaos,cluster,external-network,ipfs-gateway,network}.test.ts',
+  ],
+  fuzz: ['test/server/http/mutated-requests.test.ts', 'test/server/pipeline/hostile-files.test.ts'],
+  secrets: ['test/e2e/{canary,process-secrets}.test.ts'],
+  browsers: [
+    'test/explorer/{gallery,live,login,pages,search}.test.ts',
+    'test/cli/sheets-in-browser.test.ts',
+    'test/server/http/{browser,hostile-pages,playground}.test.ts',
+  ],
+  shells: ['test/completion/static.test.ts', 'test/e2e/completion.test.ts'],
+  packages: ['test/deploy/container.test.ts', 'test/docs/how-to-add.test.ts', 'test/e2e/{docs,executable,try}.test.ts'],
+  memory: [
+    'test/server/http/wallet-memory.test.ts',
+    'test/server/chain/evm/embedded/figures.test.ts',
+    'test/e2e/{batch-machine,plan-memory}.test.ts',
+  ],
+}
+
+/** More files of parts of `npm run soak`: other suites run their short forms, or they have none. */
+export const LONG_FORMS = {
+  crash: [
+    'test/batch/{crash,state}.test.ts',
+    'test/operations/crash.test.ts',
+    'test/soak/kill-{backend,batch}.soak.test.ts',
+  ],
+  races: ['test/batch/race.test.ts', 'test/client/pace/shared-pace.test.ts'],
+  chaos: [
+    'test/soak/{chaos,ipfs-node,moving}.soak.test.ts',
+    'test/e2e/reveal.test.ts',
+    'test/server/chain/evm/contracts/{model,rights-model}.test.ts',
+    'test/server/webhooks/many.test.ts',
+    'test/server/updates/random-reorgs.test.ts',
+  ],
+  fuzz: [
+    'test/{keystore,manifest}/fuzz.test.ts',
+    'test/core/strict-json.test.ts',
+    'test/manifest/csv.test.ts',
+    'test/wallet/signed-url.test.ts',
+    'test/files/{bombs,url-fuzz}.test.ts',
+    'test/server/http/{bytes-fuzz,wallet-fuzz}.test.ts',
+    'test/cli/picture/decode.test.ts',
+    'test/cli/mcp/tools.test.ts',
+  ],
+  secrets: ['test/files/canary.test.ts'],
+  memory: ['test/server/explorer/{counts,hostile}.test.ts'],
+}
+
+/** Run on PostgreSQL with `npm run soak -- postgres`, and on SQLite as all tests. */
+export const MORE_POSTGRES = [
+  'test/server/store/due-times.test.ts',
+  'test/server/http/rate-limits.test.ts',
+  'test/server/pipeline/{busy-collection,follow-owners,lost-commits,lost-tokens,minting,mints-in-flight,optimize-step,remote-signer,reordered-mints,reorgs,requested-actions,restored-cluster,restored-database,shared-network,solana-changes,watch-settled}.test.ts',
+  'test/server/transfers/transfernft.test.ts',
+  'test/server/webhooks/{delivery,events,outbox,update}.test.ts',
+  'test/server/storage/settings.test.ts',
+  'test/server/explorer/*.test.ts',
+]
+
+const filesOfPart = (part) => [...(PARTS[part] ?? []), ...(LONG_FORMS[part] ?? [])]
+const SHORT_FORMS = Object.values(PARTS).flat()
+
+/** Returns the files of parts of `npm run soak`; without parts, those whose short forms no other suite runs. */
+export const soakFiles = (parts) => parts?.split(',').flatMap(filesOfPart) ?? SHORT_FORMS
+
+/** Files of other projects. */
+const ELSEWHERE = ['test/soak/**', 'test/server/postgres/**', 'test/postgres-missing.test.ts', ...LONG, ...SHORT_FORMS]
+
+const SLOW = /^\/\*\* @module-tag slow \*\/$/m
+const PROMISE = /tags: \['promise'\]/
+/** Modules that a file replaces would stay replaced for the next file in its process. */
+const MOCKS = /\bvi\.(?:doMock|mock)\(/
+
+/**
+ * Returns the test files of `npm test` (`core`), or of `npm run test:rest` (`rest`): those that can share a process with
+ * others, and those that need one of their own. Without a suite, both.
+ */
+export function filesOf(suite) {
+  const shared = []
+  const isolated = []
+  for (const path of readdirSync(join(root, 'test'), { recursive: true })) {
+    if (!path.endsWith('.test.ts')) continue
+    const text = readFileSync(join(root, 'test', path), 'utf8')
+    const isWanted = suite === 'core' ? !SLOW.test(text) || PROMISE.test(text) : suite !== 'rest' || SLOW.test(text)
+    if (isWanted) (MOCKS.test(text) ? isolated : shared).push(`test/${path}`)
+  }
+  return { shared, isolated, exclude: ELSEWHERE }
+}

@@ -1,0 +1,40 @@
+// `npm test` and `npm run test:rest`: runs a suite, and prints what it took and what it left out.
+import { readFileSync } from 'node:fs'
+import { runTests } from './vitest.mjs'
+
+/** Core-seconds of `npm test`: three minutes on two cores. */
+const BUDGET = 330
+
+const SUITES = {
+  core: {
+    projects: ['core', 'isolated'],
+    args: ['--tags-filter=!slow || promise'],
+    leftOut:
+      'slow tests, kills, PostgreSQL and the package (`npm run test:rest`), browsers, shells and chaos (`npm run test:all`)',
+  },
+  rest: {
+    projects: ['core', 'isolated', 'long', 'postgres'],
+    args: ['--maxWorkers=100%'],
+    leftOut: 'browsers, shells, containers and chaos (`npm run test:all`), and long forms (`npm run soak`)',
+  },
+}
+
+/** Returns the core-seconds of all ended child processes; null where the system doesn't say. */
+function usedByChildren() {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ')
+    // cutime and cstime of proc(5), in hundredths of a second.
+    return (Number(fields[13]) + Number(fields[14])) / 100
+  } catch {
+    return null
+  }
+}
+
+const [name, ...given] = process.argv.slice(2)
+const { projects, args, leftOut } = SUITES[name]
+const passed = await runTests(projects, { args: [...args, ...given], env: { GDN_SUITE: name } })
+const used = usedByChildren()
+const took =
+  used === null ? '' : `CPU time: ${Math.round(used)} core-seconds${name === 'core' ? ` of ${BUDGET}` : ''}\n`
+process.stdout.write(`${took}Left out: ${leftOut}\n`)
+process.exitCode = passed ? 0 : 1

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { filesOf, LONG, LONG_FORMS, MORE_POSTGRES, PARTS, POSTGRES, soakFiles } from '../../src/build/suites.mjs'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Returns the paths that a pattern with braces stands for. */
+function expand(pattern: string): string[] {
+  const [, before = '', inside = '', after = ''] = /^([^{]*)\{([^}]*)\}(.*)$/.exec(pattern) ?? []
+  if (inside === '') return [pattern]
+  return inside.split(',').flatMap((one) => expand(before + one + after))
+}
+
+const paths = (patterns: readonly string[]) => patterns.flatMap(expand)
+const LISTS = {
+  LONG,
+  POSTGRES,
+  MORE_POSTGRES,
+  PARTS: soakFiles(undefined),
+  LONG_FORMS: Object.values(LONG_FORMS).flat(),
+}
+
+test.each(Object.entries(LISTS))('every path in %s exists', (_name, patterns) => {
+  expect(paths(patterns).filter((path) => !existsSync(join(root, path.replace(/\/\*.*$/, ''))))).toEqual([])
+})
+
+test('a file runs with npm test, with npm run test:rest or with the soak alone', () => {
+  const long = new Set(paths(LONG))
+  expect(paths(soakFiles(undefined)).filter((path) => long.has(path))).toEqual([])
+})
+
+test('npm test and npm run test:rest share no file, apart from files with promises, and leave out none', async () => {
+  const of = (suite: string | undefined) => {
+    const { shared, isolated } = filesOf(suite)
+    return [...shared, ...isolated]
+  }
+  const rest = new Set(of('rest'))
+  for (const path of of('core').filter((one) => rest.has(one))) {
+    expect(await readFile(join(root, path), 'utf8'), path).toContain("tags: ['promise']")
+  }
+  expect(new Set([...of('core'), ...rest])).toEqual(new Set(of(undefined)))
+})
+
+test('a part of the soak runs its own files, and their long forms', () => {
+  expect(soakFiles('secrets')).toEqual([...PARTS.secrets, ...(LONG_FORMS.secrets ?? [])])
+})
