@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
@@ -6,9 +6,9 @@ import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../co
 import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
-import { MIGRATIONS } from './schema.ts'
+import { FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
 import { counterOf, holderOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
-import { damagedState, stateError } from './state-error.ts'
+import { damagedState, otherSchema, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
 
@@ -56,9 +56,9 @@ export class StateReader {
   }
 
   /**
-   * Returns the number of applied migrations.
+   * Returns the number of the state's schema; 0 if it is still empty.
    *
-   * @throws GdnError `data_dir` for a file that isn't ours, or of a newer gdn
+   * @throws GdnError `data_dir` for a file that isn't ours, or has a schema that no migration leads from
    */
   async version(signal?: AbortSignal): Promise<number> {
     return await this.read((sql) => versionOf(this.path, sql), signal)
@@ -116,7 +116,7 @@ export class State extends StateReader {
       // After a power cut or a kill, the file is checked once before anything relies on it. A journal may be missing.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
-      if (version < MIGRATIONS.length) await this.#migrate(signal)
+      if (version < SCHEMA_VERSION) await this.#migrate(signal)
       this.#isMigrated = true
     })
   }
@@ -133,8 +133,8 @@ export class State extends StateReader {
     await this.db.write((sql) => {
       // Another process may have done it meanwhile.
       const version = versionOf(this.path, sql)
-      for (const migration of MIGRATIONS.slice(version)) sql.script(migration)
-      sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`)
+      for (const migration of MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1))) sql.script(migration)
+      sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`)
     }, signal)
   }
 
@@ -167,10 +167,10 @@ export class State extends StateReader {
 /**
  * Opens the state of a state directory, and creates it if there is none.
  *
- * @throws GdnError `native_missing` without SQLite; `data_dir` if the file can't be used, is damaged or of a newer gdn
+ * @throws GdnError `native_missing` without SQLite; `data_dir` if the file can't be used, is damaged or has another
+ *   schema
  */
-export async function openState(stateDir: string, { signal, open }: OpenState = {}): Promise<State> {
-  refuseOldFiles(stateDir)
+export async function openState(stateDir: string, options: OpenState = {}): Promise<State> {
   const path = statePath(stateDir)
   try {
     if (!existsSync(stateDir)) {
@@ -178,14 +178,16 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
       // SQLite syncs the entries of the directory, but not the directory's own entry.
       await syncFolder(dirname(stateDir))
     }
+    const hadJournal = existsSync(`${path}-journal`)
+    // First, because a state that is refused is left as it is.
+    if (existsSync(path)) (await openReader(stateDir, options)).state.close()
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
-    const hadJournal = existsSync(`${path}-journal`)
     const seal = new Seal(path)
     let state: State | null = null
     try {
-      state = new State(stateDir, await placeOf(path), seal, open)
-      await state.prepare(hadJournal, signal)
+      state = new State(stateDir, await placeOf(path), seal, options.open)
+      await state.prepare(hadJournal, options.signal)
       return state
     } catch (error) {
       if (state === null) seal.close()
@@ -199,22 +201,15 @@ export async function openState(stateDir: string, { signal, open }: OpenState = 
 
 /**
  * Opens the state for reading; null if there is none yet. Nothing in the state directory changes, which may be
- * read-only.
+ * read-only, unless the schema must be migrated.
  *
  * @throws GdnError as `openState`
  */
 export async function openStateIfThere(stateDir: string, options: OpenState = {}): Promise<StateReader | null> {
-  refuseOldFiles(stateDir)
   if (!existsSync(statePath(stateDir))) return null
   try {
-    await refuseForeignFolder(stateDir, { code: 'data_dir' })
-    const { open, signal } = options
-    const state = new StateReader(stateDir, { pragmas: readerPragmas(), ...(open === undefined ? {} : { open }) })
-    const version = await state.version(signal).catch((error: unknown) => {
-      state.close()
-      throw error
-    })
-    if (version === MIGRATIONS.length) return state
+    const { state, version } = await openReader(stateDir, options)
+    if (version === SCHEMA_VERSION) return state
     state.close()
     return version === 0 ? null : await openState(stateDir, options)
   } catch (error) {
@@ -222,23 +217,15 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
   }
 }
 
-/** Orders and journals of development versions are in files, which are no longer read. */
-function refuseOldFiles(stateDir: string): void {
-  refuseFiles(join(stateDir, 'orders'), /\.json$|^aside$/, 'unfinished orders')
-  refuseFiles(join(stateDir, 'runs'), /\.journal$/, 'journals')
-}
-
-function refuseFiles(folder: string, names: RegExp, what: string): void {
-  let found: string[]
+async function openReader(stateDir: string, { open, signal }: OpenState) {
+  await refuseForeignFolder(stateDir, { code: 'data_dir' })
+  const state = new StateReader(stateDir, { pragmas: readerPragmas(), ...(open === undefined ? {} : { open }) })
   try {
-    found = readdirSync(folder).filter((name) => names.test(name))
-  } catch {
-    return
+    return { state, version: await state.version(signal) }
+  } catch (error) {
+    state.close()
+    throw error
   }
-  if (found.length === 0) return
-  throw new GdnError('data_dir', `${folder} has ${what} of a development version of gdn`, {
-    hint: 'Nothing was sent. Check on the server whether they took effect, then move the directory away.',
-  })
 }
 
 function pragma(sql: Sql, name: string): number {
@@ -248,17 +235,13 @@ function pragma(sql: Sql, name: string): number {
 
 function versionOf(path: string, sql: Sql): number {
   const version = pragma(sql, 'user_version')
-  const application = pragma(sql, 'application_id')
   const isEmpty = sql.get('SELECT 1 FROM sqlite_master') === undefined
-  if (application !== APPLICATION_ID && !isEmpty) {
+  if (isEmpty && version === 0) return 0
+  if (pragma(sql, 'application_id') !== APPLICATION_ID) {
     throw new GdnError('data_dir', `${path} is not a database of gdn`, {
       hint: 'Move it away, or choose another directory with --state-dir or GDN_STATE_DIR.',
     })
   }
-  if (version > MIGRATIONS.length) {
-    throw new GdnError('data_dir', `${path} was created by a newer gdn (version ${version})`, {
-      hint: 'Nothing was sent. Update gdn.',
-    })
-  }
+  if (version < FIRST_VERSION || version > SCHEMA_VERSION) throw otherSchema(path, version)
   return version
 }

@@ -1,6 +1,14 @@
 /**
- * The migrations of the client database, oldest first. `PRAGMA user_version` is the number of applied migrations. IDs
- * are text, because libsql rounds large integers. Times are milliseconds of the wall clock.
+ * The number of the schema that the first migration makes. `PRAGMA user_version` has the number of a state's schema.
+ *
+ * Until version 0.1.0 is tagged, a change of the schema replaces the first migration and gets the next number. States
+ * with another number are refused. After that, a change is a migration of its own.
+ */
+export const FIRST_VERSION = 7
+
+/**
+ * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
+ * milliseconds of the wall clock.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -62,9 +70,15 @@ CREATE TABLE runs (
   ended_at INTEGER,
   holder TEXT,
   fence INTEGER NOT NULL,
-  beat_at INTEGER NOT NULL
+  beat_at INTEGER NOT NULL,
+  -- Whether a run with one operation is never forgotten: those of the npm client, whose keys identify one request
+  -- permanently.
+  is_kept INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX runs_by_start ON runs (started_at);
+-- There may be a million kept runs, so what reads the runs of commands skips those that ended.
+CREATE INDEX runs_of_commands ON runs (started_at)
+  WHERE kind = 'command' AND (is_kept = 0 OR ended_at IS NULL);
 
 CREATE TABLE drops (
   run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
@@ -79,6 +93,11 @@ CREATE TABLE drops (
   in_order INTEGER NOT NULL,
   largest INTEGER,
   again INTEGER NOT NULL,
+  -- Whether its rows are sent with creatednft.
+  dynamic INTEGER NOT NULL,
+  -- The most that its transactions may cost, and the most that it offers for a unit of gas, in wei.
+  max_cost TEXT,
+  max_fee TEXT,
   marker TEXT,
   scope TEXT NOT NULL,
   reference_scope TEXT NOT NULL,
@@ -89,6 +108,8 @@ CREATE TABLE drops (
   restored_after INTEGER NOT NULL DEFAULT 0,
   listed_at INTEGER,
   set_id INTEGER,
+  -- The set of rows that the run began with.
+  first_set INTEGER,
   fingerprint TEXT,
   local_files TEXT,
   answered_at INTEGER,
@@ -220,19 +241,7 @@ CREATE TABLE known_nfts (
   PRIMARY KEY (collection_id, nft_gdn_id)
 ) WITHOUT ROWID;
 `,
-  // The set of rows that the run began with. Null for runs that began before this column.
-  'ALTER TABLE drops ADD COLUMN first_set INTEGER',
-  // The most that the transactions of the run may cost, in wei.
-  'ALTER TABLE drops ADD COLUMN max_cost TEXT',
-  // The most that the run offers for a unit of gas, in wei.
-  'ALTER TABLE drops ADD COLUMN max_fee TEXT',
-  // Whether its rows are sent with creatednft.
-  'ALTER TABLE drops ADD COLUMN dynamic INTEGER NOT NULL DEFAULT 0',
-  // Whether a run with one operation is never forgotten: those of the npm client, whose keys stand for one request for
-  // good. There may be a million of them, so what reads the runs of commands has an index without those that ended.
-  `
-ALTER TABLE runs ADD COLUMN is_kept INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX runs_of_commands ON runs (started_at)
-  WHERE kind = 'command' AND (is_kept = 0 OR ended_at IS NULL);
-`,
 ]
+
+/** The number of the newest schema. */
+export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1

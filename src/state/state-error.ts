@@ -1,12 +1,28 @@
 import { dirname } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { quoted } from '../core/private-file.ts'
 import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
+import { SCHEMA_VERSION } from './schema.ts'
 
 /** Returns the error of a damaged state file. Another state directory is no fix: its rows would be sent again. */
 export function damagedState(path: string, why: string, cause?: unknown): GdnError {
   return new GdnError('data_dir', `${path} is damaged: ${why}`, {
     hint: 'Restore it from a backup. If there is none, compare the collections with what you sent, then move it away.',
     cause,
+  })
+}
+
+/**
+ * Returns the error of a state that has another schema. The hint leaves the seal where it is: beside it, a new state
+ * counts as a copy, so a mint is compared with the collection before it is sent.
+ */
+export function otherSchema(path: string, version: number): GdnError {
+  const next =
+    version > SCHEMA_VERSION
+      ? 'Update gdn.'
+      : `Finish its runs with the gdn that made it, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
+  return new GdnError('data_dir', `${path} has schema ${version}, and this gdn uses schema ${SCHEMA_VERSION}`, {
+    hint: `Nothing was changed. ${next}`,
   })
 }
 

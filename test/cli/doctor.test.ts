@@ -1,8 +1,9 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clock } from '../../src/cli/commands/doctor/server.ts'
 import { writeRunning } from '../../src/server/data-dir/running.ts'
+import { changeSchema } from '../helpers/change-schema.ts'
 import { filesHolding, textHolds } from '../helpers/leaks.ts'
 import { memoryKeyring } from '../helpers/memory-keyring.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
@@ -158,6 +159,21 @@ describe('problems that make commands fail', () => {
     expect(result.code).toBe(2)
     expect(of(result, 'state')).toMatchObject({ status: 'fail', fix: expect.stringContaining('--state-dir') })
   })
+
+  test.each([
+    ['damaged', (path: string) => writeFile(path, 'not a database, and long enough to be looked at '.repeat(100))],
+    ['of another schema', (path: string) => changeSchema(dirname(path), 6)],
+  ])('exits with 2 for a state that is %s, and leaves it unchanged', async (_, damage) => {
+    const { write, doctor } = await home()
+    const path = await write('state/state.db', '')
+    await damage(path)
+    const before = await readFile(path)
+    const result = await doctor(['--state-dir', dirname(path)])
+    expect(result.code).toBe(2)
+    const said = wrong(result).filter(({ check }) => check === 'runs')
+    expect(said).toMatchObject([{ status: 'fail', message: expect.stringContaining(path) }])
+    expect(await readFile(path)).toEqual(before)
+  })
 })
 
 describe('problems that may matter later', () => {
@@ -171,17 +187,6 @@ describe('problems that may matter later', () => {
     expect(result.code).toBe(0)
     expect(of(result, 'configuration')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${config}'\`.` })
     expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${state}'\`.` })
-  })
-
-  test('warns about a damaged state, and exits with 0', async () => {
-    const { dir, write, doctor } = await home()
-    await write('state/state.db', 'not a database, and long enough to be looked at '.repeat(100))
-    const state = join(dir, 'state')
-    const result = await doctor(['--state-dir', state])
-    expect(result.code).toBe(0)
-    const said = wrong(result).filter(({ check }) => check === 'runs')
-    expect(said.map(({ status }) => status)).toEqual(['warn'])
-    expect(said[0]?.message).toContain(state)
   })
 
   test.each([

@@ -336,7 +336,7 @@ describe('a name of both a keystore and a saved address', () => {
 
 describe.each([
   ['damaged', () => writeFile(statePath(stateDir), Buffer.alloc(8192, 0xa5)), 'is damaged'],
-  ['of a newer gdn', () => changeState('PRAGMA user_version = 99'), 'newer gdn'],
+  ['of another schema', () => changeState('PRAGMA user_version = 99'), 'has schema 99'],
 ])('with a state.db that is %s', (_what, change, said) => {
   beforeEach(async () => await change())
 

@@ -53,9 +53,10 @@ async function nearestThere(path: string): Promise<string> {
   return isThere || dirname(path) === path ? path : await nearestThere(dirname(path))
 }
 
+const CHECK = 'runs'
+
 /** Checks that the recorded runs and commands can be read, and that no outcome is unknown. */
 export async function checkRuns(stateDir: string): Promise<Finding[]> {
-  const check = 'runs'
   try {
     const runs = await listRuns(stateDir)
     const findings: Finding[] = []
@@ -64,38 +65,35 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
       if (unknown === 0) continue
       const rows = unknown === 1 ? 'a row' : `${unknown} rows`
       findings.push(
-        warn(check, `run ${run.name} has ${rows} of unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
+        warn(CHECK, `run ${run.name} has ${rows} of unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
       )
     }
-    findings.push(...(await checkState(stateDir)))
-    return findings.length > 0 ? findings : [ok(check, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
+    findings.push(...(await checkCommands(stateDir)))
+    return findings.length > 0 ? findings : [ok(CHECK, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
   } catch (error) {
-    return [warn(check, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
+    // Commands that send need the state. Other errors pass: another process holds its lock, or SQLite is missing.
+    if (error instanceof GdnError && error.code === 'data_dir') return [fail(CHECK, error)]
+    return [warn(CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
 }
 
-async function checkState(stateDir: string): Promise<Finding[]> {
-  const check = 'runs'
+async function checkCommands(stateDir: string): Promise<Finding[]> {
+  const state = await openStateIfThere(stateDir)
+  if (state === null) return []
   try {
-    const state = await openStateIfThere(stateDir)
-    if (state === null) return []
-    try {
-      const runs = await state.read(commandRuns)
-      return runs
-        .filter((run) => run.state === 'unknown' && (run.isKept || !run.isReleased) && run.holder === null)
-        .map(({ name, note, isKept }) =>
-          warn(
-            check,
-            `the outcome of ${name} is unknown`,
-            isKept
-              ? `Call ${note} again with this idempotency key, from the program that uses the key.`
-              : `Run the same command again: gdn ${note}`,
-          ),
-        )
-    } finally {
-      state.close()
-    }
-  } catch (error) {
-    return [warn(check, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
+    const runs = await state.read(commandRuns)
+    return runs
+      .filter((run) => run.state === 'unknown' && (run.isKept || !run.isReleased) && run.holder === null)
+      .map(({ name, note, isKept }) =>
+        warn(
+          CHECK,
+          `the outcome of ${name} is unknown`,
+          isKept
+            ? `Call ${note} again with this idempotency key, from the program that uses the key.`
+            : `Run the same command again: gdn ${note}`,
+        ),
+      )
+  } finally {
+    state.close()
   }
 }
