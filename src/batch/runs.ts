@@ -95,9 +95,6 @@ export async function openRun(stateDir: string, wanted: string, server?: ServerO
   })
 }
 
-/** The address of a run's server, for people. */
-export const serverOf = ({ url, origin }: { url: string | null; origin: string }): string => url ?? origin
-
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'Run `gdn batch list` to list the runs.'
 
@@ -118,9 +115,9 @@ const notADrop = (wanted: string) =>
   })
 
 /** Describes a run by everything that distinguishes it from runs with similar names. */
-function inALine({ id, name, url, origin, blockchain, contractAddress, startedAt, generation }: Run): string {
+function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation }: Run): string {
   const drop = generation === 1 ? '' : `, drop ${generation}`
-  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${serverOf({ url, origin })}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${url}`
 }
 
 const namesFile = (wanted: string, path: string): boolean =>

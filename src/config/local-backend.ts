@@ -17,8 +17,8 @@ export const LOG_FILE = 'serve.log'
 export interface RunningBackend {
   url: string
   pid: number
-  /** The version of gdn that it runs. Null if that version didn't record it. */
-  version: string | null
+  /** The version of gdn that it runs. */
+  version: string
 }
 
 const record = z.looseObject({
@@ -26,9 +26,9 @@ const record = z.looseObject({
   url: z.url(),
   process_started: z.string().nullable(),
   boot_id: z.string().nullable(),
-  /** The identity of the data directory; an older gdn doesn't write it. */
-  folder: z.string().optional(),
-  version: z.string().optional(),
+  /** The identity of the data directory. */
+  folder: z.string(),
+  version: z.string(),
 })
 
 /**
@@ -39,8 +39,8 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
   const parsed = record.safeParse(parseJson(text))
   if (!parsed.success) return null
-  const { pid, url, process_started: startedAt, boot_id: bootId, folder, version = null } = parsed.data
-  if (folder !== undefined && folder !== (await fileIdentity(dataDir).catch(() => null))) return null
+  const { pid, url, process_started: startedAt, boot_id: bootId, folder, version } = parsed.data
+  if (folder !== (await fileIdentity(dataDir).catch(() => null))) return null
   return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version } : null
 }
 

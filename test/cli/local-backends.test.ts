@@ -78,9 +78,6 @@ test('local start and doctor name the other version of gdn that the backend runs
   })
   const checked = await gdn(['doctor', '--local'])
   expect(checked.stdout).toMatch(/warn\tlocal backend\tserves on .*, and runs gdn 0\.0\.1, not /)
-
-  await writeFile(record, JSON.stringify({ ...running, version: undefined }))
-  expect((await gdn(['local', 'start'])).stderr).toContain('It runs another version of gdn. Run')
 })
 
 /** A run of three rows on the local backend that was interrupted after the first row. */

@@ -73,7 +73,7 @@ describe('identify', () => {
   test.each([
     ['no such path', 404, '{"error":{"title":"Not Found","message":"no"}}'],
     ['a page', 200, '<html>welcome</html>'],
-    ['an older backend', 200, '{"status":"ok","version":"0.1.0"}'],
+    ['a health check without an ID', 200, '{"status":"ok","version":"0.1.0"}'],
     ['a list', 200, '[1]'],
     ['null', 200, 'null'],
   ])('treats %s as a server without an ID', async (_, status, body) => {

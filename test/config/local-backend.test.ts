@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isDataDirectory, localApiKey, runningBackend } from '../../src/config/local-backend.ts'
+import { fileIdentity } from '../../src/core/file-identity.ts'
 import { ownIdentity } from '../../src/core/process-identity.ts'
 import { makeHome } from './home.ts'
 
@@ -15,15 +16,22 @@ async function dataDirectory() {
   return { path, record }
 }
 
-const myself = async () => {
+const myself = async (folder: string) => {
   const { pid, startedAt, bootId } = await ownIdentity()
-  return { url: URL, pid, process_started: startedAt, boot_id: bootId, version: '0.1.0' }
+  return {
+    url: URL,
+    pid,
+    process_started: startedAt,
+    boot_id: bootId,
+    folder: await fileIdentity(folder),
+    version: '0.1.0',
+  }
 }
 
 test('a backend is running as long as the recorded process is', async () => {
   const { path, record } = await dataDirectory()
   expect(await runningBackend(path)).toBeNull()
-  await record(await myself())
+  await record(await myself(path))
   expect(await runningBackend(path)).toEqual({ url: URL, pid: process.pid, version: '0.1.0' })
 })
 
@@ -32,11 +40,13 @@ test.each([
   ['of an earlier process with this pid', { process_started: '1' }],
   ['of another boot', { boot_id: 'another' }],
   ['copied from another folder', { folder: '1' }],
+  ['without a folder', { folder: undefined }],
+  ['without a version', { version: undefined }],
   ['without an address', { url: undefined }],
   ['with an invalid address', { url: 'x' }],
 ])('rejects a record %s', async (_what, changes) => {
   const { path, record } = await dataDirectory()
-  await record({ ...(await myself()), ...changes })
+  await record({ ...(await myself(path)), ...changes })
   expect(await runningBackend(path)).toBeNull()
 })
 

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { HEADERS } from '../../api/headers.ts'
 import { parseJson } from '../../client/answers.ts'
 import { parseBaseUrl } from '../../client/base-url.ts'
 import { createTransport } from '../../client/create-transport.ts'
@@ -33,7 +32,7 @@ export interface Explorer {
  * Connects to the web explorer of a server. The first request needs no key and sends none. If the web explorer requires
  * a login, logs in with the given key.
  *
- * @throws GdnError `unreachable`, or `not_found` with a hint if the server is not a gdn backend
+ * @throws GdnError `unreachable`, or `not_found` with a hint if the server has none
  */
 export async function connectExplorer(
   { env, io, signals }: Deps,
@@ -95,17 +94,11 @@ export function explorerBase({ baseUrl }: Pick<Server, 'baseUrl'>): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
-function noExplorer({ origin, source }: Server, { status, headers }: TransportAnswer): GdnError {
+function noExplorer({ origin }: Server, { status }: TransportAnswer): GdnError {
   if (status >= 500) {
     return new GdnError('unreachable', `${origin} responds with HTTP ${status}`, { hint: 'Try again in a moment.' })
   }
-  if (headers[HEADERS.idempotencySupported] !== undefined) {
-    return new GdnError('not_found', `the backend at ${origin} has no web explorer: its version is too old`, {
-      hint:
-        source === 'local' ? 'Run `gdn local stop && gdn local start` to start this version.' : 'Update the backend.',
-    })
-  }
-  return new GdnError('not_found', `${origin} has no web explorer: it is not a gdn backend`, {
-    hint: 'Run `gdn open --local`, or name a gdn backend with --base-url <url>.',
+  return new GdnError('not_found', `${origin} has no web explorer`, {
+    hint: 'Run `gdn open --local`, or name a gdn backend that serves its explorer with --base-url <url>.',
   })
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { slice, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onTestFinished } from 'vitest'
-import { ownIdentity } from '../../../src/core/process-identity.ts'
 import { addWebhook, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { CONTRACT_VERSION } from '../../../src/server/chain/evm/contract-version.ts'
+import { writeRunning } from '../../../src/server/data-dir/running.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
@@ -311,9 +311,7 @@ async function withBackend(...argv: string[]): Promise<Prepared> {
   const { path, options } = await folder({})
   const dataDir = path('.local/share/gdn/local')
   await mkdir(dataDir, { recursive: true })
-  const { pid, startedAt, bootId } = await ownIdentity()
-  const record = { pid, url: 'http://127.0.0.1:4680', process_started: startedAt, boot_id: bootId }
-  await writeFile(join(dataDir, 'backend.json'), JSON.stringify(record))
+  await writeRunning(dataDir, 'http://127.0.0.1:4680')
   return { argv, options }
 }
 

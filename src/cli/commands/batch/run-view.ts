@@ -1,4 +1,3 @@
-import { serverOf } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { SPENT_FIELDS, spentText } from '../../cost/spent.ts'
 import type { Io } from '../../io/io.ts'
@@ -72,7 +71,7 @@ export function runData(status: RunStatus): DataRecord {
     ...status.counts,
     blockchain: status.blockchain,
     contract_address: status.contractAddress,
-    server: serverOf(status),
+    server: status.url,
     backend_id: status.backendId,
     manifest: status.manifestPath,
     drop: status.generation,

@@ -1,4 +1,4 @@
-import { listRuns, serverOf } from '../../../batch/runs.ts'
+import { listRuns } from '../../../batch/runs.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -28,9 +28,9 @@ async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string
   const runs = await listRuns(stateDir)
   return runs
     .filter((run) => server === undefined || server.has(run))
-    .map(({ id, name, startedAt, blockchain, manifestPath, url, origin }) => ({
+    .map(({ id, name, startedAt, blockchain, manifestPath, url }) => ({
       name,
       value: id,
-      description: `${age(deps.now() - Date.parse(startedAt))}, on ${blockchain} of ${serverOf({ url, origin })}, ${manifestPath}`,
+      description: `${age(deps.now() - Date.parse(startedAt))}, on ${blockchain} of ${url}, ${manifestPath}`,
     }))
 }

@@ -1,4 +1,4 @@
-import { type Run, type ServerOfRuns, serverOf } from '../../../batch/runs.ts'
+import type { Run, ServerOfRuns } from '../../../batch/runs.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
 import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
@@ -42,7 +42,6 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
  * @throws GdnError `wrong_backend` if the flags select another server; `unreachable` if the backend is not found
  */
 export async function settingsOfRun<Flags extends ServerFlags>(deps: Deps, run: Run, flags: Flags): Promise<Settings> {
-  refuseOlder(run)
   const settings = await deps.settings(flags)
   if (namesServer(flags)) {
     await refuseOtherServer(deps, run, await settings.server())
@@ -51,7 +50,7 @@ export async function settingsOfRun<Flags extends ServerFlags>(deps: Deps, run: 
   const configured = await settings.server().catch(() => null)
   if (configured !== null && (await isServerOf(deps, run, configured))) return settings
   const local = await deps.settings({ ...flags, local: true })
-  const last = await deps.settings({ ...flags, baseUrl: serverOf(run) })
+  const last = await deps.settings({ ...flags, baseUrl: run.url })
   if (!(await last.server()).loopback) return last
   for (const others of [local, last]) {
     const server = await others.server().catch(() => null)
@@ -68,10 +67,10 @@ async function isServerOf(deps: Deps, run: Run, server: Server): Promise<boolean
 
 async function refuseOtherServer(deps: Deps, run: Run, server: Server): Promise<void> {
   const seen = await deps.identify(server)
-  refuseOtherBackend(`the run ${run.name}`, { url: serverOf(run), id: run.backendId, incarnation: null }, seen)
+  refuseOtherBackend(`the run ${run.name}`, { url: run.url, id: run.backendId, incarnation: null }, seen)
   if (runOrigin(server, seen) === run.origin) return
-  throw new GdnError('wrong_backend', `the run ${run.name} belongs to ${serverOf(run)}, not to ${server.origin}`, {
-    hint: `Nothing was sent. Omit ${server.from}, or add --base-url ${serverOf(run)}.`,
+  throw new GdnError('wrong_backend', `the run ${run.name} belongs to ${run.url}, not to ${server.origin}`, {
+    hint: `Nothing was sent. Omit ${server.from}, or add --base-url ${run.url}.`,
     details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } },
   })
 }
@@ -84,7 +83,7 @@ async function notFound(deps: Deps, run: Run, last: Server): Promise<GdnError> {
     const name = run.backendId === null ? '' : ` (${run.backendId})`
     return new GdnError(
       'unreachable',
-      `the backend of the run ${run.name}${name} is not running; it was at ${serverOf(run)}`,
+      `the backend of the run ${run.name}${name} is not running; it was at ${run.url}`,
       { hint },
     )
   }
@@ -92,7 +91,7 @@ async function notFound(deps: Deps, run: Run, last: Server): Promise<GdnError> {
   const belongs = run.backendId === null ? 'a backend with an unknown ID' : `the backend ${run.backendId}`
   return new GdnError(
     'wrong_backend',
-    `the run ${run.name} belongs to ${belongs}, which was at ${serverOf(run)}; ${is} is there now`,
+    `the run ${run.name} belongs to ${belongs}, which was at ${run.url}; ${is} is there now`,
     { hint, details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } } },
   )
 }
@@ -114,15 +113,3 @@ export async function serverOfRun(deps: Deps, run: Run, flags: ServerFlags): Pro
 
 const namesServer = ({ local, baseUrl, profile }: ServerFlags): boolean =>
   local === true || baseUrl !== undefined || profile !== undefined
-
-/** Rejects runs from before the ID of the backend was recorded, when all servers of this machine had one name. */
-function refuseOlder({ name, origin, url }: Run): void {
-  if (url !== null || origin !== 'http://localhost') return
-  throw new GdnError(
-    'data_dir',
-    `the run ${name} was started by an older gdn, which did not record its local backend`,
-    {
-      hint: 'Nothing was sent. Resume it with the gdn that started it.',
-    },
-  )
-}

@@ -6,7 +6,6 @@ import type { Server } from '../../../config/server.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { VERSION } from '../../version.ts'
-import { namedVersion } from '../local/backend-view.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
@@ -32,7 +31,7 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
     const serves =
       backend.version === VERSION
         ? ok(check, `serves on ${backend.url}`)
-        : warn(check, `serves on ${backend.url}, and runs ${namedVersion(backend)}, not ${VERSION}`, RESTART_FIX)
+        : warn(check, `serves on ${backend.url}, and runs gdn ${backend.version}, not ${VERSION}`, RESTART_FIX)
     if (isAsked) return [serves]
     const { status, body } = await askReady(backend.url, signals.signal)
     const found = readinessFindings(check, body, LOG_FIX)

@@ -10,7 +10,3 @@ export const BACKEND_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'url' }
 export function backendData(backend: Pick<RunningBackend, 'url' | 'pid'> | null, dataDir: string): DataRecord {
   return { running: backend !== null, url: backend?.url ?? null, data_dir: dataDir, pid: backend?.pid ?? null }
 }
-
-/** Returns the version that a backend runs, for a message. */
-export const namedVersion = ({ version }: RunningBackend): string =>
-  version === null ? 'another version of gdn' : `gdn ${version}`

@@ -11,7 +11,7 @@ import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { VERSION } from '../../version.ts'
 import { type Started, spawnBackend } from './backend-process.ts'
-import { BACKEND_VIEW, backendData, namedVersion } from './backend-view.ts'
+import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlags {
   port?: number
@@ -45,7 +45,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
     io.note(`The local backend is already running on ${running.url}.`)
     if (running.version !== VERSION) {
       io.note(
-        `It runs ${safe(namedVersion(running))}. Run \`gdn local stop\` and \`gdn local start\` to run gdn ${VERSION}.`,
+        `It runs gdn ${safe(running.version)}. Run \`gdn local stop\` and \`gdn local start\` to run gdn ${VERSION}.`,
       )
     }
     return await tell(running)
