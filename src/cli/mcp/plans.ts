@@ -3,11 +3,17 @@ import { promises as fs } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { GdnError, systemCode } from '../../core/errors.ts'
-import { writePrivateFile } from '../../core/private-file.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { Answer } from './result.ts'
 
+/** The version of a plan's format. Another one, which may have another meaning, is never done. */
+const VERSION = 1
+/** More than the largest message of an agent. */
+const MAX_BYTES = 64 * 1024 * 1024
+
 const planSchema = z.object({
+  version: z.literal(VERSION),
   id: z.string(),
   tool: z.string(),
   /** The arguments that it was planned with. */
@@ -26,7 +32,13 @@ const planSchema = z.object({
 })
 
 /** What a tool is going to do, in a file of its own, so that it is done once, also after a restart. */
-export type Plan = z.output<typeof planSchema> & { answer: Answer | null }
+export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Answer | null }
+
+/** A file in the place of a plan that this gdn doesn't do. */
+export interface SkippedPlan {
+  file: string
+  why: string
+}
 
 type Planned = Pick<Plan, 'tool' | 'values' | 'files' | 'setup'>
 
@@ -45,21 +57,37 @@ export class Plans {
    * request again.
    *
    * @param argv returns the words for the ID of the plan
+   * @returns the plan, and the files that were skipped in the search for an earlier one
    */
-  async add({ names, ...planned }: Planned & Pick<Plan, 'names'>, argv: (id: string) => string[]): Promise<Plan> {
-    for (const id of await this.#ids()) {
-      const earlier = await this.#read(id)
-      if (earlier?.state === 'started' && isDeepStrictEqual(plannedIn(earlier), planned)) return earlier
+  async add(
+    { names, ...planned }: Planned & Pick<Plan, 'names'>,
+    argv: (id: string) => string[],
+  ): Promise<{ plan: Plan; skipped: SkippedPlan[] }> {
+    const skipped: SkippedPlan[] = []
+    for (const name of await this.#names()) {
+      const id = idIn(name)
+      if (id === null || name !== `${id}.json`) continue
+      const earlier = this.#read(id)
+      if (typeof earlier === 'string') skipped.push({ file: this.#path(id), why: earlier })
+      else if (earlier?.state === 'started' && isDeepStrictEqual(plannedIn(earlier), planned)) {
+        return { plan: earlier, skipped }
+      }
     }
     const id = randomUUID()
     const plan: Plan = { id, ...planned, names, argv: argv(id), state: 'planned', answer: null }
     await this.save(plan)
-    return plan
+    return { plan, skipped }
   }
 
-  /** @throws GdnError `not_found_locally` */
+  /** @throws GdnError `not_found_locally`; `file_error` for a plan that this gdn doesn't do */
   async get(id: string): Promise<Plan> {
-    const plan = UUID.test(id) ? await this.#read(id) : null
+    const plan = UUID.test(id) ? this.#read(id) : null
+    if (typeof plan === 'string') {
+      throw new GdnError('file_error', `can't be done by this gdn: ${plan}`, {
+        place: { file: this.#path(id) },
+        hint: 'Nothing was sent. Use the gdn that made it. If it was started, a new plan may send its requests again.',
+      })
+    }
     if (plan !== null) return plan
     throw new GdnError('not_found_locally', 'there is no such plan', {
       place: { field: 'plan_id' },
@@ -68,7 +96,7 @@ export class Plans {
   }
 
   async save(plan: Plan): Promise<void> {
-    await writePrivateFile(this.#path(plan.id), JSON.stringify(plan))
+    await writePrivateFile(this.#path(plan.id), JSON.stringify({ version: VERSION, ...plan }))
   }
 
   /** Path of a further file of a plan. */
@@ -76,12 +104,14 @@ export class Plans {
     return join(this.#folder, `${id}.changes.json`)
   }
 
-  /** Deletes plans that nobody has used for a week. */
+  /** Deletes plans that nobody has used for a week. Files of plans that this gdn doesn't do stay. */
   async prune(now: number): Promise<void> {
-    for (const name of await fs.readdir(this.#folder).catch(() => [])) {
+    for (const name of await this.#names()) {
+      const id = idIn(name)
       const path = join(this.#folder, name)
-      const found = await fs.stat(path).catch(() => null)
-      if (found !== null && found.mtimeMs < now - KEPT_MS) await fs.rm(path, { force: true })
+      const found = await fs.lstat(path).catch(() => null)
+      const isOld = found?.isFile() === true && found.mtimeMs < now - KEPT_MS
+      if (id !== null && isOld && typeof this.#read(id) !== 'string') await fs.rm(path, { force: true })
     }
   }
 
@@ -89,19 +119,46 @@ export class Plans {
     return join(this.#folder, `${id}.json`)
   }
 
-  async #ids(): Promise<string[]> {
-    const names = await fs.readdir(this.#folder).catch(() => [])
-    return names.flatMap((name) => (UUID.test(name.slice(0, -'.json'.length)) ? [name.slice(0, -'.json'.length)] : []))
+  async #names(): Promise<string[]> {
+    return await fs.readdir(this.#folder).catch(() => [])
   }
 
-  async #read(id: string): Promise<Plan | null> {
+  /** Returns a plan, null if there is none, or why its file is not a plan that this gdn does. */
+  #read(id: string): Plan | string | null {
     try {
-      return planSchema.parse(JSON.parse(await fs.readFile(this.#path(id), 'utf8'))) as Plan
+      const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_BYTES })
+      if (bytes === null) return null
+      const found: unknown = parsed(bytes.toString('utf8'))
+      const checked = planSchema.safeParse(found)
+      if (!checked.success || checked.data.id !== id) return problemOf(found)
+      const { version: _version, ...plan } = checked.data
+      return plan as Plan
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') return null
-      throw new GdnError('file_error', "can't be read", { place: { file: this.#path(id) }, cause: error })
+      return messageOf(error)
     }
   }
+}
+
+/** Returns the ID of the plan that a file belongs to; null for any other file. */
+function idIn(name: string): string | null {
+  const id = name.slice(0, name.indexOf('.'))
+  return UUID.test(id) ? id : null
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** Says why a file is not a plan that this gdn does, in words of ours only: the file may have any text. */
+function problemOf(found: unknown): string {
+  if (found === null || typeof found !== 'object') return 'it is damaged'
+  const version = 'version' in found ? found.version : undefined
+  if (version === VERSION) return 'it is damaged'
+  return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, and this gdn does version ${VERSION}`
 }
 
 const plannedIn = ({ tool, values, files, setup }: Plan): Planned => ({ tool, values, files, setup })

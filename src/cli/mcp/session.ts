@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../../core/errors.ts'
 import type { CommandTree, TreeCommand } from '../command-tree.ts'
@@ -7,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { call, type Outcome } from './call.ts'
 import { digestsOf, filesOf } from './files.ts'
 import { LEFT_OUT } from './left-out.ts'
-import { type Plan, Plans } from './plans.ts'
+import { type Plan, Plans, type SkippedPlan } from './plans.ts'
 import type { Answer } from './result.ts'
 import { paged } from './result.ts'
 import type { LocalFilesIn } from './row-files.ts'
@@ -143,13 +144,13 @@ export class Session {
     const files = await digestsOf(tool, values, this.#options)
     const words = wordsOf(tool, values, tool.flags)
     const planned = { tool: tool.name, values, files, setup: await this.#setup(), names: await this.#names() }
-    const plan = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
+    const { plan, skipped } = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
     const outcome = await this.#preview(tool, values, plan, context)
     const answer = beginningOf(outcome)
     if (outcome.code !== 0) return answer
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
-    const next = `${part}Nothing was changed. To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.`
+    const next = `${part}Nothing was changed. To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
     return { ...answer, status: 'planned', plan_id: plan.id, next }
   }
 
@@ -244,7 +245,13 @@ export class Session {
   async #digestOf(command: string, more: readonly string[] = []): Promise<string> {
     const words = this.#withFlags({ flags: this.#toolFlags(toolName(command)) }, { flags: [], args: [] })
     const { code, data, error } = await this.#run(argvOf(command, words), { signal: this.#stop.signal })
-    if (code !== 0) throw new GdnError('invalid_config', error?.message ?? `gdn ${command} failed`)
+    if (code !== 0) {
+      throw new GdnError(
+        'invalid_config',
+        error?.message ?? `gdn ${command} failed`,
+        error?.hint ? { hint: error.hint } : {},
+      )
+    }
     return createHash('sha256')
       .update(JSON.stringify([data, ...more]))
       .digest('hex')
@@ -336,6 +343,16 @@ function see(seen: Seen | undefined, event: Record<string, unknown>): void {
 }
 
 const DONE_BEFORE = 'This plan was done before. Nothing was done again.'
+
+const MAX_NAMED = 3
+
+/** Names files in the place of plans that were skipped. */
+function noteOf(skipped: readonly SkippedPlan[]): string {
+  if (skipped.length === 0) return ''
+  const named = skipped.slice(0, MAX_NAMED).map(({ file, why }) => `${basename(file)}: ${why}`)
+  const more = skipped.length > MAX_NAMED ? `; and ${skipped.length - MAX_NAMED} more` : ''
+  return ` Skipped in agent-plans in the state directory: ${named.join('; ')}${more}. If one of them was started, this plan may send its requests again: ask the user.`
+}
 
 const NOTHING: Answer = {
   status: 'ok',
