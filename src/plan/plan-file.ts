@@ -17,7 +17,7 @@ import type { ChangePlan, PlannedChange, SavedReader } from './planned.ts'
 const VERSION = 1
 
 const header = z.object({
-  gdn_plan: z.number(),
+  gdn_plan: z.literal(VERSION),
   /** SHA-256 of the lines after this one. */
   sha256: z.string(),
   /** Relative to the folder of the plan, as the paths of local files are. */
@@ -151,11 +151,15 @@ export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
   for await (const text of linesIn(path)) {
     const found = parse(text)
     const version = found === null || typeof found !== 'object' ? null : (found as { gdn_plan?: unknown }).gdn_plan
-    if (typeof version === 'number' && version > VERSION) {
-      throw bad(path, `was made by a newer gdn (version ${version})`, 'Nothing was sent. Update gdn.')
+    if (Number.isSafeInteger(version) && version !== VERSION) {
+      throw bad(
+        path,
+        `is a plan of version ${version}, and this gdn applies version ${VERSION}`,
+        'Nothing was sent. Run `gdn plan --out` again, and review it.',
+      )
     }
     const checked = header.safeParse(found)
-    if (!checked.success || checked.data.gdn_plan !== VERSION) throw edited(path)
+    if (!checked.success) throw edited(path)
     const { manifest } = checked.data
     return { ...checked.data, manifest: manifest === null ? null : resolve(await realpath(dirname(path)), manifest) }
   }

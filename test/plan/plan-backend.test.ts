@@ -593,11 +593,12 @@ describe('gdn plan and apply against a backend', () => {
       ['a missing line', (text) => text.slice(0, text.trimEnd().lastIndexOf('\n') + 1), 'the plan was edited'],
       ['a broken line', (text) => `${text}{`, 'the plan was edited'],
       ['a broken header', (text) => text.replace('"sha256"', '"sha"'), 'the plan was edited'],
-      [
-        'a newer version',
-        (text) => text.replace('"gdn_plan":1', '"gdn_plan":2'),
-        'was made by a newer gdn (version 2)',
-      ],
+      ...[2, 0, -1].map((version): [string, (text: string) => string, string] => [
+        `version ${version}`,
+        (text) => text.replace('"gdn_plan":1', `"gdn_plan":${version}`),
+        `is a plan of version ${version}, and this gdn applies version 1`,
+      ]),
+      ['text as its version', (text) => text.replace('"gdn_plan":1', '"gdn_plan":"1"'), 'the plan was edited'],
       [
         'another backend',
         (text) => text.replace(/"backend_id":"[^"]+"/, `"backend_id":"${randomUUID()}"`),
