@@ -186,9 +186,15 @@ test.each<[string, (one: World) => void]>([
   expect(await check(edited, '6')).toMatchObject({ kind: 'unknown' })
 })
 
-test('takes the hash of a file from its CID', async () => {
-  const cid = CID.createV1(0x55, createDigest(0x12, Buffer.from(sha256(PICTURE), 'hex')))
+test.each<[string, number, number, string | null]>([
+  ['takes the hash of a file of one block from its CID', 0x55, 0x12, null],
+  ['reads a file of several blocks, whose CID has another hash', 0x70, 0x12, PICTURE],
+  ['reads a file whose CID has no SHA-256', 0x55, 0x1b, PICTURE],
+])('%s', async (_, codec, hash, content) => {
+  const digest = Buffer.from(sha256(content === null ? PICTURE : 'the root of the blocks'), 'hex')
+  const url = `ipfs://${CID.createV1(codec, createDigest(hash, digest))}`
   const one = world()
-  change({ image: `ipfs://${cid}` })(one)
+  change({ image: url })(one)
+  if (content !== null) one.bytes[url] = Buffer.from(content)
   expect(await check(one, '6')).toMatchObject({ kind: 'proven' })
 })
