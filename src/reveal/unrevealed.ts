@@ -80,10 +80,8 @@ export async function* unrevealedItems(
     }
     const { row } = item
     n++
-    if (n > commitment.rows || !(await contentOf(row)).equals(commitment.contentOf(n))) {
-      throw new GdnError('refused', `line ${row.line} was edited while the manifest was read`, {
-        hint: 'Nothing was sent. Run the command again.',
-      })
+    if (!(await contentOf(row)).equals(commitment.contentOf(n))) {
+      throw edited(`line ${row.line}`)
     }
     yield {
       row: {
@@ -98,7 +96,13 @@ export async function* unrevealedItems(
       },
     }
   }
+  if (n < commitment.rows) throw edited('the end')
 }
+
+const edited = (what: string) =>
+  new GdnError('refused', `${what} was edited while the manifest was read`, {
+    hint: 'Nothing was sent. Run the command again.',
+  })
 
 /** What the run of an unrevealed drop keeps, so that the manifest can't be edited unseen. */
 export interface KeptCommitment {
