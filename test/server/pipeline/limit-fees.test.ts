@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { ENVELOPE_BYTES } from '../../../src/server/chain/evm/cost/drop-gas.ts'
 import { budgetOf, hasMaxCost } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
@@ -20,6 +21,10 @@ const OFFERED = 100n
 const ONE = BigInt(NFT_GAS) * OFFERED
 const FEES: Fees = { maxFeePerGas: OFFERED, maxPriorityFeePerGas: 10n }
 const CURRENT = { low: 40n, typical: 50n, high: 90n, offered: OFFERED, base: 40n, data: { bytes: 1, fee: 0n, gas: 0n } }
+
+/** On a network that charges 10 wei for each byte. What is reserved is twice that. */
+const WITH_DATA_FEE = { ...CURRENT, data: { bytes: 1, fee: 10n, gas: 0n } }
+const PER_BYTE = 20n
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
@@ -43,8 +48,8 @@ afterEach(async () => {
   await dir?.remove()
 })
 
-const limit = (wei: bigint) =>
-  setLimit(store.db, { account_id: 'a', run: 'run' }, { max_cost: String(wei), nft_gas: NFT_GAS, nft_bytes: 0 })
+const limit = (wei: bigint, nft_bytes = 0) =>
+  setLimit(store.db, { account_id: 'a', run: 'run' }, { max_cost: String(wei), nft_gas: NFT_GAS, nft_bytes })
 const run = async () => {
   const [only] = await limitedRuns(store.db, 'c')
   if (only === undefined || !hasMaxCost(only)) throw new Error('the run has no limit')
@@ -152,6 +157,25 @@ it('a pending transaction counts with its worst case, a settled one with what it
   expect(await budget()).toMatchObject({ paid: 70n, pending: 0n })
   await set({ state: 'lost', fee_paid: null })
   expect(await budget()).toMatchObject({ paid: 0n, pending: 0n })
+})
+
+it('a pending transaction counts with the fee for its data', async () => {
+  await limit(10n * ONE)
+  const raw = await signed(2000n, 300n)
+  await addTransaction(raw, 'signed')
+  const { pending } = await budgetOf(store.db, await run(), WITH_DATA_FEE)
+  expect(pending).toBe(600_000n + PER_BYTE * BigInt(raw.length / 2))
+})
+
+it('a batch pays for its data from the limit', async () => {
+  const bytes = ENVELOPE_BYTES + 100
+  await limit(2n * ONE + PER_BYTE * BigInt(bytes), bytes / 2)
+  await addNfts(2)
+  const fees = async (length: number) =>
+    await feesWithin(store.db, await run(), { ...batch(2), data: `0x${'00'.repeat(length)}` }, FEES, WITH_DATA_FEE)
+  // The prefix of the hexadecimal text counts as a byte.
+  expect(await fees(99)).toBe(FEES)
+  expect(await fees(100)).toMatchObject({ maxFeePerGas: OFFERED - 1n })
 })
 
 it('a pending transaction that was cancelled counts with the signing that costs most, and once', async () => {

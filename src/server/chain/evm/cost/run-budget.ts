@@ -53,7 +53,7 @@ export const worstOfNft = (
 
 /** Returns the most that the data of a transaction can cost in addition to its gas. */
 export const dataCost = (bytes: number, { data }: Pick<NetworkFees, 'data'>): bigint =>
-  worstCost({ gasLimit: 0n, bytes: Math.ceil(bytes) }, { offered: 0n, data })
+  worstCost({ gasLimit: 0n, bytes }, { offered: 0n, data })
 
 /** Returns what is left of a limit. */
 export const leftOf = ({ max, paid, pending, reserved }: RunBudget): bigint => max - paid - pending - reserved
