@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Blockchain } from '../../../src/api/blockchains.ts'
 import { WORST_GAS } from '../../../src/cli/cost/worst-case.ts'
 import type { Deps, Spending } from '../../../src/cli/deps.ts'
@@ -13,6 +13,7 @@ import {
   TRANSFER_GAS_LIMIT,
   updateGasLimit,
 } from '../../../src/server/chain/evm/gas-limits.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 
 const ONE = 10n ** 18n
 const OFFERED = 10n ** 9n
@@ -25,13 +26,16 @@ interface Network {
   simulated?: boolean
   currency?: string
   answers?: boolean
+  /** Where the price of a coin is read. */
+  prices?: object
 }
 
-const deps = { env: {}, signals: { signal: new AbortController().signal }, io: { note: () => {} } } as unknown as Deps
+const io = { note: () => {}, settings: { debug: false } }
+const deps = { env: {}, signals: { signal: new AbortController().signal }, io } as unknown as Deps
 
 function spending(
   count: number,
-  { loopback = false, simulated = false, currency = 'POL', answers = true }: Network = {},
+  { loopback = false, simulated = false, currency = 'POL', answers = true, prices = {} }: Network = {},
   blockchain: Blockchain | null = 'polygon',
 ): Spending {
   const price = String(OFFERED)
@@ -48,7 +52,7 @@ function spending(
   const connection = {
     client: { call },
     server: { loopback, origin: 'https://api.test' },
-    settings: { prices: {}, profile: null },
+    settings: { prices, profile: null },
   }
   return { connection: connection as never, blockchain, kind: 'nft', count }
 }
@@ -101,6 +105,24 @@ test('stops at the limit if calls are made at the same time', async () => {
   const calls = Array.from({ length: 30 }, () => ledger.permit(deps)(spending(1)))
   const outcomes = await Promise.allSettled(calls)
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+})
+
+test('counts a limit in money by a price in its currency, and by no other price', async () => {
+  const server = await startHttpServer([{ json: { price: 3000 } }])
+  onTestFinished(() => server.close())
+  const prices = { price_url: server.url, price_path: 'price', price_currency: 'USD' }
+  const limit = (currency: string) => ({ amount: 10n * PER_NFT * 3000n, currency })
+  const yen = new Ledger(limit('JPY'))
+  await expect(yen.permit(deps)(spending(1, { prices }))).rejects.toMatchObject({
+    code: 'not_confirmed',
+    message: expect.stringMatching(/the price of POL in JPY is not known/),
+  })
+  expect(yen.counted).toEqual({ amount: 0n, currency: 'JPY' })
+  const dollars = new Ledger(limit('USD'))
+  await dollars.permit(deps)(spending(9, { prices }))
+  await expect(dollars.permit(deps)(spending(2, { prices }))).rejects.toMatchObject({ code: 'max_cost' })
+  await dollars.permit(deps)(spending(1, { prices }))
+  expect(dollars.counted).toEqual(limit('USD'))
 })
 
 test('refuses what it can not count', async () => {
