@@ -6,12 +6,10 @@ import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
 import { feesWithin, mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
 import { insertAttempts } from '../../../src/server/store/attempts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { limitedRuns, setLimit } from '../../../src/server/store/run-costs.ts'
-import { startRun } from '../../../src/server/store/runs.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { WALLETS } from '../../helpers/backend.ts'
+import { insertTransaction } from '../../helpers/rows.ts'
+import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
 
 const [ALICE] = WALLETS
 const NOW = 1_800_000_000_000
@@ -26,28 +24,17 @@ const CURRENT = { low: 40n, typical: 50n, high: 90n, offered: OFFERED, base: 40n
 const WITH_DATA_FEE = { ...CURRENT, data: { bytes: 1, fee: 10n, gas: 0n } }
 const PER_BYTE = 20n
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let place: StoreWithRun
 let store: Store
 const signer = createSigner(`0x${'11'.repeat(32)}`)
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW, run: 'run' })
-  await insertCollection(store.db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: ALICE, factory_address: ALICE, enable_api: 1, enable_transfer: 1 },
-    ...{ is_locked: 0, description: null, image: null, status: 'deployed', next_token_id: '1', next_attempt_at: NOW },
-  })
-  await startRun(store.db, { account_id: 'a', run: 'run', collection_id: 'c', started_at: NOW })
+  place = await storeWithRun()
+  store = place.store
 })
-afterEach(async () => {
-  await store?.close()
-  await dir?.remove()
-})
+afterEach(() => place?.remove())
 
+const addNfts = (count: number) => place.addNfts(count)
 const limit = (wei: bigint, nft_bytes = 0) =>
   setLimit(store.db, { account_id: 'a', run: 'run' }, { max_cost: String(wei), nft_gas: NFT_GAS, nft_bytes })
 const run = async () => {
@@ -55,14 +42,6 @@ const run = async () => {
   if (only === undefined || !hasMaxCost(only)) throw new Error('the run has no limit')
   return only
 }
-const addNfts = (count: number) =>
-  insertNfts(
-    store.db,
-    Array.from({ length: count }, (_, index) => ({
-      ...{ id: `n${index}`, request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}' },
-      ...{ next_attempt_at: NOW, status: 'initiated' as const, step: 'mint' as const },
-    })),
-  )
 const batch = (count: number, gas = BigInt(NFT_GAS * count)) => ({
   gas,
   data: '0x' as Hex,
