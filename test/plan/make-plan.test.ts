@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
+
+let server: Server
+let machine: Machine
+const machines: Machine[] = []
+const start = async (on: Server) => {
+  const started = await Machine.start(on)
+  machines.push(started)
+  return started
+}
+beforeEach(async () => {
+  server = new Server()
+  machine = await start(server)
+})
+afterEach(async () => {
+  for (const each of machines.splice(0)) await each.stop()
+})
+
+const sold = (id: string, from = CAROL, to = ALICE) =>
+  `drift transfer ${id}: receiver ${from} → ${to}, its owner was changed elsewhere`
+
+describe('an NFT that its holder sold on chain', () => {
+  test('is not taken back, from any machine', async () => {
+    await machine.mint([row('a'), row('b')])
+    server.sell('a', CAROL)
+    for (const each of [machine, await start(server)]) {
+      expect((await each.plan([row('a'), row('b')])).changes).toEqual([sold('a')])
+      expect((await each.plan([row('a', BOB), row('b')])).changes).toEqual([sold('a', CAROL, BOB)])
+      expect(await each.apply([row('a'), row('b')])).toMatchObject({ transfer: { done: 0 } })
+    }
+    expect(server.nft('a').owner).toBe(CAROL)
+  })
+
+  test('is not taken back from the buyer after a transfer of ours', async () => {
+    await machine.mint([row('a')])
+    await machine.apply([row('a', BOB)])
+    server.sell('a', CAROL)
+    expect((await machine.plan([row('a', BOB)])).changes).toEqual([sold('a', CAROL, BOB)])
+  })
+
+  test('is not taken back on a server without reference IDs', async () => {
+    server = new Server({ isOurs: false })
+    machine = await start(server)
+    await machine.mint([row('a')])
+    server.sell('a', CAROL)
+    expect((await machine.plan([row('a')])).changes).toEqual([sold('a')])
+  })
+})
+
+test('transfers an NFT to a new receiver, from any machine', async () => {
+  await machine.mint([row('a')])
+  const change = [`transfer transfer a: receiver ${ALICE} → ${BOB}`]
+  for (const each of [machine, await start(server)]) expect((await each.plan([row('a', BOB)])).changes).toEqual(change)
+  expect(await machine.apply([row('a', BOB)])).toMatchObject({ transfer: { done: 1 } })
+  expect((await machine.plan([row('a', BOB)])).changes).toEqual([])
+})
+
+describe('--prune', () => {
+  const rows = [row('a'), row('b'), row('c')]
+  const burn = (id: string) => `burn burn ${id}: owner ${ALICE} → null`
+
+  test('burns NFTs whose rows are gone, once', async () => {
+    await machine.mint(rows)
+    const left = [row('a'), row('c')]
+    expect((await machine.plan(left)).changes).toEqual([])
+    expect((await machine.plan(left, { prune: true })).changes).toEqual([burn('b')])
+    expect(await machine.apply(left, { prune: true })).toMatchObject({ burn: { done: 1 } })
+    expect((await machine.plan(left, { prune: true })).changes).toEqual([])
+    expect(server.sent.filter(({ endpoint }) => endpoint === 'burnnft')).toHaveLength(1)
+  })
+
+  test('burns no NFT that the run found in the collection and adopted', async () => {
+    server.mint('a', ALICE)
+    await machine.mint(rows, { adopt: true })
+    expect(server.nfts).toHaveLength(3)
+    expect((await machine.plan([row('c')], { prune: true })).changes).toEqual([burn('b')])
+  })
+
+  test('burns no NFT that its holder sold on chain', async () => {
+    await machine.mint(rows)
+    server.sell('b', CAROL)
+    expect((await machine.plan([row('a'), row('c')], { prune: true })).changes).toEqual([
+      `drift burn b: owner ${CAROL} → null, its owner was changed elsewhere`,
+    ])
+  })
+
+  test('reports a burn once the NFT is burned, which follows later than its transaction', async () => {
+    await machine.mint(rows)
+    server.holds = true
+    let looks = 0
+    server.onRequest = (endpoint) => {
+      const [transaction] = server.transactions
+      if (endpoint !== 'gettransactions' || transaction === undefined) return undefined
+      looks++
+      if (looks === 1) transaction.status = 'deployed'
+      if (looks === 3) transaction.effect()
+      return undefined
+    }
+    expect(await machine.apply([row('a'), row('c')], { prune: true })).toMatchObject({ burn: { done: 1, pending: 0 } })
+    expect(server.nft('b').isBurned).toBe(true)
+  })
+
+  test('reports why a burn failed', async () => {
+    await machine.mint(rows)
+    server.holds = true
+    server.onRequest = (endpoint) => {
+      if (endpoint === 'gettransactions') server.end('failed')
+      return undefined
+    }
+    const { burn } = await machine.apply([row('a'), row('c')], { prune: true })
+    expect(burn.failed.first).toMatchObject([{ key: 'b', reason: 'the burn failed: the network rejected it' }])
+  })
+})

@@ -1,0 +1,354 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { NftRecord } from '../../src/api/nft-record.ts'
+import { runBatch } from '../../src/batch/run.ts'
+import type { BatchOptions } from '../../src/batch/types.ts'
+import type { ApiClient } from '../../src/client/api-client.ts'
+import { createClient } from '../../src/client/client.ts'
+import type { TransportAnswer, TransportRequest } from '../../src/client/transport.ts'
+import { Secret } from '../../src/core/secret.ts'
+import { LocalContents } from '../../src/files/local-content.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { applyBurns } from '../../src/plan/apply-burns.ts'
+import { applyTransfers } from '../../src/plan/apply-transfers.ts'
+import { applyUpdates } from '../../src/plan/apply-updates.ts'
+import type { Change } from '../../src/plan/compare.ts'
+import type { Outcomes } from '../../src/plan/make-changes.ts'
+import { withPlan } from '../../src/plan/make-plan.ts'
+import type { ChangePlan, PlannedChange, PlanOptions } from '../../src/plan/planned.ts'
+import { simulatedTime } from '../batch/simulation.ts'
+import { inMemory } from '../operations/world.ts'
+
+export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+export const ALICE = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+export const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+export const CAROL = '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb'
+const ZERO = `0x${'0'.repeat(40)}`
+const DATE = '2026-01-31 12:00:00'
+
+/** A row of a manifest with its ID as its title. */
+export const row = (id: string, receiver = ALICE, title = id): ManifestRow => ({
+  ...{ line: id.charCodeAt(0) - 95, id, receiver, sender: null, localFiles: [] },
+  metadata: { title, description: '', file_fields: [] },
+})
+
+export interface Nft {
+  id: string
+  owner: string
+  mintedTo: string
+  transfers: number
+  metadata: unknown
+  revision: number
+  revisionReference: string | null
+  isBurned: boolean
+}
+
+interface Transaction {
+  id: string
+  status: 'initiated' | 'deployed' | 'failed'
+  error: string | null
+  /** What it does once it is in a block. */
+  effect: () => void
+}
+
+type Body = Record<string, unknown> & { reference_id?: string; reference_ids?: string[]; nft_gdn_id?: string }
+
+export interface Sent {
+  endpoint: string
+  body: Body
+}
+
+/** A server behind the transport of a client: gdn's backend, or a hosted service without its extensions. */
+export class Server {
+  readonly nfts: Nft[] = []
+  readonly transactions: Transaction[] = []
+  /** Requests with an effect. */
+  readonly sent: Sent[] = []
+  /** Whether transactions stay pending until the test ends them. */
+  holds = false
+  /** Called for each request before it is answered. It may answer in its place. */
+  onRequest: (endpoint: string, body: Body) => { status: number; json: unknown } | undefined = () => undefined
+  readonly #isOurs: boolean
+  readonly #named = new Map<string, { body: string; nft?: string; transaction?: string }>()
+
+  constructor({ isOurs = true } = {}) {
+    this.#isOurs = isOurs
+  }
+
+  nft(title: string): Nft {
+    const found = this.nfts.find(({ metadata }) => (metadata as { title: string }).title === title)
+    if (found === undefined) throw new Error(`no NFT ${title}`)
+    return found
+  }
+
+  /** Its holder sells an NFT on chain, which the server doesn't count. */
+  sell(title: string, to: string): void {
+    this.nft(title).owner = to
+  }
+
+  /** Another client transfers an NFT. */
+  transfer(title: string, to: string): void {
+    const nft = this.nft(title)
+    nft.owner = to
+    nft.transfers++
+  }
+
+  /** Mints an NFT for another client. */
+  mint(title: string, receiver: string): string {
+    return this.#mint({ title, description: '', file_fields: [] }, receiver)
+  }
+
+  /** Ends pending transactions. A failed one has no effect. */
+  end(status: 'deployed' | 'failed' = 'deployed'): void {
+    for (const one of this.transactions.filter((one) => one.status === 'initiated')) {
+      one.status = status
+      if (status === 'deployed') one.effect()
+      else one.error = 'the network rejected it'
+    }
+  }
+
+  async request({ url, body: bytes }: TransportRequest): Promise<TransportAnswer> {
+    const endpoint = new URL(url).pathname.replace('/api/v1/', '')
+    const text = Buffer.from(bytes ?? []).toString('utf8')
+    const body = JSON.parse(text) as Body
+    const instead = this.onRequest(endpoint, body)
+    if (instead !== undefined) return this.#answer(instead.status, instead.json)
+    const read = this.#read(endpoint, body)
+    if (read !== null) return this.#answer(200, read)
+    if (!['createnft', 'transfernft', 'updatednft', 'burnnft'].includes(endpoint)) return this.#answer(404, refusal)
+    this.sent.push({ endpoint, body })
+    return this.#accept(endpoint, body)
+  }
+
+  #read(endpoint: string, body: Body): unknown {
+    if (endpoint === 'getnftgdnids') {
+      return {
+        requests: { contract_address: CONTRACT, blockchain: 'polygon' },
+        nft_gdn_ids: this.nfts.map(({ id }) => id),
+      }
+    }
+    if (endpoint === 'getnfts') {
+      const asked = body.nft_gdn_ids as string[]
+      return { requests: body, nfts: this.nfts.filter(({ id }) => asked.includes(id)).map((nft) => this.#record(nft)) }
+    }
+    if (!this.#isOurs) return null
+    if (endpoint === 'gettransactions') {
+      const asked = body.transaction_gdn_ids as string[]
+      const transactions = this.transactions.filter(({ id }) => asked.includes(id))
+      return {
+        requests: body,
+        transactions: transactions.map(({ id, status, error }) => ({ transaction_gdn_id: id, status, error })),
+      }
+    }
+    if (endpoint === 'getreferences') {
+      const references = (body.reference_ids ?? []).flatMap((id) => {
+        const named = this.#named.get(`${body.operation} ${id}`)
+        if (named === undefined) return []
+        const status = this.transactions.find((one) => one.id === named.transaction)?.status ?? 'deployed'
+        const about = { digest: 'v1:', accepted_date: DATE, status, is_free: status === 'failed' }
+        return [{ reference_id: id, nft_gdn_id: named.nft, transaction_gdn_id: named.transaction, ...about }]
+      })
+      return { requests: body, references }
+    }
+    return null
+  }
+
+  #record(nft: Nft): NftRecord {
+    const record = {
+      ...{ nft_gdn_id: nft.id, token_id: nft.id.replace('nft-', ''), contract_address: CONTRACT, status: 'deployed' },
+      ...{ receiver_wallet_address: nft.owner, request_metadata: nft.metadata, metadata_url: 'ipfs://x' },
+    }
+    if (!this.#isOurs) return record
+    return {
+      ...{ ...record, minted_to: nft.mintedTo, transfers: nft.transfers, revision: nft.revision },
+      ...{ revision_reference_id: nft.revisionReference, is_dynamic: true, burned: nft.isBurned },
+    }
+  }
+
+  #accept(endpoint: string, body: Body): TransportAnswer {
+    if (endpoint === 'createnft') {
+      const ids = (body.metadata as unknown[]).map((metadata, n) => {
+        const reference = body.reference_ids?.[n]
+        const id = this.#mint(metadata, String(body.receiver_wallet_address))
+        if (reference !== undefined) this.#named.set(`createnft ${reference}`, { body: '', nft: id })
+        return id
+      })
+      const nfts = ids.map((id) => ({ nft_gdn_ids: id, accepted_date: DATE }))
+      return this.#answer(200, { message: 'ok', requests: body, nfts })
+    }
+    const name = body.reference_id === undefined ? null : `${endpoint} ${body.reference_id}`
+    const known = name === null ? undefined : this.#named.get(name)
+    const earlier = this.transactions.find(({ id }) => id === known?.transaction)
+    if (earlier !== undefined && earlier.status !== 'failed') {
+      if (known?.body !== JSON.stringify(body)) return this.#answer(409, refusal)
+      return this.#accepted(body, earlier.id)
+    }
+    const id = `transaction-${this.transactions.length + 1}`
+    const effect = () => this.#change(endpoint, body)
+    this.transactions.push({ id, status: 'initiated', error: null, effect })
+    if (name !== null) this.#named.set(name, { body: JSON.stringify(body), transaction: id })
+    if (!this.holds) this.end()
+    return this.#accepted(body, id)
+  }
+
+  #change(endpoint: string, body: Body): void {
+    const nft = this.nfts.find(({ id }) => id === body.nft_gdn_id)
+    if (nft === undefined) throw new Error(`no NFT ${body.nft_gdn_id}`)
+    if (endpoint === 'transfernft') {
+      nft.owner = String(body.receiver_wallet_address)
+      nft.transfers++
+    } else if (endpoint === 'burnnft') {
+      nft.owner = ZERO
+      nft.isBurned = true
+    } else {
+      nft.metadata = (body.metadata as unknown[])[0]
+      nft.revision++
+      nft.revisionReference = body.reference_id ?? null
+    }
+  }
+
+  #mint(metadata: unknown, owner: string): string {
+    const id = `nft-${this.nfts.length + 1}`
+    const never = { transfers: 0, revision: 0, revisionReference: null, isBurned: false }
+    this.nfts.push({ id, owner, mintedTo: owner, metadata, ...never })
+    return id
+  }
+
+  #accepted(body: Body, id: string): TransportAnswer {
+    return this.#answer(200, { requests: body, response: { transaction_gdn_id: id, accepted_date: DATE } })
+  }
+
+  #answer(status: number, json: unknown): TransportAnswer {
+    const ours = ['idempotency-supported', 'reference-ids-supported', 'updates-supported']
+    const headers = Object.fromEntries(this.#isOurs ? ours.map((name) => [name, 'yes']) : [])
+    return {
+      status,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: Buffer.from(JSON.stringify(json)),
+    }
+  }
+}
+
+const refusal = { error: { title: 'No', message: 'because' } }
+
+export interface Planned {
+  /** As `<action> <want> <key>: <fields>, <reason>`. */
+  changes: string[]
+  counts: ChangePlan['counts']
+  moved: ChangePlan['moved']
+  /** The changes of each row, and burns, as a saved plan has them. */
+  saved: Saved
+}
+
+export interface Saved {
+  rows: Change[][]
+  burns: PlannedChange[]
+}
+
+type Options = Partial<PlanOptions>
+
+/** A machine with a state directory. */
+export class Machine {
+  readonly stateDir: string
+  readonly time = simulatedTime()
+  readonly #client: ApiClient
+
+  private constructor(stateDir: string, server: Server) {
+    this.stateDir = stateDir
+    this.#client = createClient({
+      baseUrl: 'http://127.0.0.1:9',
+      apiKey: new Secret('sk-0123456789abcdef'),
+      transport: { request: (request) => server.request(request), close: async () => {} },
+      userAgent: 'gdn/test',
+      clock: { ...this.time, random: () => 0.5 },
+    })
+  }
+
+  static async start(server: Server): Promise<Machine> {
+    return new Machine(await mkdtemp(join(inMemory, 'gdn-plan-')), server)
+  }
+
+  stop(): Promise<void> {
+    return rm(this.stateDir, { recursive: true, force: true })
+  }
+
+  #options(more: Partial<BatchOptions>): BatchOptions {
+    const target = { origin: 'https://nft.example', blockchain: 'polygon', contractAddress: CONTRACT } as const
+    return { stateDir: this.stateDir, ...target, manifestPath: '/drops/drop.csv', ...more }
+  }
+
+  async mint(rows: readonly ManifestRow[], more: Partial<BatchOptions> = {}): Promise<void> {
+    const pacer = { take: async () => ({ done: () => {} }), hold: () => {} }
+    const deps = { client: this.#client, pacer, ...this.time }
+    const { counts } = await runBatch(this.#options(more), { ...deps, readManifest: () => itemsOf(rows) })
+    if (counts.deployed !== counts.total) throw new Error(`not all rows were minted: ${JSON.stringify(counts)}`)
+  }
+
+  /** @param saved the changes of a saved plan, which the plan is compared with */
+  async plan(rows: readonly ManifestRow[], more: Options = {}, saved: Saved | null = null): Promise<Planned> {
+    return await this.#withPlan(rows, { ...more, isSaved: saved !== null }, saved, describe)
+  }
+
+  /** Makes the changes of a plan, without mints. */
+  async apply(
+    rows: readonly ManifestRow[],
+    more: Options = {},
+  ): Promise<Record<'update' | 'transfer' | 'burn', Outcomes>> {
+    const { now, sleep } = this.time
+    const deps = { client: this.#client, now, sleep, signal: new AbortController().signal }
+    // Simulated time passes while a request is answered.
+    const making = { ...deps, timeoutMs: Number.POSITIVE_INFINITY, onProgress: () => {} }
+    const { stateDir, origin, blockchain } = this.#options({})
+    const backend = { url: origin, id: null, incarnation: null, silence: null, isLocal: false }
+    const target = { stateDir, origin, blockchain, backend, contract: CONTRACT }
+    return await this.#withPlan(rows, more, null, async (plan) => ({
+      update: await applyUpdates(CONTRACT, making, plan.updates()),
+      transfer: await applyTransfers(target, making, only('transfer', plan.changes())),
+      burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
+    }))
+  }
+
+  #withPlan<Result>(
+    rows: readonly ManifestRow[],
+    more: Options,
+    saved: Saved | null,
+    use: (plan: ChangePlan) => Promise<Result>,
+  ): Promise<Result> {
+    const never = { noTransfers: async () => null, noBurns: async () => null, isCommitted: async () => false }
+    return withPlan(
+      { ...this.#options({}), ...never, ...more },
+      {
+        client: this.#client,
+        contents: new LocalContents(),
+        async *readManifest(reader) {
+          for (const [n, row] of rows.entries()) {
+            await reader.row(saved?.rows[n] ?? [])
+            yield { row }
+          }
+          for (const burn of saved?.burns ?? []) await reader.burn(burn)
+        },
+      },
+      use,
+    )
+  }
+}
+
+async function* itemsOf(rows: readonly ManifestRow[]) {
+  for (const row of rows) yield { row }
+}
+
+async function* only(action: Change['action'], changes: AsyncIterable<PlannedChange>) {
+  for await (const change of changes) if (change.action === action) yield change
+}
+
+async function describe(plan: ChangePlan): Promise<Planned> {
+  const changes: string[] = []
+  for await (const { action, want, key, fields, reason } of plan.changes()) {
+    const parts = fields.map(({ field, from, to }) => `${field} ${from} → ${to}`)
+    changes.push(`${action} ${want} ${key}: ${[...parts, ...(reason === null ? [] : [reason])].join(', ')}`)
+  }
+  const saved: Saved = { rows: [], burns: [] }
+  for await (const { changes: ofRow } of plan.rows()) saved.rows.push(ofRow)
+  for await (const burn of plan.burns()) saved.burns.push(burn)
+  return { changes, counts: plan.counts, moved: plan.moved, saved }
+}
