@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
 import { cli } from '../cli/harness.ts'
@@ -16,6 +17,7 @@ import {
 } from '../helpers/backend.ts'
 import { pngOf } from '../helpers/file-server.ts'
 import { holdSigning } from '../helpers/hold.ts'
+import { newWallet, rpcOf } from '../helpers/rpc-wallets.ts'
 import { ended, update } from '../helpers/updates.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -134,6 +136,26 @@ describe('gdn plan and apply against a backend', () => {
       expect(await each.plan(csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB]))).toEqual([drift.replace(ALICE, BOB)])
       expect(await each.plan(rows, '--take-over')).toEqual([`transfer transfer a, receiver ${CAROL} → ${ALICE}`])
     }
+  })
+
+  test('names an owner to whom the holder sold an NFT on chain, and keeps it', async () => {
+    const collection = await collectionOf()
+    const holder = newWallet()
+    const rows = csv(['a', 'Dawn', holder.address])
+    const one = await machine(collection)
+    await one.mint(rows)
+    const [nft] = await nftsOf(collection)
+    const args: [Hex, Hex, bigint] = [holder.address, getAddress(CAROL), BigInt(nft?.token_id ?? '')]
+    expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe(
+      'success',
+    )
+    for (const each of [one, await machine(collection)]) {
+      expect(await each.plan(rows)).toEqual([
+        `drift transfer a, receiver ${CAROL} → ${holder.address}, its owner was changed elsewhere`,
+      ])
+      expect((await each.run(['apply'], rows, '--yes')).code).toBe(0)
+    }
+    expect((await nftsOf(collection)).map((one) => one.receiver_wallet_address)).toEqual([CAROL])
   })
 
   test.each([[[BOB]], [[BOB, ALICE, CAROL]]])(
