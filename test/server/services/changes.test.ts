@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Store } from '../../../src/server/store/open-store.ts'
+import { freshDataDir } from '../../helpers/backend.ts'
+import { addChangeable, burn, freeze, update } from '../../helpers/changes.ts'
+import { gate } from '../../helpers/gate.ts'
+import { openTestStore } from '../../helpers/test-database.ts'
+
+let folder: Awaited<ReturnType<typeof freshDataDir>>
+let store: Store
+
+beforeEach(async () => {
+  folder = await freshDataDir()
+  store = await openTestStore(folder.path)
+  await addChangeable(store.db)
+})
+afterEach(async () => {
+  await store?.close()
+  await folder?.remove()
+})
+
+it.each([
+  ['a burn', 'an update', burn, update],
+  ['a freeze', 'a burn', freeze, burn],
+  ['an update', 'a burn', update, burn],
+  ['an update', 'a freeze', update, freeze],
+])('refuses %s of an NFT that has %s since its checks', async (_change, _other, change, other) => {
+  const held = gate()
+  const refused = change(store, held.pass)
+  await held.reached
+  await other(store)
+  held.open()
+  await expect(refused).rejects.toMatchObject({
+    ...{
+      status: 400,
+      message: expect.stringContaining('check its outcome with gettransactions before the next change'),
+    },
+  })
+})
+
+it('refuses an update if the NFT has another revision than it replaces since its checks', async () => {
+  const held = gate()
+  const refused = update(store, held.pass)
+  await held.reached
+  await store.db.updateTable('nfts').set({ revision: 1 }).execute()
+  held.open()
+  await expect(refused).rejects.toMatchObject({ message: expect.stringContaining('the NFT has revision 1') })
+})
