@@ -46,7 +46,7 @@ export async function withPlan<Result>(
       if (drop.setId !== null) refuseOtherBackend(`the run ${drop.name}`, drop.backend, backend)
       refuseSilentBackend(backend)
     }
-    const saved = new SavedChanges(store)
+    const saved = new SavedChanges(store.state)
     await saved.begin()
     await readRows(store, withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined), 'draft')
     await saved.flush()

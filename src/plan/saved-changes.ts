@@ -1,5 +1,5 @@
 import { shownKey } from '../batch/row-key.ts'
-import type { RunStore } from '../batch/run-store.ts'
+import type { State } from '../state/open-state.ts'
 import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { ChangePlan, PlannedChange } from './planned.ts'
@@ -13,17 +13,17 @@ const essence = ({ action, want, fields, nftGdnId, revision, transfers, referenc
 
 /** The changes of a saved plan by the positions of their rows, in a temporary table. */
 export class SavedChanges {
-  readonly #store: RunStore
+  readonly #state: Pick<State, 'scratch'>
   #position = 0
   readonly moved: ChangePlan['moved'] = { count: 0, rows: [] }
   #waiting: [position: number, changes: string][] = []
 
-  constructor(store: RunStore) {
-    this.#store = store
+  constructor(state: Pick<State, 'scratch'>) {
+    this.#state = state
   }
 
   async begin(): Promise<void> {
-    await this.#store.state.scratch((sql) =>
+    await this.#state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.saved;
         CREATE TEMP TABLE saved (position INTEGER PRIMARY KEY, changes TEXT NOT NULL);
         DROP TABLE IF EXISTS temp.saved_burns;
@@ -39,7 +39,7 @@ export class SavedChanges {
   }
 
   readonly burn = async (change: PlannedChange): Promise<void> => {
-    await this.#store.state.scratch((sql) =>
+    await this.#state.scratch((sql) =>
       sql.run('INSERT OR REPLACE INTO temp.saved_burns VALUES (?, ?)', change.nftGdnId, JSON.stringify(change)),
     )
   }
@@ -47,7 +47,7 @@ export class SavedChanges {
   async flush(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
-    await this.#store.state.scratch((sql) => {
+    await this.#state.scratch((sql) => {
       for (const row of waiting) sql.run('INSERT INTO temp.saved VALUES (?, ?)', ...row)
     })
   }
@@ -55,7 +55,7 @@ export class SavedChanges {
   /** Finds rows with a change that the saved plan does not have. One that has fewer was applied in part. */
   async compare(candidates: readonly Candidate[], found: readonly [number, Change[]][]): Promise<void> {
     const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
-    const rows = await this.#store.state.scratch((sql) =>
+    const rows = await this.#state.scratch((sql) =>
       sql.all<{ position: number; changes: string }>(
         'SELECT position, changes FROM temp.saved WHERE position BETWEEN ? AND ?',
         first,
@@ -73,7 +73,7 @@ export class SavedChanges {
 
   /** Compares a change of an NFT without a row with the saved one. */
   async compareBurn(change: PlannedChange): Promise<void> {
-    const saved = await this.#store.state.scratch((sql) => {
+    const saved = await this.#state.scratch((sql) => {
       const found = sql.get<{ change: string }>('SELECT change FROM temp.saved_burns WHERE nft = ?', change.nftGdnId)
       sql.run('DELETE FROM temp.saved_burns WHERE nft = ?', change.nftGdnId)
       return found
@@ -88,9 +88,7 @@ export class SavedChanges {
    * @param isBurned whether an NFT is burned already
    */
   async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
-    const left = await this.#store.state.scratch((sql) =>
-      sql.all<{ change: string }>('SELECT change FROM temp.saved_burns'),
-    )
+    const left = await this.#state.scratch((sql) => sql.all<{ change: string }>('SELECT change FROM temp.saved_burns'))
     for (let from = 0; from < left.length; from += PAGE) {
       const page = left.slice(from, from + PAGE).map(({ change }) => JSON.parse(change) as PlannedChange)
       const burned = await isBurned(page.flatMap(({ nftGdnId }) => nftGdnId ?? []))

@@ -2,7 +2,6 @@ import { blockchainHint } from '../api/blockchain-hint.ts'
 import type { EvmBlockchain } from '../api/blockchains.ts'
 import { GdnError } from '../core/errors.ts'
 import { openBeside } from './administration.ts'
-import { CONTRACT_VERSION } from './chain/evm/contract-version.ts'
 import { createSigner } from './chain/evm/create-signer.ts'
 import { newKey } from './chain/evm/embedded/embedded-signers.ts'
 import { encodeDeployFactory, factoryAddress } from './chain/evm/factory.ts'
@@ -64,12 +63,7 @@ export async function startForkedBackend(
     )
     try {
       const chain = { blockchain, network: 'remote', chain_id: chainId, genesis_timestamp: 0 } as const
-      await rememberChain(store.db, {
-        ...chain,
-        factory_address: factory,
-        factory_version: CONTRACT_VERSION,
-        created_at: Date.now(),
-      })
+      await rememberChain(store.db, { ...chain, factory_address: factory, created_at: Date.now() })
     } finally {
       await store.close()
     }

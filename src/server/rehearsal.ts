@@ -24,7 +24,6 @@ import type { DatabasePlace } from './settings/database.ts'
 import { loadSettings, settingsPath } from './settings/settings.ts'
 import type { ChainSettings } from './settings/types.ts'
 import { APPOINT_GAS } from './setup/plan.ts'
-import { findChain } from './store/chains.ts'
 import { type CollectionRow, findCollectionsByAddress } from './store/collections.ts'
 import type { Store } from './store/open-store.ts'
 import { listSignedOf } from './store/transactions.ts'
@@ -103,13 +102,8 @@ export async function openRehearsal(
   })
   try {
     const addresses = openAddresses(real.operators).map(({ address }) => checksumAddress(address) as Hex)
-    const { apiKey, factories, owed } = await copyFrom(place, options.dataDir, {
-      blockchain,
-      contract,
-      addresses,
-      fork,
-    })
-    const substitutes = await substitute(fork, factories, addresses, owed)
+    const { apiKey, factory, owed } = await copyFrom(place, options.dataDir, { blockchain, contract, addresses, fork })
+    const substitutes = await substitute(fork, factory, addresses, owed)
     const first = Number(await fork.call<Hex>('eth_blockNumber'))
     fork.startMining()
     const settings: ChainSettings = { ...real, ...forkSettings(fork), operators: [] }
@@ -171,8 +165,7 @@ interface Copying {
 
 interface Copied {
   apiKey: Secret
-  /** Of new collections, and of this one. */
-  factories: readonly Hex[]
+  factory: Hex
   /** Maximum cost of each signer's pending transactions, in wei. */
   owed: ReadonlyMap<Hex, bigint>
 }
@@ -181,7 +174,6 @@ interface Copied {
 async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying): Promise<Copied> {
   const { blockchain, contract, addresses, fork } = copying
   return await administrate(place, async ({ db }) => {
-    const chain = await findChain(db, blockchain)
     const collection = await findCollection({ db }, blockchain, contract)
     const owed = new Map<Hex, bigint>()
     for (const address of addresses) {
@@ -198,8 +190,7 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying)
       const apiKey = newApiKey()
       const key = { key: apiKey, accountId: collection.account_id, name: 'rehearsal', now: Date.now() }
       await registerApiKey(target.db, key)
-      const factories = [...new Set([chain?.factory_address, collection.factory_address])] as Hex[]
-      return { apiKey, factories, owed }
+      return { apiKey, factory: collection.factory_address as Hex, owed }
     } finally {
       await target.close()
     }
@@ -236,14 +227,16 @@ const balanceOf = async (fork: Fork, address: Hex) =>
   readQuantity(await fork.call('eth_getBalance', [address, 'latest']))
 const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
-/** Creates a signer for each real one. The factories accept those whose real one they accept. */
+/** Creates a signer for each real one. The factory accepts those whose real one it accepts. */
 async function substitute(
   fork: Fork,
-  factories: readonly Hex[],
+  factory: Hex,
   addresses: readonly Hex[],
   owed: Copied['owed'],
 ): Promise<Substitute[]> {
   const network = { request: fork.call }
+  const admin = await readAdmin(network, factory)
+  if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${factory}`)
   const substitutes: Substitute[] = []
   for (const real of addresses) {
     const signer = createSigner(newKey())
@@ -251,11 +244,8 @@ async function substitute(
     const balance = free > 0n ? free : 0n
     await fork.call('anvil_setBalance', [signer.address, hex(balance)])
     await fork.call('anvil_setNonce', [signer.address, hex(await nonceOf(fork, real))])
-    for (const to of factories) {
-      const admin = await readAdmin(network, to)
-      if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${to}`)
-      if (!(await isOperator(network, to, real))) continue
-      await sendAs(fork, admin, { to, data: encodeAppoint(signer.address), gas: APPOINT_GAS })
+    if (await isOperator(network, factory, real)) {
+      await sendAs(fork, admin, { to: factory, data: encodeAppoint(signer.address), gas: APPOINT_GAS })
     }
     substitutes.push({ real, signer, balance })
   }

@@ -4,10 +4,8 @@ import { createPublicClient, encodeFunctionData, http, parseAbi, zeroAddress } f
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { polygon } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { CONTRACT_VERSION } from '../../src/server/chain/evm/contract-version.ts'
 import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
 import { until } from '../helpers/backend.ts'
-import { encodeDeployFirstFactory } from '../helpers/first-factory.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
@@ -34,7 +32,6 @@ const stranger = privateKeyToAccount(strangerKey)
 
 let network: PublicNetwork
 let factory: Hex
-let firstFactory: Hex
 let operator: Hex
 let made = 0
 beforeAll(async () => {
@@ -44,7 +41,6 @@ beforeAll(async () => {
   operator = account
   const receipt = await send(admin, null, encodeDeployFactory([operator]))
   factory = receipt.contractAddress as Hex
-  firstFactory = (await send(admin, null, encodeDeployFirstFactory([operator]))).contractAddress as Hex
 })
 afterAll(() => network.close())
 
@@ -69,21 +65,15 @@ const nonce = () => chain().getTransactionCount({ address: owner.address })
 let contract: Hex
 let home: Awaited<ReturnType<typeof tempHome>>
 
-/** Makes the collection of a test, with a factory of this version or of the first one. */
-async function make(version = CONTRACT_VERSION): Promise<void> {
+beforeEach(async () => {
   const init = {
     requestId: `0x${String(++made).padStart(64, '0')}` as Hex,
     ...{ name: 'Tide', symbol: 'TIDE', owner: owner.address },
     ...{ enableApi: true, enableTransfer: false, locked: false, dynamic: false, enableBurn: false },
     ...{ royaltyReceiver: zeroAddress, royaltyBps: 0n },
   }
-  const maker = version === 1 ? firstFactory : factory
-  await send(operator, maker, encodeMake(init, version))
-  contract = predictCollection(maker, init, version)
-}
-
-beforeEach(async () => {
-  await make()
+  await send(operator, factory, encodeMake(init))
+  contract = predictCollection(factory, init)
   for (const { address } of [owner, stranger]) await network.call('anvil_setBalance', [address, '0xde0b6b3a7640000'])
   home = await tempHome()
   await writeKeystore(join(home.dir, 'owner.json'), ownerKey)
@@ -254,27 +244,15 @@ describe('gdn collection set', () => {
     expect(await read('owner')).toBe(stranger.address)
   })
 
-  test('freezes the metadata of all NFTs, once, but none of an earlier version', async () => {
+  test('freezes the metadata of all NFTs, once, after a confirmation that says that it is for good', async () => {
     const frozen = () => chain().readContract({ address: contract, abi: ABI, functionName: 'isFrozen' })
+    const refused = await set('--freeze', ...as('owner'))
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("this can't be undone") })
+    expect(await frozen()).toBe(false)
     const done = await set('--freeze', ...asOwner())
     expect(done.code, done.stderr).toBe(0)
     expect(await frozen()).toBe(true)
     expect((await set('--freeze', ...asOwner())).stderr).toContain('Nothing to change.')
-    await make(1)
-    expect(await set('--freeze', ...asOwner())).toMatchObject({
-      code: 5,
-      stderr: expect.stringContaining('earlier version of gdn: the metadata of its NFTs never changes'),
-    })
-  })
-
-  test('gives the ownership of an earlier version away only after a confirmation that says so', async () => {
-    await make(1)
-    const refused = await set('--new-owner', stranger.address, ...as('owner'))
-    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("this can't be undone") })
-    expect(await read('owner')).toBe(owner.address)
-    const done = await set('--new-owner', stranger.address, ...asOwner())
-    expect(done.code, done.stderr).toBe(0)
-    expect(await read('owner')).toBe(stranger.address)
   })
 
   describe('bad input sends nothing', () => {

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { CONTRACT_VERSION } from '../../src/server/chain/evm/contract-version.ts'
 import { rememberChain } from '../../src/server/store/chains.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { writeKeystore } from '../helpers/keystore-file.ts'
@@ -76,12 +75,12 @@ const onPolygon = (...urls: string[]) =>
   `chains: { polygon: { rpc_urls: [${urls.map((url) => `'${url}'`).join(', ')}], operators: [{ keystore: op.json, password_file: none }] } }\n`
 
 /** Creates the database of a backend that was set up. */
-async function setUp(factory_version = CONTRACT_VERSION) {
+async function setUp() {
   await mkdir(join(dir, 'data'), { recursive: true })
   const store = await openStore(join(dir, 'data', 'gdn.db'))
   await rememberChain(store.db, {
     ...{ blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 },
-    ...{ factory_address: FACTORY, factory_version, created_at: 1 },
+    ...{ factory_address: FACTORY, created_at: 1 },
   })
   await store.close()
 }
@@ -191,18 +190,6 @@ test('checks each node, the factory, and each signer with its funds, and shows n
   expect(of('polygon factory')).toMatchObject([{ status: 'ok', message: `deployed at ${FACTORY}` }])
   expect(of('polygon signer')).toMatchObject([{ status: 'ok', message: `${SIGNER} has 1 coins` }])
   expect(stdout).not.toContain('0123456789abcdef')
-})
-
-test('warns about a factory of an earlier version', async () => {
-  await setUp(1)
-  const { of } = await doctor(onPolygon((await node()).url))
-  expect(of('polygon factory')).toMatchObject([
-    {
-      status: 'warn',
-      message: expect.stringContaining("can't be updated or burned"),
-      fix: expect.stringMatching(/chain setup/),
-    },
-  ])
 })
 
 test('reports a node that is down or on another chain, and still checks the others', async () => {

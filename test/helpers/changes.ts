@@ -28,7 +28,7 @@ export async function addChangeable(db: Db): Promise<void> {
     ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
     ...{ wallet_address: OWNER, contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
     ...{ is_locked: 0, description: null, image: null, status: 'deployed', next_token_id: '2', next_attempt_at: 0 },
-    ...{ contract_version: 2, dynamic: 1, enable_burn: 1 },
+    ...{ dynamic: 1, enable_burn: 1 },
   })
   await insertNfts(db, [
     {

@@ -3,7 +3,6 @@ import { adoptMembers, withdrawBatch } from '../../src/server/state/nfts.ts'
 import { returnLostTransaction, returnTransaction } from '../../src/server/state/transactions.ts'
 import * as updateStates from '../../src/server/state/updates.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
-import { listFactories } from '../../src/server/store/chains.ts'
 import {
   collectionAddresses,
   collectionsOf,
@@ -106,7 +105,6 @@ export async function useRestOfStore(
   await transactions.nextNoncesOf(db, 'polygon', [signer])
   await transactions.findTransactionByNonce(db, 'polygon', signer, transactions.nonceOf(signed))
   await transactions.forgetFactoryTransaction(db, 'none')
-  await listFactories(db, 'polygon')
   await transactions.listSignedOf(db, 'polygon', signer)
   await transactions.followsUnfinal(db, signed)
   const none = { collection_id: 'none', hash: 'none' }

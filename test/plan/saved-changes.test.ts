@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { RunStore } from '../../src/batch/run-store.ts'
 import type { Change } from '../../src/plan/compare.ts'
 import type { Candidate } from '../../src/plan/find-nfts.ts'
 import type { PlannedChange } from '../../src/plan/planned.ts'
@@ -35,7 +34,7 @@ const burnOf = (more: Partial<PlannedChange> = {}): PlannedChange => ({
 })
 
 async function saved(rows: readonly (readonly Change[])[], burns: readonly PlannedChange[] = []) {
-  const changes = new SavedChanges({ state } as RunStore)
+  const changes = new SavedChanges(state)
   await changes.begin()
   for (const row of rows) await changes.row(row)
   for (const burn of burns) await changes.burn(burn)

@@ -20,8 +20,6 @@ export const collectionRecord = z.looseObject({
   enable_burn: z.boolean().nullish(),
   royalty_bps: z.number().nullish(),
   royalty_receiver: z.string().nullish(),
-  /** Null on Solana. */
-  contract_version: z.number().nullish(),
   error: z.string().nullish(),
 })
 
@@ -62,7 +60,6 @@ export const getcollections = defineEndpoint({
           enable_burn: false,
           royalty_bps: 500,
           royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-          contract_version: 2,
         },
       ],
     },

@@ -9,7 +9,6 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   block_number: 'Number of the block of its transaction; null while it is pending, or without a transaction hash.',
   blockchain: 'Must be the blockchain of the collection.',
   contract_address: 'Address of the collection.',
-  contract_version: 'Version of its contract. NFTs of version 1 cannot be updated or burned. Null on Solana.',
   contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
   changes:
     'What an update changed, as text of at most 500 characters; null for anything else, or if the metadata is not known.',

@@ -17,7 +17,6 @@ export const COLLECTION_VIEW: View = {
     'enable_burn',
     'royalty_bps',
     'royalty_receiver',
-    'contract_version',
     'description',
     'image',
     'transaction_gdn_id',

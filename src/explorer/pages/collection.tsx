@@ -91,12 +91,6 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
               {collection.royalty_receiver !== null && <Owner address={collection.royalty_receiver} />}
             </Fact>
           )}
-          {collection.contract_version !== null && (
-            <Fact name="Contract version">
-              <span class="number">{collection.contract_version}</span>
-              {collection.contract_version < 2 && <span class="faint">No updates or burning</span>}
-            </Fact>
-          )}
           {collection.gas_used !== null && (
             <Fact name="Gas">
               <Gas amount={collection.gas_used} />

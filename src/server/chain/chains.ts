@@ -7,8 +7,6 @@ import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { blockJournal } from '../store/block-journal.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
-import { nextNoncesOf } from '../store/transactions.ts'
-import { CONTRACT_VERSION, type Factory, factoryOf } from './evm/contract-version.ts'
 import type { EmbeddedChain, EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
 import type { LazySigners } from './evm/embedded/embedded-signers.ts'
 import { endOrphans } from './evm/embedded/orphans.ts'
@@ -33,10 +31,10 @@ export interface Chains {
   readonly names: readonly Blockchain[]
   has(name: string): name is Blockchain
   /**
-   * Returns the factory of a blockchain's new collections. For an embedded chain it is known before anything is
-   * deployed, and the chain is recorded on its first use. Rejects for a network that isn't set up.
+   * Returns the factory of a blockchain. For an embedded chain it is known before anything is deployed, and the chain
+   * is recorded on its first use. Rejects for a network that isn't set up.
    */
-  factory(db: Db, blockchain: EvmBlockchain): Promise<Factory>
+  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Returns the network of a blockchain. Starts an embedded chain's node if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
@@ -112,15 +110,12 @@ export async function openChains({
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
     const known = await findChain(on, blockchain)
-    if (known?.factory_version === CONTRACT_VERSION) return known
+    if (known !== null) return known
     const [{ factoryAddress }, { admin }] = await Promise.all([import('./evm/factory.ts'), signers()])
-    // The factory of another version stays beside it, for its collections.
-    const nonce = (await nextNoncesOf(on, blockchain, [admin.address])).get(admin.address) ?? 0
     await rememberChain(on, {
       blockchain,
       genesis_timestamp: Math.floor(now() / 1000),
-      factory_address: factoryAddress(admin.address, nonce),
-      factory_version: CONTRACT_VERSION,
+      factory_address: factoryAddress(admin.address),
       created_at: now(),
     })
     const row = await findChain(on, blockchain)
@@ -174,7 +169,7 @@ export async function openChains({
 
     async factory(on, blockchain) {
       if (remote.has(blockchain)) return await remote.factory(on, blockchain)
-      return factoryOf(await remember(on, blockchain))
+      return (await remember(on, blockchain)).factory_address as Hex
     },
 
     network,

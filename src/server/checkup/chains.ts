@@ -1,14 +1,13 @@
 import { formatEther, getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
-import { CONTRACT_VERSION, factoryOf } from '../chain/evm/contract-version.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
-import { isOperatorOfAll, readAdmin } from '../chain/evm/registry.ts'
+import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import type { ChainSettings } from '../settings/types.ts'
-import { type ChainRow, findChain, listFactories } from '../store/chains.ts'
+import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
@@ -48,16 +47,16 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   const network = open(settings, urls, TRIES)
   try {
     const chain = store === null ? null : await findChain(store.db, blockchain).catch(() => null)
-    const factories = store === null || chain === null ? [] : await listFactories(store.db, blockchain)
+    const factory = (chain?.factory_address ?? null) as Hex | null
     const [made, signers] = [
       store === null
         ? []
         : [
             await examine(`${blockchain} factory`, () =>
-              explainRefusals(blockchain, () => examineFactory(network, chain)),
+              explainRefusals(blockchain, () => examineFactory(network, factory)),
             ),
           ],
-      await examineSigners(network, settings, factories),
+      await examineSigners(network, settings, factory),
     ]
     return [...nodes, ...made, ...signers]
   } finally {
@@ -85,25 +84,14 @@ function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
   })
 }
 
-async function examineFactory(
-  network: RemoteNetwork,
-  chain: ChainRow | null,
-): Promise<{ message: string; fix?: string }> {
+async function examineFactory(network: RemoteNetwork, factory: Hex | null): Promise<{ message: string }> {
   const { blockchain } = network
-  if (chain === null) {
+  if (factory === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up: it has no factory`, {
       hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what that costs.`,
     })
   }
-  const { address: factory, version } = factoryOf(chain)
-  if ((await readAdmin(network, factory)) !== null) {
-    const message = `deployed at ${factory}`
-    if (version === CONTRACT_VERSION) return { message }
-    return {
-      message: `${message} by an earlier version of gdn, so the NFTs of its collections can't be updated or burned`,
-      fix: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what a new factory costs.`,
-    }
-  }
+  if ((await readAdmin(network, factory)) !== null) return { message: `deployed at ${factory}` }
   throw new GdnError('invalid_config', `the network has no factory at ${factory}, the address in the database`, {
     hint: 'Check that the database belongs to this network and that the node is in sync.',
   })
@@ -112,7 +100,7 @@ async function examineFactory(
 async function examineSigners(
   network: RemoteNetwork,
   { blockchain, operators }: ChainSettings,
-  factories: readonly Hex[],
+  factory: Hex | null,
 ): Promise<Examined[]> {
   const check = `${blockchain} signer`
   let fees: Fees
@@ -134,7 +122,7 @@ async function examineSigners(
             hint: `Send coins to ${address}. Until then it can't sign.`,
           })
         }
-        if (!(await isOperatorOfAll(network, factories, address))) {
+        if (factory !== null && !(await isOperator(network, factory, address))) {
           throw new GdnError('invalid_config', `${address} is not appointed by the factory`, {
             hint: `Run \`gdn chain setup ${blockchain}\` to appoint it.`,
           })

@@ -73,8 +73,6 @@ export interface Collection extends CollectionSummary {
   royalty_receiver: string | null
   /** Whether its owner has made the metadata of all NFTs final. */
   is_frozen: boolean
-  /** Version of its contract; null on Solana. */
-  contract_version: number | null
   /** Number of distinct owners of deployed NFTs, and of burned NFTs. */
   owners: number
   burned: number

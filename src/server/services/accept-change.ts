@@ -1,3 +1,4 @@
+import type { Blockchain } from '../../api/blockchains.ts'
 import { type Operation, type OperationFields, operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -6,7 +7,6 @@ import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
 import { requireChain } from './require-chain.ts'
-import { requireVersion2 } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** A change of NFTs, or of what is known of them, by one transaction: what differs between its endpoints. */
@@ -16,8 +16,6 @@ interface Change<Name extends Operation, Echo, Prepared> {
   fields: OperationFields[Name]
   /** The fields of the request that the response repeats. */
   echo: Echo
-  /** What can't be done with the NFTs of other collections: see `requireVersion2`. */
-  verb?: string
   /** Finds the same change without a reference ID, if it is made once only. */
   existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
   /** Checks outside of the database transaction. @throws Refusal */
@@ -47,7 +45,7 @@ interface Parsed {
 export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
   deps: ServiceDeps,
   { accountId, parsed, body, idempotencyKey, requestId, run }: ServiceRequest<Parsed>,
-  { operation, fields, echo, verb, existing: find, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
+  { operation, fields, echo, existing: find, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
 ) {
   const { store, now } = deps
   const { contract_address: contractAddress, reference_id } = parsed
@@ -72,7 +70,7 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
       },
       async prepare() {
         const collection = await findCollection()
-        await requireChain(deps, requireVersion2(collection, verb))
+        await requireChain(deps, collection.blockchain as Blockchain)
         return { collection, prepared: await check(collection) }
       },
       async write(db, request_id, { collection, prepared }) {

@@ -19,7 +19,6 @@ export async function commitProvenance(deps: ServiceDeps, request: ServiceReques
     operation: commitprovenance.name,
     fields: { provenance },
     echo: { contract_address, provenance },
-    verb: 'revealed',
     async existing(db, { id }) {
       await lockCollection(db, id)
       return await findCommitment(db, id, provenance)

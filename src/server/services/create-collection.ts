@@ -9,7 +9,6 @@ import { mintAddress } from '../chain/solana/mint-address.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
-import { badRequest } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -72,8 +71,6 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
-        const maker = 'evm' in made ? await chains.factory(db, made.evm) : { address: made.signer, version: 1 }
-        if ('evm' in made) refuseUnlessSupported(parsed, maker.version)
         const collection = {
           id,
           account_id: accountId,
@@ -82,8 +79,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
           name: parsed.name,
           symbol: symbolOf(parsed.name),
           wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
-          factory_address: maker.address,
-          contract_version: maker.version,
+          factory_address: 'evm' in made ? await chains.factory(db, made.evm) : made.signer,
           enable_api: (parsed.enable_api ?? true) ? 1 : 0,
           enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
           is_locked: (parsed.is_locked ?? false) ? 1 : 0,
@@ -106,7 +102,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   return accepted
 }
 
-/** A value that is the default is as if it were omitted, as in requests from before the field existed. */
+/** A value that is the default is as if it were omitted. */
 function fieldsOf({
   reference_id: _,
   dynamic,
@@ -125,14 +121,6 @@ function fieldsOf({
 /** The owner receives royalties, unless the request names another wallet. */
 function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, blockchain }: Parsed): string | null {
   return royalty_bps ? canonicalAddress(royalty_receiver ?? wallet_address, blockchain) : null
-}
-
-/** Rejects what the chain's contracts don't have yet. */
-function refuseUnlessSupported({ dynamic, enable_burn, royalty_bps, blockchain }: Parsed, version: number): void {
-  if (version >= 2 || (!dynamic && !enable_burn && !royalty_bps)) return
-  throw badRequest(
-    `dynamic, enable_burn and royalty_bps need the newest contracts on ${blockchain}: the operator of the backend has to run gdn chain setup`,
-  )
 }
 
 /** Returns a token symbol for a collection's name: its first letters and digits in capitals; `NFT` if it has none. */

@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import { creatednft } from '../../api/endpoints/creatednft.ts'
 import { acceptNfts } from './accept-nfts.ts'
-import { requireVersion2 } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Accepts NFTs whose metadata can be updated. It sends no request to a chain. */
@@ -12,6 +11,5 @@ export function createDynamicNft(deps: ServiceDeps, request: ServiceRequest<z.ou
     sender: () => null,
     dynamic: true,
     echo: {},
-    check: requireVersion2,
   })
 }

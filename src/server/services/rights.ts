@@ -1,5 +1,4 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionState } from '../chain/evm/collection-reads.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { findNft } from '../store/nfts.ts'
@@ -20,18 +19,6 @@ export function refuseUnlessTransferable(collection: {
       'enable_transfer is off for this collection: its owner can enable it with setEnableTransfer(true) on the contract',
     )
   }
-}
-
-/**
- * Returns the blockchain of a collection whose NFTs can be updated and burned.
- *
- * @param what what can't be done with NFTs of any other, in its message
- * @throws Refusal for one of the first version of our contracts
- */
-export function requireVersion2(collection: CollectionRow, what = 'updated or burned'): Blockchain {
-  const blockchain = collection.blockchain as Blockchain
-  if (!isEvm(blockchain) || collection.contract_version >= 2) return blockchain
-  throw badRequest(`the collection was made by an earlier version of gdn: its NFTs can't be ${what}`)
 }
 
 /** Rejects if the collection's owner doesn't let the service work. */

@@ -2,7 +2,6 @@ import { GdnError } from '../../core/errors.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
 import { isFarAbove, raiseFees } from '../pipeline/evm/public-network/bump.ts'
-import type { Appointment } from './appointed.ts'
 import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
 import { until } from './until.ts'
@@ -27,7 +26,8 @@ interface Attempt {
  */
 export async function appoint(
   options: SetupOptions,
-  { factory, operator }: Appointment,
+  factory: Hex,
+  operator: Hex,
   newestHead: () => Promise<number>,
 ): Promise<void> {
   const { network, admin, now } = options

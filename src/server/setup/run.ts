@@ -10,30 +10,29 @@ import { createEvmObserver } from '../pipeline/evm/driver.ts'
 import { signAndStore } from '../pipeline/evm/sign.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
-import { forgetFactoryTransaction, nonceOf, raiseNonce } from '../store/transactions.ts'
+import { findFactoryTransaction, forgetFactoryTransaction, nonceOf, raiseNonce } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
-import { type Appointment, appointmentsOf, findMissing, wereAppointed } from './appointed.ts'
+import { findMissing, wereAppointed } from './appointed.ts'
 import type { SetupOptions } from './options.ts'
-import { findDeployment, hasEnded } from './plan.ts'
+import { hasEnded } from './plan.ts'
 import { until } from './until.ts'
 
 /**
- * Deploys the factory and appoints the operators, as far as that isn't done yet. They are appointed as well in factories
- * of earlier versions that have collections. Resolves with the factory's address once everything is final. If it is
- * interrupted, the next run resumes: transactions are stored before they are sent, and stay the same.
+ * Deploys the factory and appoints the operators, as far as that isn't done yet. Resolves with the factory's address
+ * once everything is final. If it is interrupted, the next run resumes: transactions are stored before they are sent,
+ * and stay the same.
  */
 export async function runSetup(options: SetupOptions): Promise<Hex> {
-  const { store, network, admin, operators, plan, now } = options
+  const { store, network, admin, plan, now } = options
   const { blockchain, chainId } = network
   await raiseNonce(store.db, blockchain, admin.address, await network.publicNetwork.nextNonce(admin.address))
   const factory = plan.factory ?? (await deploy(options))
   const newestHead = createNewestHead(options)
-  const appointments = appointmentsOf([factory, ...plan.former], operators)
   for (;;) {
-    const { missing } = await untilAppointmentsFinal(options, appointments, newestHead)
+    const { missing } = await untilAppointmentsFinal(options, factory, newestHead)
     if (missing === null) break
-    await appoint(options, missing, newestHead)
+    await appoint(options, factory, missing, newestHead)
   }
   await rememberChain(store.db, {
     blockchain,
@@ -41,7 +40,6 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
     chain_id: chainId,
     genesis_timestamp: 0,
     factory_address: factory,
-    factory_version: plan.version,
     created_at: now(),
   })
   return factory
@@ -59,25 +57,25 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 }
 
 /**
- * Resolves with null when all appointments are final, or with one that is missing. Those of an earlier run may be as
- * recent as those of this one.
+ * Resolves with null when all appointments are final, or with an operator whose appointment is missing. Appointments of
+ * an earlier run may be as recent as those of this one.
  */
 async function untilAppointmentsFinal(
   options: SetupOptions,
-  appointments: readonly Appointment[],
+  factory: Hex,
   newestHead: () => Promise<number>,
-): Promise<{ missing: Appointment | null }> {
-  const { network } = options
+): Promise<{ missing: Hex | null }> {
+  const { network, operators } = options
   let final: number | null = null
   return await until(options, 'Waiting for finality of the appointments', async () => {
     const head = await newestHead()
-    const missing = await findMissing(network, appointments, head)
+    const missing = await findMissing(network, factory, operators, head)
     if (missing !== null) return { missing }
     const isOver = final !== null && head >= final
     if (final !== null && !isOver) return null
     final ??= head + network.publicNetwork.finality - 1
     // If no node has the old state, the number of blocks since then is enough.
-    const wereKnown = (await wereAppointed(network, appointments, head)) ?? isOver
+    const wereKnown = (await wereAppointed(network, factory, operators, head)) ?? isOver
     return wereKnown ? { missing: null } : null
   })
 }
@@ -87,7 +85,7 @@ async function deploy(options: SetupOptions): Promise<Hex> {
   const { blockchain, chainId } = network
   await commitSigned(store, async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
-    const known = await findDeployment(db, blockchain)
+    const known = await findFactoryTransaction(db, blockchain)
     if (known !== null && !hasEnded(known)) return
     // Nothing depends on it: collections are accepted only once the factory exists.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
@@ -113,7 +111,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
   return await until(options, 'Waiting for finality of the factory deployment', async () => {
     await turn()
-    const found = await findDeployment(store.db, blockchain)
+    const found = await findFactoryTransaction(store.db, blockchain)
     if (found === null) throw new Error("the factory's transaction is missing from the database")
     if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return { nonce: nonceOf(found) }
     if (!hasEnded(found)) return null

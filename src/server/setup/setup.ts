@@ -1,6 +1,5 @@
 // Everything that the CLI needs to set up networks, in one module that it loads on demand.
 export { formatEther } from 'viem'
-export { CONTRACT_VERSION } from '../chain/evm/contract-version.ts'
 export { coinOf } from '../chain/evm/cost/coin.ts'
 export { openKeystoreFile } from '../chain/evm/open-signer.ts'
 export { type ClusterStatus, clusterStatus, setUpCluster, withCluster } from './cluster.ts'

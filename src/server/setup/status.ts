@@ -1,12 +1,12 @@
 import { formatEther, formatGwei } from 'viem'
 import { messageOf } from '../../core/errors.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import { isOperatorOfAll } from '../chain/evm/registry.ts'
+import { isOperator } from '../chain/evm/registry.ts'
 import { debtOf } from '../chain/evm/remote/cost.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
 import { reserve } from '../chain/evm/remote/operators.ts'
 import type { Signer } from '../chain/evm/signers.ts'
-import { findChain, listFactories } from '../store/chains.ts'
+import { findChain } from '../store/chains.ts'
 import { listSignedOf } from '../store/transactions.ts'
 import type { OpenedChain } from './with-chain.ts'
 
@@ -20,8 +20,6 @@ export interface SignerStatus {
   max_fee_gwei: string
   /** Null before it is set up. */
   factory: string | null
-  /** Version of the factory. Tokens of collections of version 1 can't be updated or burned. */
-  factory_version: number | null
   /** Its address. */
   signer: string
   /** Balance in whole coins, decimal. */
@@ -37,9 +35,7 @@ export interface SignerStatus {
 /** Reads everything from a network that signing requires. */
 export async function chainStatus({ store, network, operators }: OpenedChain): Promise<SignerStatus[]> {
   const { blockchain, chainId, publicNetwork } = network
-  const chain = await findChain(store.db, blockchain)
-  const factory = (chain?.factory_address ?? null) as Hex | null
-  const factories = await listFactories(store.db, blockchain)
+  const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
   const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
   return await Promise.all(
     operators.map(async (signer) => {
@@ -47,14 +43,13 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
       const balance = await publicNetwork.balance(address)
       const waiting = (await listSignedOf(store.db, blockchain, address)) as Hex[]
       const { due } = debtOf(waiting, await publicNetwork.nextNonce(address))
-      const appointed = factory !== null && (await isOperatorOfAll(network, factories, address))
+      const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,
         chain_id: chainId,
         block,
         max_fee_gwei: formatGwei(fees.maxFeePerGas),
         factory,
-        factory_version: chain?.factory_version ?? null,
         signer: address,
         balance: formatEther(balance),
         appointed,

@@ -1,5 +1,5 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
-import { type Blockchain, type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
@@ -188,5 +188,4 @@ export const lifecycleOf = (row: CollectionRow) => ({
   enable_burn: row.enable_burn === 1,
   royalty_bps: row.royalty_bps,
   royalty_receiver: row.royalty_receiver,
-  contract_version: isBlockchain(row.blockchain) && isEvm(row.blockchain) ? row.contract_version : null,
 })

@@ -117,8 +117,6 @@ export interface CollectionsTable extends Work {
   enable_api: number
   enable_transfer: number
   is_locked: number
-  /** Version of its contract: that of its factory. Meaningless on Solana. */
-  contract_version: Generated<number>
   /** The metadata of all its tokens can be updated. */
   dynamic: Generated<number>
   /** The service may burn its tokens. */
@@ -377,10 +375,8 @@ export interface ChainsTable {
   genesis_hash: Generated<string | null>
   /** Unix seconds; 0 for a public network. */
   genesis_timestamp: number
-  /** The factory of new collections; on Solana the service's own address. */
+  /** On Solana the service's own address. */
   factory_address: string
-  /** Version of the factory. Meaningless on Solana. */
-  factory_version: Generated<number>
   created_at: number
   /** For a public network: nothing of ours exists before this block; null until something does. */
   start_block: Generated<number | null>

@@ -110,15 +110,15 @@ export async function delaysOthers(
   return row !== undefined
 }
 
-/** Returns the transactions that deploy a blockchain's factories, the newest first. Each is signed once. */
-export async function listFactoryTransactions(db: Db, blockchain: Blockchain): Promise<TransactionRow[]> {
-  const rows = await db
+/** Returns the transaction that deploys a blockchain's factory, which is signed once. */
+export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
+  const row = await db
     .selectFrom('transactions')
     .selectAll()
     .where('blockchain', '=', blockchain)
     .where('kind', '=', sql.lit('factory'))
-    .execute()
-  return rows.sort((a, b) => b.created_at - a.created_at)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Deletes a factory's transaction that had no effect. */

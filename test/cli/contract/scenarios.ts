@@ -4,7 +4,6 @@ import { slice, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onTestFinished } from 'vitest'
 import { addWebhook, testWebhook } from '../../../src/server/admin/webhooks.ts'
-import { CONTRACT_VERSION } from '../../../src/server/chain/evm/contract-version.ts'
 import { writeRunning } from '../../../src/server/data-dir/running.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
@@ -19,8 +18,6 @@ import { walletService } from '../../helpers/wallet-service.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
-
-const FACTORY = { factory_address: CONTRACT, factory_version: CONTRACT_VERSION }
 
 /** A command line that succeeds, with a home of its own. */
 interface Prepared {
@@ -231,7 +228,7 @@ async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
   if (setUp) {
     const store = await openStore(join(dataDir, 'gdn.db'))
     const chain = { blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 } as const
-    await rememberChain(store.db, { ...chain, ...FACTORY, created_at: 0 })
+    await rememberChain(store.db, { ...chain, factory_address: CONTRACT, created_at: 0 })
     await store.close()
   }
   const words = argv.map((word) => (word === 'ADMIN' ? path('admin.json') : word))
@@ -679,7 +676,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'chain status': {
     shape: 'array',
-    json: 'blockchain chain_id block max_fee_gwei factory factory_version signer balance appointed waiting problem',
+    json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed waiting problem',
     prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
   },
   'chain verify': {

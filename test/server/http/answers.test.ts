@@ -95,7 +95,6 @@ describe('getcollections', () => {
           enable_burn: false,
           royalty_bps: 0,
           royalty_receiver: null,
-          contract_version: 2,
         },
       ],
     })

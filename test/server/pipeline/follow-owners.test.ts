@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { encodeMint, encodeTransfer } from '../../../src/server/chain/evm/collection.ts'
 import { collectionAddress, collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
 import { readCollectionState, readOwnerOf } from '../../../src/server/chain/evm/collection-reads.ts'
-import { CONTRACT_VERSION } from '../../../src/server/chain/evm/contract-version.ts'
 import { encodeDeployFactory, encodeMake, factoryAddress } from '../../../src/server/chain/evm/factory.ts'
 import type { EvmNetwork, Hex, PublicNetwork, RawLog } from '../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
@@ -64,7 +63,7 @@ async function deployCollection(): Promise<{ id: string; address: Hex }> {
   const id = `c${++collections}`
   const factory = factoryAddress(admin)
   const flags = { enable_api: 1, enable_transfer: 1, is_locked: 0, dynamic: 0, enable_burn: 0 }
-  const made = { factory_address: factory, contract_version: CONTRACT_VERSION, royalty_bps: 0, royalty_receiver: null }
+  const made = { factory_address: factory, royalty_bps: 0, royalty_receiver: null }
   const facts = { id, name: 'Followed', symbol: 'F', wallet_address: owner, ...flags, ...made }
   const address = collectionAddress(facts)
   await insertCollection(store.db, {

@@ -1,15 +1,17 @@
 /** @module-tag slow */
-import { parseTransaction } from 'viem'
+import { encodeAbiParameters, parseTransaction, toFunctionSelector } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { isOperator } from '../../../src/server/chain/evm/registry.ts'
 import { createRemoteNetwork } from '../../../src/server/chain/evm/remote/remote-network.ts'
-import { planSetup } from '../../../src/server/setup/plan.ts'
+import { APPOINT_GAS, planSetup } from '../../../src/server/setup/plan.ts'
 import { runSetup } from '../../../src/server/setup/run.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
+import { findChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
+import { findFactoryTransaction, forgetFactoryTransaction } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, until } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
@@ -62,12 +64,12 @@ const connect = ({ feeCap }: { feeCap?: bigint } = {}) =>
 /** Runs `gdn chain setup` for these operators until it is done or interrupted. */
 async function begin(
   operators: readonly Hex[],
-  { now = Date.now, ...options }: { now?: () => number; feeCap?: bigint } = {},
+  { now = Date.now, known, ...options }: { now?: () => number; feeCap?: bigint; known?: Hex } = {},
 ) {
   const interrupt = new AbortController()
   const said: string[] = []
   const network = connect(options)
-  const plan = await planSetup({ store, network, admin: admin.address, operators })
+  const plan = await planSetup({ store, network, admin: admin.address, operators, known })
   const { signal } = interrupt
   const waiting = { now, log: SILENT, signal, say: (text: string) => void said.push(text) }
   const run = runSetup({ store, network, admin, operators, plan, ...waiting }).finally(() => network.close())
@@ -90,6 +92,49 @@ async function setUp(): Promise<Hex> {
 
 const inPool = () => until(real.pool, (pool) => pool.length > 0)
 const spent = async () => Number(await real.call<Hex>('eth_getTransactionCount', [admin.address, 'latest']))
+
+describe('a factory that is named', () => {
+  /** Deploys a factory, as far as the network knows: the database has neither it nor its transaction. */
+  async function deployElsewhere(): Promise<Hex> {
+    const factory = await setUp()
+    await store.db.deleteFrom('chains').execute()
+    const deployment = await findFactoryTransaction(store.db, 'polygon')
+    await forgetFactoryTransaction(store.db, deployment?.id ?? '')
+    return factory
+  }
+
+  it('is used in place of a new one, and appoints further operators', async () => {
+    const known = await deployElsewhere()
+    const { plan, run, knows } = await begin([first, second], { known })
+    expect(plan).toMatchObject({ factory: known, toAppoint: [second], gas: APPOINT_GAS, isDone: false })
+    keepMining()
+    expect(await run).toBe(known)
+    expect(await knows(known, second)).toBe(true)
+    expect(await findChain(store.db, 'polygon')).toMatchObject({ factory_address: known })
+  })
+
+  it.each([
+    ['a newer version of gdn', { result: `0x${'3'.padStart(64, '0')}` }],
+    ['a contract without a version', { error: { code: 3, message: 'execution reverted' } }],
+  ])('is rejected if it is of %s', async (_, answer) => {
+    const known = await deployElsewhere()
+    node.answer = ({ method, params }) =>
+      method === 'eth_call' && params[0].data === toFunctionSelector('version()') ? answer : undefined
+    await expect(begin([first], { known })).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: `another version of gdn deployed the factory ${known}`,
+    })
+  })
+
+  it('is rejected if it has another admin, or is no factory', async () => {
+    const known = await deployElsewhere()
+    await expect(begin([first], { known: second })).rejects.toThrow(`polygon has no gdn factory at ${second}`)
+    const word = encodeAbiParameters([{ type: 'address' }], [third])
+    node.answer = ({ method, params }) =>
+      method === 'eth_call' && params[0].data === toFunctionSelector('admin()') ? { result: word } : undefined
+    await expect(begin([first], { known })).rejects.toThrow(`${known} is ${third}, not ${admin.address}`)
+  })
+})
 
 describe('an interrupted setup', () => {
   it('resumes with a factory that is not final yet, at no further cost', async () => {

@@ -6,7 +6,7 @@ import { collectionsWithMintable, findNfts } from '../../../src/server/store/nft
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
 import { createSqliteDialect } from '../../../src/server/store/sqlite-dialect.ts'
-import { countUnfinished, listFactoryTransactions } from '../../../src/server/store/transactions.ts'
+import { countUnfinished, findFactoryTransaction } from '../../../src/server/store/transactions.ts'
 import { hasPendingTransfer, pendingTransfers } from '../../../src/server/store/transfers.ts'
 import { pendingUpdates } from '../../../src/server/store/updates.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
@@ -65,7 +65,7 @@ it.each([
     (db: Db) => roomOfSigners(db, 'polygon', SIGNERS),
     'transactions_ahead',
   ],
-  ['the factories of a blockchain', (db: Db) => listFactoryTransactions(db, 'polygon'), 'transactions_factory'],
+  ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
   ['whether a transfer of an NFT is pending', (db: Db) => hasPendingTransfer(db, 'n'), 'transfers_initiated'],
   ['the pending transfers of NFTs', (db: Db) => pendingTransfers(db, ['n', 'm']), 'transfers_initiated'],
   ['the pending updates of NFTs', (db: Db) => pendingUpdates(db, ['n', 'm']), 'updates_nft'],

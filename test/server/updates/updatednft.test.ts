@@ -260,27 +260,6 @@ describe('an update is rejected', () => {
     expectRefused(await request(collection, ids[1]), /the metadata of the collection is frozen/)
   })
 
-  it('in a collection of the first version of the contracts', async () => {
-    const { collection, ids } = await dynamicNfts(backend, ['a'], { enable_burn: true })
-    await withStore(dataDir.path, ({ db }) =>
-      db.updateTable('collections').set({ contract_version: 1 }).where('id', '=', collection.id).execute(),
-    )
-    const message = /made by an earlier version of gdn: its NFTs can't be updated or burned/
-    expectRefused(await request(collection, ids[0]), message)
-    const body = { contract_address: collection.address, nft_gdn_id: ids[0] }
-    expectRefused(await post('burnnft', { ...body, holder_wallet_address: BOB }), message)
-    expectRefused(await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids }), message)
-    expectRefused(
-      await post('creatednft', {
-        contract_address: collection.address,
-        blockchain: 'polygon',
-        receiver_wallet_address: BOB,
-        metadata: [metadataOf('b')],
-      }),
-      message,
-    )
-  })
-
   it('for an NFT of another collection, one that is not deployed, and unknown ones', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const other = await createTestCollection(backend, { dynamic: true })
@@ -381,7 +360,6 @@ it('shows what a collection was created with, and whether its owner has frozen i
     enable_burn: true,
     royalty_bps: 500,
     royalty_receiver: CAROL,
-    contract_version: 2,
   }
   expect(await until(show, (shown) => shown?.status === 'deployed')).toMatchObject({ ...created, is_frozen: false })
   await rpcOf(backend).send(owner, address, { functionName: 'freezeMetadata' })

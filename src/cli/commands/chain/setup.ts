@@ -27,7 +27,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
     about:
-      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. It may be in a remote signer, which the configuration names as `admin`. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. After an upgrade of gdn, it may deploy a new factory beside the old one, for what the old one's collections can't do. The backend may be running, and uses the network after its next start. On Solana there is no factory and nothing is sent. The configured signer is accepted permanently, and the cost of collections and NFTs is shown.",
+      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. It may be in a remote signer, which the configuration names as `admin`. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana there is no factory and nothing is sent. The configured signer is accepted permanently, and the cost of collections and NFTs is shown.",
     examples: [
       ['Show the cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
       ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
@@ -149,9 +149,8 @@ function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, amount:
   })
 }
 
-function workOf({ factory, replaced, toAppoint }: SetupPlan): string {
+function workOf({ factory, toAppoint }: SetupPlan): string {
   const authorize = `uthorize ${toAppoint.join(', ')}`
   if (factory !== null) return `A${authorize}`
-  const deploy = replaced === null ? 'Deploy the factory' : `Deploy a new factory beside ${replaced}`
-  return toAppoint.length === 0 ? deploy : `${deploy} and a${authorize}`
+  return toAppoint.length === 0 ? 'Deploy the factory' : `Resume with the factory and a${authorize}`
 }

@@ -15,7 +15,6 @@ const VIEW: View = {
     'block',
     'max_fee_gwei',
     'factory',
-    'factory_version',
     'signer',
     'balance',
     'appointed',
@@ -51,13 +50,8 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
     return await solanaStatus(deps, blockchain, flags)
   }
   const output = createOutput(deps.io, flags, VIEW)
-  const { CONTRACT_VERSION, chainStatus, withChain } = await import('../../../server/setup/setup.ts')
+  const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
   const states = await withChain(await chainPlace(deps, flags), blockchain, chainStatus)
   await output.many(states)
-  if (states.some(({ factory_version }) => factory_version !== null && factory_version < CONTRACT_VERSION)) {
-    deps.io.note(
-      `An earlier version of gdn deployed the factory. Updates and burning need \`gdn chain setup ${blockchain}\`.`,
-    )
-  }
   if (states.every(({ problem }) => problem !== null)) deps.setExitCode(EXIT.refused)
 }

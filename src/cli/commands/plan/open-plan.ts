@@ -92,7 +92,6 @@ async function noTransfers(
 /** Returns why the service can't burn NFTs of a collection; null if it can, or if that isn't known. */
 async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
   const found = await findCollection(deps, connection, options)
-  if (found?.contract_version === 1) return 'the collection was made by an earlier version of gdn'
   return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null
 }
 

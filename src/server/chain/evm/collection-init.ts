@@ -9,7 +9,6 @@ interface CollectionFacts {
   symbol: string
   wallet_address: string
   factory_address: string
-  contract_version: number
   enable_api: number
   enable_transfer: number
   is_locked: number
@@ -38,6 +37,5 @@ export function collectionInit(collection: CollectionFacts): CollectionInit {
 
 /** Returns the address of a collection once it is deployed by its factory. */
 export function collectionAddress(collection: CollectionFacts): Hex {
-  const { factory_address, contract_version } = collection
-  return predictCollection(factory_address as Hex, collectionInit(collection), contract_version)
+  return predictCollection(collection.factory_address as Hex, collectionInit(collection))
 }

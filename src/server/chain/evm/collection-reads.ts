@@ -23,7 +23,7 @@ export interface CollectionState {
   nextTokenId: bigint
 }
 
-/** What can happen to the tokens of a collection after they are minted. The first version of contracts has none of it. */
+/** What can happen to the tokens of a collection after they are minted. */
 export interface CollectionLifecycle {
   version: bigint
   dynamic: boolean
@@ -66,7 +66,7 @@ export async function readCollectionState(
   return data === '0x' ? null : decodeFunctionResult({ ...call, data })
 }
 
-/** Returns what can happen to the tokens of a collection of version 2 or later; null if nothing is deployed. */
+/** Returns what can happen to the tokens of a collection; null if nothing is deployed. */
 export async function readLifecycle(
   network: Reader,
   collection: Hex,
@@ -77,7 +77,7 @@ export async function readLifecycle(
   return data === '0x' ? null : decodeFunctionResult({ ...call, data })
 }
 
-/** Returns the state of a token's metadata in a collection of version 2 or later. */
+/** Returns the state of a token's metadata. */
 export async function readMetadataState(
   network: Reader,
   collection: Hex,

@@ -8,9 +8,7 @@ import {
   getContractAddress,
   getCreate2Address,
   keccak256,
-  parseAbi,
 } from 'viem'
-import { CONTRACT_VERSION } from './contract-version.ts'
 import { gdnFactory } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
@@ -36,11 +34,6 @@ export interface CollectionInit {
   royaltyBps: bigint
 }
 
-/** `make` of the first version, whose tokens can't be updated or burned. */
-const FIRST_MAKE = parseAbi([
-  'struct CollectionInit { string name; string symbol; address owner; bool enableApi; bool enableTransfer; bool locked; }',
-  'function make(bytes32 requestId, CollectionInit init)',
-])
 const MAKE = getAbiItem({ abi: gdnFactory.abi, name: 'make' })
 
 /** Returns the address of the factory that `admin` deploys with this nonce, by default its first. Checksummed. */
@@ -67,30 +60,22 @@ export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
 }
 
 /**
- * Returns the address that a collection has or will have, without a request to the chain. Checksummed. In the first
- * version, the fields after `locked` are no part of it.
+ * Returns the address that a collection has or will have, without a request to the chain. Checksummed.
  *
  * @example
  * predictCollection(factoryAddress(admin), init)
  */
-export function predictCollection(factory: Hex, collection: CollectionInit, version = CONTRACT_VERSION): Hex {
-  const { requestId, ...init } = collection
-  const encoded =
-    version === 1
-      ? encodeAbiParameters(FIRST_MAKE[0].inputs, [requestId, init])
-      : encodeAbiParameters(MAKE.inputs, [requestId, init])
+export function predictCollection(factory: Hex, { requestId, ...init }: CollectionInit): Hex {
   return getCreate2Address({
     from: factory,
-    salt: keccak256(encoded),
+    salt: keccak256(encodeAbiParameters(MAKE.inputs, [requestId, init])),
     bytecode: cloneInitCode(implementationAddress(factory)),
   })
 }
 
-/** Returns call data of `make`, which an operator sends to a factory of this version. */
-export function encodeMake({ requestId, ...init }: CollectionInit, version = CONTRACT_VERSION): Hex {
-  return version === 1
-    ? encodeFunctionData({ abi: FIRST_MAKE, functionName: 'make', args: [requestId, init] })
-    : encodeFunctionData({ abi: gdnFactory.abi, functionName: 'make', args: [requestId, init] })
+/** Returns call data of `make`, which an operator sends to the factory. */
+export function encodeMake({ requestId, ...init }: CollectionInit): Hex {
+  return encodeFunctionData({ abi: gdnFactory.abi, functionName: 'make', args: [requestId, init] })
 }
 
 /** Returns the init code of a minimal proxy (EIP-1167). */

@@ -24,16 +24,6 @@ export async function isOperator(
   return BigInt(readWord(data) ?? 0n) === 1n
 }
 
-/** Whether all of these factories have appointed an account. */
-export async function isOperatorOfAll(
-  network: Pick<EvmNetwork, 'request'>,
-  factories: readonly Hex[],
-  account: Hex,
-): Promise<boolean> {
-  const found = await Promise.all(factories.map((factory) => isOperator(network, factory, account)))
-  return !found.includes(false)
-}
-
 /** Returns call data with which a factory's admin appoints an operator. */
 export const encodeAppoint = (account: Hex): Hex =>
   encodeFunctionData({ abi, functionName: 'setOperator', args: [account, true] })
@@ -46,14 +36,15 @@ export async function readAdmin(network: Pick<EvmNetwork, 'request'>, factory: H
   return word === null ? null : decodeFunctionResult({ ...call, data: word })
 }
 
-/** Returns the version of a gdn factory. The first one doesn't have this function. */
-export async function readFactoryVersion(network: Pick<EvmNetwork, 'request'>, factory: Hex): Promise<number> {
+/** Returns what a factory's `version` returns; null if it doesn't have this function. */
+export async function readFactoryVersion(network: Pick<EvmNetwork, 'request'>, factory: Hex): Promise<bigint | null> {
   const call = { abi, functionName: 'version' } as const
   try {
     const data = await network.request<Hex>('eth_call', [{ to: factory, data: encodeFunctionData(call) }, 'latest'])
-    return Number(readWord(data) ?? 1)
+    const word = readWord(data)
+    return word === null ? null : BigInt(word)
   } catch (error) {
-    if (error instanceof RpcError && isExecutionError(error)) return 1
+    if (error instanceof RpcError && isExecutionError(error)) return null
     throw error
   }
 }

@@ -16,7 +16,7 @@ import { isBehind } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
-import { listFactoryTransactions, nextNoncesOf, nonceOf, unfinishedOf } from '../../store/transactions.ts'
+import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import { type DriverOptions, LostRace, type OnSigned, type Prepared, type Signing } from '../driver.ts'
 import { feesWithin, feesWithinLocked } from './limit-fees.ts'
@@ -77,8 +77,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       if (factory !== null) return factory
       if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
       const init = collectionInit(collection)
-      const data = encodeMake(init, collection.contract_version)
-      const call = { kind: 'collection', to, data, gas: makeGasLimit(init) } as const
+      const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init) } as const
       return { blocks: [], sign: (db) => signWith(db, free, { ...call, collectionId: collection.id }) }
     },
 
@@ -132,7 +131,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
 type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
- * Returns null once a collection's factory is final. Until then, it signs the factory's transaction if this process has the key,
+ * Returns null once a factory is final. Until then, it signs the factory's transaction if this process has the key,
  * and returns a delay.
  */
 async function findFactory(
@@ -140,12 +139,9 @@ async function findFactory(
   { chainId, signers: { admin, operators }, fees }: Terms,
   factory: Hex,
 ): Promise<{ waitMs: number } | { error: string } | null> {
-  const find = async (db: Db) =>
-    (await listFactoryTransactions(db, blockchain)).find(
-      (row) => factoryAddress(row.signer as Hex, nonceOf(row)) === factory,
-    )
-  const known = await find(store.db)
-  if (known !== undefined) {
+  const known = await findFactoryTransaction(store.db, blockchain)
+  // An operator may name another factory after a deployment that had no effect.
+  if (known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory) {
     const { state, hash, watched } = known
     const failed = `the factory of ${blockchain} could not be deployed: `
     if (state === 'reverted') return { error: `${failed}its transaction ${hash} reverted` }
@@ -156,9 +152,8 @@ async function findFactory(
   if (admin === null) return null
   const signed = await store.transaction(async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
-    if ((await find(db)) !== undefined) return null
-    const nonce = (await nextNoncesOf(db, blockchain, [admin.address])).get(admin.address) ?? 0
-    if (factoryAddress(admin.address, nonce) !== factory) throw new Error(`no key deploys the factory ${factory}`)
+    if ((await findFactoryTransaction(db, blockchain)) !== null) return null
+    if (factoryAddress(admin.address) !== factory) throw new Error(`no key deploys the factory ${factory}`)
     const addresses = operators.map(({ address }) => address)
     const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
     return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())

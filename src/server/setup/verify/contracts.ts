@@ -1,7 +1,6 @@
 import { encodeAbiParameters, getContractAddress, parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { CONTRACT_VERSION } from '../../chain/evm/contract-version.ts'
 import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
 import type { Hex } from '../../chain/evm/network.ts'
@@ -9,7 +8,7 @@ import { notSetUp } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
 import type { Store } from '../../store/open-store.ts'
-import { listFactoryTransactions, nonceOf } from '../../store/transactions.ts'
+import { findFactoryTransaction, nonceOf } from '../../store/transactions.ts'
 
 export { compilerVersion, standardInput }
 
@@ -36,13 +35,12 @@ export async function deployedContracts(
   transaction?: Hex,
 ): Promise<DeployedContract[]> {
   const factory = await factoryOf(store, network.blockchain)
-  const own = (await listFactoryTransactions(store.db, network.blockchain)).find(
-    (row) => factoryAddress(row.signer as Hex, nonceOf(row)) === factory,
-  )
+  const known = await findFactoryTransaction(store.db, network.blockchain)
+  const own = known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory ? known : null
   const creation =
     transaction !== undefined
       ? { hash: transaction, ...(await deploymentOf(network, transaction, factory)) }
-      : own === undefined
+      : own === null
         ? null
         : { hash: own.hash as Hex, data: parseTransaction(own.raw as Hex).data ?? '0x' }
   const operators = creation === null ? null : operatorsOfDeployment(creation.data)
@@ -60,11 +58,6 @@ const named = (name: DeployedContract['name']) => ({ name, identifier: `${name}.
 async function factoryOf(store: Store, blockchain: EvmBlockchain): Promise<Hex> {
   const chain = await findChain(store.db, blockchain)
   if (chain === null) throw notSetUp(blockchain)
-  if (chain.factory_version !== CONTRACT_VERSION) {
-    throw new GdnError('refused', `an earlier version of gdn deployed the factory ${chain.factory_address}`, {
-      hint: `Verify it with that version, or run \`gdn chain setup ${blockchain}\` to deploy the factory of this one.`,
-    })
-  }
   return chain.factory_address as Hex
 }
 

@@ -96,7 +96,7 @@ describe('a transaction', () => {
       { group: '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q', locked: true, price: 1000n },
       '4yZWVGG7uEUTkUodAmJy9HKkHxTQZ3vNhDpU6vZBNEcZsCFbgp9Aui3wAjjqzLHFQWE5KuCPGXTffnfKczqcEPgb',
     ],
-  ])('has the signature of earlier versions: %s', async (_, { price, ...kind }, expected) => {
+  ])('always has the same signature: %s', async (_, { price, ...kind }, expected) => {
     const receiver = '8M2mGtWPyZmiYTCUTQmRZmbqeXvo6wmYQNJb6LR6Zqdc'
     const texts = { name: 'Grüße 👋', symbol: 'ABCDE', uri: 'ipfs://bafybei/199.json' }
     const spec = { id: '01234567-89ab-cdef-0123-456789abcdef', receiver, ...texts, ...kind }

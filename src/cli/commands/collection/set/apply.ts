@@ -55,7 +55,7 @@ export async function applySettings(
       await output.many([])
       return io.note('Nothing to change.')
     }
-    const from = flags.acceptOwner ? (current.lifecycle?.pendingOwner ?? current.owner) : current.owner
+    const from = flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner
     const offer = await priceChanges(network, { from, contract, changes })
     if (flags.dryRun) {
       await output.many(changes.map((change) => recordOf(change, 'planned')))
@@ -98,7 +98,7 @@ export async function applySettings(
       // After an error too: these changes are made.
       await output.many(records)
     }
-    if (flags.newOwner !== undefined && current.lifecycle !== null) {
+    if (flags.newOwner !== undefined) {
       io.note(
         `The new owner accepts it: gdn collection set ${contract} -b ${blockchain} --accept-owner --wallet <name>`,
       )

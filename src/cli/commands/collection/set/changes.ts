@@ -58,9 +58,7 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
       estimate: { kind: 'contract_uri', uri: URI_LIKE },
     })
   }
-  const { lifecycle } = current
-  if (flags.freeze && lifecycle?.frozen !== true) {
-    if (lifecycle === null) throw refused(`${EARLIER}: the metadata of its NFTs never changes`)
+  if (flags.freeze && !current.frozen) {
     changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all its NFTs for good'))
   }
   changes.push(...ownershipOf(flags, current, plain))
@@ -69,27 +67,18 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
 
 type Plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string) => Change
 
-function ownershipOf(flags: SetFlags, { owner, lifecycle }: OwnerSettings, plain: Plain): Change[] {
+function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, plain: Plain): Change[] {
   if (flags.newOwner !== undefined) {
     const to = wallet(flags.newOwner, '--new-owner')
-    if (lifecycle === null) {
-      if (to === owner) return []
-      const what = `Give the ownership to ${to} at once, without a second step, because ${EARLIER}`
-      return [plain('owner', owner, to, { kind: 'offer_ownership', to }, what)]
-    }
-    const { pendingOwner } = lifecycle
     if (to === pendingOwner || (to === owner && pendingOwner === null)) return []
     return [plain('pending_owner', pendingOwner, to, { kind: 'offer_ownership', to })]
   }
   if (!flags.acceptOwner) return []
-  if (lifecycle === null) throw refused(`${EARLIER}: its ownership moves in one step`)
-  if (lifecycle.pendingOwner === null) {
+  if (pendingOwner === null) {
     throw refused('its ownership was offered to nobody', 'Its owner offers it with --new-owner.')
   }
-  return [plain('owner', owner, lifecycle.pendingOwner, { kind: 'accept_ownership' })]
+  return [plain('owner', owner, pendingOwner, { kind: 'accept_ownership' })]
 }
-
-const EARLIER = 'the collection was made by an earlier version of gdn'
 
 const refused = (message: string, hint?: string) => new GdnError('refused', message, hint === undefined ? {} : { hint })
 

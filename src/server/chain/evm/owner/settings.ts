@@ -2,7 +2,7 @@ import { decodeFunctionResult, encodeFunctionData, isAddressEqual, parseAbi, zer
 import { GdnError } from '../../../../core/errors.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** The owner's functions of every version of our contract, and the reads that say what is set. */
+/** The owner's functions of our contract, and the reads that say what is set. */
 const ABI = parseAbi([
   'function owner() view returns (address)',
   'function enableApi() view returns (bool)',
@@ -10,7 +10,6 @@ const ABI = parseAbi([
   'function isRevoked() view returns (bool)',
   'function royaltyInfo(uint256 tokenId, uint256 price) view returns (address, uint256)',
   'function contractURI() view returns (string)',
-  'function supportsInterface(bytes4 id) view returns (bool)',
   'function pendingOwner() view returns (address)',
   'function isFrozen() view returns (bool)',
   'function setEnableApi(bool enabled)',
@@ -23,8 +22,6 @@ const ABI = parseAbi([
   'function freezeMetadata()',
 ])
 
-/** ERC-4906: contracts of the version whose NFTs can be updated have it. */
-const UPDATES = '0x49064906'
 /** Royalties are parts of 10,000 of the price (ERC-2981). */
 export const WHOLE_PRICE = 10_000
 
@@ -39,8 +36,10 @@ export interface OwnerSettings {
   /** Null without royalties. */
   royalty: Royalty | null
   contractUri: string
-  /** Null for a contract of an earlier version, whose ownership moves at once, and whose metadata never changes. */
-  lifecycle: { pendingOwner: Hex | null; frozen: boolean } | null
+  /** Who was offered the ownership; null if nobody was. */
+  pendingOwner: Hex | null
+  /** The metadata of no NFT can be updated any more. */
+  frozen: boolean
 }
 
 export interface Royalty {
@@ -107,23 +106,21 @@ export async function readOwnerSettings(network: Pick<EvmNetwork, 'request'>, co
   const owner = await account('owner')
   const asksRoyalty = { abi, functionName: 'royaltyInfo', args: [1n, BigInt(WHOLE_PRICE)] } as const
   const asksUri = { abi, functionName: 'contractURI' } as const
-  const asksUpdates = { abi, functionName: 'supportsInterface', args: [UPDATES] } as const
-  const [enableApi, enableTransfer, revoked, royalty, contractUri, hasUpdates] = await Promise.all([
+  const [enableApi, enableTransfer, revoked, frozen, pending, royalty, contractUri] = await Promise.all([
     flag('enableApi'),
     flag('enableTransfer'),
     flag('isRevoked'),
+    flag('isFrozen'),
+    account('pendingOwner'),
     read(encodeFunctionData(asksRoyalty)).then((data) => decodeFunctionResult({ ...asksRoyalty, data })),
     read(encodeFunctionData(asksUri)).then((data) => decodeFunctionResult({ ...asksUri, data })),
-    read(encodeFunctionData(asksUpdates)).then((data) => decodeFunctionResult({ ...asksUpdates, data })),
   ])
   const [receiver, basisPoints] = royalty
-  const settings = {
-    ...{ owner, enableApi, enableTransfer, revoked, contractUri },
+  return {
+    ...{ owner, enableApi, enableTransfer, revoked, contractUri, frozen },
+    pendingOwner: isAddressEqual(pending, zeroAddress) ? null : pending,
     royalty: isAddressEqual(receiver, zeroAddress) ? null : { receiver, basisPoints: Number(basisPoints) },
   }
-  if (!hasUpdates) return { ...settings, lifecycle: null }
-  const [pending, frozen] = await Promise.all([account('pendingOwner'), flag('isFrozen')])
-  return { ...settings, lifecycle: { pendingOwner: isAddressEqual(pending, zeroAddress) ? null : pending, frozen } }
 }
 
 const notOurs = (contract: Hex) =>

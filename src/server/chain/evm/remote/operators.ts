@@ -1,6 +1,6 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { Fees, Hex } from '../network.ts'
-import { isOperatorOfAll } from '../registry.ts'
+import { isOperator } from '../registry.ts'
 import type { Signer } from '../signers.ts'
 import { debtOf } from './cost.ts'
 import type { RemoteNetwork } from './remote-network.ts'
@@ -19,7 +19,7 @@ export interface OperatorState {
   nextNonce: number
   /** Balance in wei. */
   balance: bigint
-  /** Whether the factories accept its transactions. */
+  /** Whether the factory accepts its transactions. */
   appointed: boolean
   /** Maximum cost of pending transactions in wei: of the next one, and of all. */
   due: bigint
@@ -52,8 +52,7 @@ export interface Operators {
 /** Watches the signers of a network: nothing is signed that the factory would reject or that can't be paid for. */
 export function watchOperators(options: {
   network: Pick<RemoteNetwork, 'request' | 'blockchain' | 'publicNetwork'>
-  /** Each must have appointed a signer: its collections have to be minted in as well. */
-  factories: () => Promise<readonly Hex[]>
+  factory: () => Promise<Hex>
   signers: readonly Signer[]
   /** Returns a signer's transactions that aren't mined yet, in nonce order. */
   waiting: (signer: Hex) => Promise<readonly Hex[]>
@@ -66,12 +65,12 @@ export function watchOperators(options: {
   let looking: Promise<readonly OperatorState[]> | null = null
 
   const ask = async (): Promise<readonly OperatorState[]> => {
-    const factories = await options.factories()
+    const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
-        const appointed = await isOperatorOfAll(network, factories, address)
+        const appointed = await isOperator(network, factory, address)
         return { address, nextNonce, balance, appointed, ...debtOf(await options.waiting(address), nextNonce) }
       }),
     )

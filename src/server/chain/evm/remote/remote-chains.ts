@@ -1,7 +1,7 @@
 import type { Blockchain, EvmBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { ChainSettings, Networks } from '../../../settings/types.ts'
-import { findChain, listFactories } from '../../../store/chains.ts'
+import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
 import type { Db } from '../../../store/schema.ts'
 import { listSignedOf, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
@@ -9,7 +9,6 @@ import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
-import { type Factory, factoryOf } from '../contract-version.ts'
 import type { Fees, Hex } from '../network.ts'
 import { type AskSigning, closeSigners, type FindSigner, type Signer, signerAt } from '../signers.ts'
 import { waitingFor } from './fees.ts'
@@ -22,8 +21,8 @@ export interface RemoteChains {
   network(blockchain: EvmBlockchain): RemoteNetwork
   readonly signing: AskSigning
   readonly findSigner: FindSigner
-  /** Returns the factory of new collections; rejects if the blockchain isn't set up. */
-  factory(db: Db, blockchain: EvmBlockchain): Promise<Factory>
+  /** Returns the factory's address; rejects if the blockchain isn't set up. */
+  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Returns why nothing can be signed for a blockchain, as far as known; null if nothing prevents it. */
   problem(blockchain: EvmBlockchain): string | null
   /**
@@ -71,16 +70,15 @@ export async function openRemoteChains({
   providers,
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
-  /** Each is read once: every accepted request needs it, and a newer one is used after the next start. */
-  const factories = new Map<EvmBlockchain, Factory>()
-  const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Factory> => {
+  /** Each is read once: every accepted request needs it, and it never changes. */
+  const factories = new Map<EvmBlockchain, Hex>()
+  const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
     const known = factories.get(blockchain)
     if (known !== undefined) return known
     const chain = await findChain(on, blockchain)
     if (chain === null) throw notSetUp(blockchain)
-    const found = factoryOf(chain)
-    factories.set(blockchain, found)
-    return found
+    factories.set(blockchain, chain.factory_address as Hex)
+    return chain.factory_address as Hex
   }
   const opened = new Map<EvmBlockchain, Opened>()
   for (const [blockchain, chain] of settings) {
@@ -91,12 +89,7 @@ export async function openRemoteChains({
     })
     const fees = remembered(FEES_FRESH_MS, () => network.publicNetwork.suggestFees(), now)
     const operators = watchOperators({
-      ...{ network, signers, now },
-      // The collections of earlier versions have other factories.
-      async factories() {
-        await factory(db, blockchain)
-        return await listFactories(db, blockchain)
-      },
+      ...{ network, factory: () => factory(db, blockchain), signers, now },
       waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
     })
     opened.set(blockchain, { settings: chain, network, operators, signers, fees })
