@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -22,7 +22,7 @@ export interface StartFailure {
 
 export interface ChildOptions {
   port?: number
-  /** The user to run as. Requires root. */
+  /** The user to continue as, once the code is loaded. Requires root. */
   uid?: number
   /** The share of chain calls that fail or hang, and the seed that selects them. */
   faults?: { share: number; seed: number }
@@ -49,8 +49,6 @@ async function bundle(): Promise<string> {
     packages: 'external',
     logLevel: 'error',
   })
-  // Another user may have to read it.
-  await chmod(dir, 0o755)
   return outfile
 }
 
@@ -70,14 +68,11 @@ export async function startChildBackend(
     bundled = bundle()
     whenFileDone(cleanUp)
   }
-  const argv = [await bundled, dataDir, String(port), String(faults.share), String(faults.seed)]
+  const argv = [await bundled, dataDir, String(port), String(faults.share), String(faults.seed), String(uid ?? '')]
   // -D: the backend is the child, not the tracer.
   const [program, before] =
     strace === undefined ? [process.execPath, []] : ['strace', ['-D', ...strace, process.execPath]]
-  const child = spawn(program, [...before, ...argv], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...(uid === undefined ? {} : { uid }),
-  })
+  const child = spawn(program, [...before, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = once(child, 'exit')
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -249,9 +249,12 @@ describe('an unusable data dir', () => {
     expect(error.message).toContain('gdn.db')
   })
 
-  it('is reported if another user owns it', async () => {
-    if (process.getuid?.() !== 0) await chmod(dir.path, 0o500)
-    // Root may write anywhere, so the child runs as another user.
+  it.each([
+    ['write to', 0o555],
+    ['enter', 0o000],
+  ])("is reported if the user can't %s it", async (_, mode) => {
+    await chmod(dir.path, mode)
+    // Root may write anywhere, so the child of root continues as another user.
     const error = await failedChild(dir.path, process.getuid?.() === 0 ? { uid: 65534 } : {})
     expect(error.code).toBe('data_dir')
     expect(error.message).toContain(dir.path)
