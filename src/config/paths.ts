@@ -1,6 +1,7 @@
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
+import { homeDirectory } from '../core/home-directory.ts'
 
 type Env = NodeJS.ProcessEnv
 
@@ -8,7 +9,7 @@ type Env = NodeJS.ProcessEnv
 function xdg(env: Env, name: string, ...fallback: string[]): string {
   const value = env[name]
   if (value !== undefined && isAbsolute(value)) return value
-  return join(env.HOME ?? homedir(), ...fallback)
+  return join(homeDirectory(env), ...fallback)
 }
 
 /** Returns the path of the user's configuration: `GDN_CONFIG`, else `$XDG_CONFIG_HOME/gdn/config.json`. */

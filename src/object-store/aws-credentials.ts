@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { homeDirectory } from '../core/home-directory.ts'
 import { Secret } from '../core/secret.ts'
 
 export interface AwsCredentials {
@@ -21,7 +21,7 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env
   if (id && secret) return credentials(id, secret, token)
   const profile = env.AWS_PROFILE || 'default'
-  const path = env.AWS_SHARED_CREDENTIALS_FILE || join(env.HOME ?? homedir(), '.aws', 'credentials')
+  const path = env.AWS_SHARED_CREDENTIALS_FILE || join(homeDirectory(env), '.aws', 'credentials')
   const found = credentialsIn(await readIfThere(path), profile)
   if (found !== null) return found
   throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {

@@ -36,3 +36,15 @@ test('relative paths in the XDG variables are ignored', () => {
     pace: '/home/.local/state/gdn/pace',
   })
 })
+
+test.each(['', 'home'])('a HOME of %j is ignored', (HOME) => {
+  // A user of a container may have no account, and no other home directory then.
+  const orNone = (env: NodeJS.ProcessEnv) => {
+    try {
+      return paths(env)
+    } catch {
+      return null
+    }
+  }
+  expect(orNone({ HOME })).toEqual(orNone({}))
+})

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { homedir } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
+import { homeDirectory } from '../../core/home-directory.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 
 const TIMEOUT_MS = 30_000
@@ -15,7 +15,7 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   // On Windows, npm is a script that only a shell can run.
   const options = {
     env: npmEnvironment(env),
-    cwd: env.HOME ?? homedir(),
+    cwd: homeDirectory(env),
     timeout: TIMEOUT_MS,
     shell: platform === 'win32',
   }

@@ -1,0 +1,27 @@
+import { homedir, userInfo } from 'node:os'
+import { isAbsolute } from 'node:path'
+import { platform } from 'node:process'
+import { GdnError } from './errors.ts'
+
+/** POSIX has it in the user's account, which a uid of a container may lack. `homedir()` returns HOME there, if empty too. */
+const accountHome = () => (platform === 'win32' ? homedir() : userInfo().homedir)
+
+/**
+ * Returns the home directory: HOME, or that of the user's account. A relative HOME is ignored, like relative XDG
+ * variables. Otherwise keys and state would be stored in, and searched for in, the current directory.
+ *
+ * @throws GdnError `invalid_config` if there is none
+ */
+export function homeDirectory({ HOME = '' }: NodeJS.ProcessEnv, ofAccount: () => string = accountHome): string {
+  if (isAbsolute(HOME)) return HOME
+  try {
+    return ofAccount()
+  } catch (cause) {
+    const problem = HOME === '' ? 'is not set' : 'is not an absolute path'
+    throw new GdnError('invalid_config', `${problem}, and this user has no account with a home directory`, {
+      hint: 'Run `export HOME=<absolute path>` with a directory of your own.',
+      place: { field: 'HOME' },
+      cause,
+    })
+  }
+}
