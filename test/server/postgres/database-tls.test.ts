@@ -4,7 +4,7 @@ import { Secret } from '../../../src/core/secret.ts'
 import { parseDatabaseUrl } from '../../../src/server/store/postgres/database-url.ts'
 
 const tlsOf = (host: string, parameters: string) =>
-  parseDatabaseUrl(new Secret(`postgres://user@${host}/gdn?${parameters}`), 'user').tls
+  parseDatabaseUrl(new Secret(`postgres://user@${host}/gdn?${parameters}`), () => 'user').tls
 
 /** Whether a certificate with a name other than the host's is rejected. */
 const checksName = (tls: ReturnType<typeof tlsOf>) =>

@@ -5,7 +5,7 @@ import { Secret } from '../../../src/core/secret.ts'
 import { parseDatabaseUrl } from '../../../src/server/store/postgres/database-url.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
-const parse = (url: string) => parseDatabaseUrl(new Secret(url), 'me')
+const parse = (url: string, user = () => 'me') => parseDatabaseUrl(new Secret(url), user)
 const PASSWORD = 'p%40ss word'.replace(' ', '%20')
 
 describe('a database URL', () => {
@@ -26,6 +26,21 @@ describe('a database URL', () => {
     ['postgres://[::1]:5/x', { host: '::1', port: 5 }],
   ])('%s is read as psql reads it', (url, expected) => {
     expect(parse(url)).toMatchObject(expected)
+  })
+
+  it('needs a user if the user of the process has no name, as in a container', () => {
+    const nameless = () => {
+      throw new Error('ENOENT')
+    }
+    expect(parse('postgres://gdn@db/shop', nameless).user).toBe('gdn')
+    expect(parse('postgres://db/shop?user=gdn', nameless).user).toBe('gdn')
+    expect(() => parse('postgres://db/shop', nameless)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_config',
+        message: 'the database URL has no user, and the user of this process has no name',
+        hint: 'Use the form postgres://<host>:5432/<database>?user=<user>.',
+      }),
+    )
   })
 
   it.each([

@@ -23,6 +23,9 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 type Mode = (typeof MODES)[number]
 const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
+/** Errors redact a user before the host, since a password may follow. */
+const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
+
 /** Replaces the empty host of a URL with the host in its parameters, which `URL` would reject. */
 const NO_HOST = 'socket.invalid'
 
@@ -31,14 +34,14 @@ const NO_HOST = 'socket.invalid'
  * the folder of a Unix socket, `postgres:///database?host=/run/postgresql`. Errors never quote it, since it may contain
  * a password.
  *
- * @param user the user if the URL has none
+ * @param user returns the user if the URL has none
  * @throws GdnError `invalid_config`
  */
-export function parseDatabaseUrl(text: Secret, user: string): DatabaseAddress {
+export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddress {
   const spelled = text.reveal().trim()
   const url = parseUrl(spelled.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, `$1${NO_HOST}`))
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw refuse('is not a PostgreSQL URL', 'Use the form postgres://user@host:5432/database.')
+    throw refuse('is not a PostgreSQL URL', FORM)
   }
   const parameters = new Map(url.searchParams)
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name))
@@ -50,12 +53,21 @@ export function parseDatabaseUrl(text: Secret, user: string): DatabaseAddress {
   const port = Number(parameters.get('port') ?? (url.port === '' ? PORT : url.port))
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw refuse('has an invalid port', 'Use a port from 1 to 65535.')
-  const asks = parameters.get('user') ?? (url.username === '' ? user : decode(url.username))
+  const asks = parameters.get('user') ?? (url.username === '' ? nameOf(user) : decode(url.username))
   const database = parameters.get('dbname') ?? (url.pathname.length > 1 ? decode(url.pathname.slice(1)) : asks)
   const password = url.password === '' ? undefined : new Secret(decode(url.password))
   const local = isLocal(host)
   const shown = `postgres://${local ? '' : asks === '' ? '' : `${asks}@`}${host}${host.startsWith('/') ? '' : `:${port}`}/${database}`
   return { host, port, database, user: asks, password, tls: readTls(parameters, local), shown }
+}
+
+/** The user of a process may have no name, such as a random uid in a container. */
+function nameOf(user: () => string): string {
+  try {
+    return user()
+  } catch {
+    throw refuse('has no user, and the user of this process has no name', FORM)
+  }
 }
 
 const isLocal = (host: string) =>

@@ -61,8 +61,8 @@ const systemUser = () => userInfo().username
  *   gdn
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const address = parseDatabaseUrl(options.url, systemUser())
-  const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser())
+  const address = parseDatabaseUrl(options.url, systemUser)
+  const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser)
   const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: answerWithinMs })
   // An index of millions of rows takes minutes, and other processes wait for the first.
