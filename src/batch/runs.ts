@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { seemsAtWork } from '../core/lock-holder.ts'
@@ -72,11 +73,13 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
  */
 export async function openRun(stateDir: string, wanted: string, server?: ServerOfRuns): Promise<Run> {
   const all = await listRuns(stateDir)
+  const path = await realpath(wanted).catch(() => resolve(wanted))
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const ways: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     ({ runName }) => runName === wanted,
-    ({ runName, manifestPath }) => runName === null && manifestPath !== null && namesFile(wanted, manifestPath),
+    ({ runName, manifestPath }) =>
+      runName === null && manifestPath !== null && (path === manifestPath || namesFile(wanted, manifestPath)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
   const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
@@ -121,7 +124,7 @@ function inALine({ id, name, url, blockchain, contractAddress, startedAt, genera
 }
 
 const namesFile = (wanted: string, path: string): boolean =>
-  wanted === basename(path) || wanted === basename(path, extname(path)) || resolve(wanted) === path
+  wanted === basename(path) || wanted === basename(path, extname(path))
 
 /** Returns the rows of a run by state, even while a process works on it. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {

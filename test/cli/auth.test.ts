@@ -125,7 +125,8 @@ describe('gdn auth login', () => {
   test('rejects a key file that others can read', async () => {
     const { gdn, dir } = await home()
     const file = join(dir, 'key')
-    await writeFile(file, `${KEY}\n`, { mode: 0o644 })
+    await writeFile(file, `${KEY}\n`)
+    await chmod(file, 0o644)
     const login = ['auth', 'login', '--base-url', 'https://a.test', '--no-check', '--key-file', file]
     const loose = await gdn(login)
     expect(loose).toMatchObject({ code: 4, stderr: expect.stringContaining(`chmod 600 '${file}'`) })

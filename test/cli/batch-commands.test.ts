@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises'
+import { realpath, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { command as reconcile } from '../../src/cli/commands/batch/reconcile.ts'
 import type { Deps } from '../../src/cli/deps.ts'
+import { shellWord } from '../../src/core/shell-word.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -80,21 +81,25 @@ describe('a finished run', () => {
 })
 
 test('resume warns if the manifest differs from the planned one, and continues with the planned rows', async () => {
-  const { path, options } = await folder()
+  const { path, options } = await folder({ 'my drop.csv': CSV })
+  const manifest = path('my drop.csv')
+  const word = shellWord(await realpath(manifest))
   const api = await fakeApi(service())
   const server = ['--base-url', api.url]
-  await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...server, '--no-wait'], options)
-  const unchanged = await cli(['batch', 'resume', 'drop', ...server, '--no-wait'], options)
+  await cli(['batch', 'mint', manifest, ...TARGET, ...server, '--no-wait'], options)
+  const unchanged = await cli(['batch', 'resume', 'my drop', ...server, '--no-wait'], options)
   expect(unchanged.stderr).not.toContain('has changed')
-  await writeFile(path('drop.csv'), `${CSV.replace('Dusk', 'Dusk!')}Noon,third,${OWNER}\n`)
-  const { code, stderr } = await cli(['batch', 'resume', 'drop', ...server], { ...options, columns: 200 })
+  await writeFile(manifest, `${CSV.replace('Dusk', 'Dusk!')}Noon,third,${OWNER}\n`)
+  const { code, stderr } = await cli(['batch', 'resume', 'my drop', ...server], { ...options, columns: 200 })
   expect(code).toBe(0)
   expect(stderr).toContain('drop.csv has changed since the run was planned: 2 rows added, 0 changed, 1 removed.')
   expect(stderr).toMatch(/added: \w+ \(line 3\)\n.*added: \w+ \(line 4\)\n.*removed: \w+ \(line 3\)/)
-  expect(stderr).toContain(`run \`gdn batch mint ${path('drop.csv')}\``)
+  expect(stderr).toContain(`run \`gdn batch mint ${word}\``)
   expect(api.bodies('createnft')).toHaveLength(1)
-  await writeFile(path('drop.csv'), 'title\n')
-  expect((await cli(['batch', 'resume', 'drop', ...server], options)).stderr).toContain('now has errors')
+  await writeFile(manifest, 'title\n')
+  const broken = await cli(['batch', 'resume', 'my drop', ...server], options)
+  expect(broken.stderr).toContain('now has errors')
+  expect(broken.stderr).toContain(`Run \`gdn batch validate ${word}\``)
 })
 
 test('shows an edited row that was already minted next to its old content, and sends nothing', async () => {

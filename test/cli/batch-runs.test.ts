@@ -1,3 +1,4 @@
+import { symlink } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
@@ -116,11 +117,13 @@ test('commands that only read work in a read-only state directory', async (conte
 })
 
 describe('finding a run', () => {
-  test('accepts its ID, a prefix of its ID, its name or its manifest', async () => {
+  test('accepts its ID, a prefix of its ID, its name or its manifest, also behind a link', async () => {
     const { mint, gdn, stateDir, path } = await home()
     const api = await fakeApi(service())
     const { run, run_id } = JSON.parse((await mint(api.url)).stdout)
-    for (const name of [run, run_id, run_id.slice(0, 6), 'drop', 'drop.csv', path('drop.csv')]) {
+    await symlink(path('.'), path('link'))
+    const manifests = ['drop', 'drop.csv', path('drop.csv'), path('link/drop.csv')]
+    for (const name of [run, run_id, run_id.slice(0, 6), ...manifests]) {
       expect((await gdn('batch', 'status', name, '--state-dir', stateDir)).code, name).toBe(0)
     }
   })

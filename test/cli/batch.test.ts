@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { shellWord } from '../../src/core/shell-word.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -42,7 +43,7 @@ describe('batch validate', () => {
     const { path, options } = await folder()
     const hint = async (...argv: string[]) =>
       (await cli(['batch', 'validate', path('drop.csv'), ...argv], options)).stderr
-    const mint = `Mint them: gdn batch mint ${path('drop.csv')}`
+    const mint = `Mint them: gdn batch mint ${shellWord(path('drop.csv'))}`
     const bare = await hint('-b', 'polygon')
     expect(bare).toContain(`${mint} --blockchain polygon\n`)
     expect(bare).toMatch(/select a server with --local, .*\n.*select a collection with -c/)

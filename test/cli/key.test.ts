@@ -58,14 +58,15 @@ describe('administration commands', () => {
     [['local', 'listen']],
   ])('reject %j without --data-dir if the configuration names another server', async (argv) => {
     const { dir, env } = await tempHome()
-    const other = { ...env, GDN_BASE_URL: 'https://api.example.com' }
-    const dataDir = join(dir, '.local/share/gdn/local')
+    const home = join(dir, 'data home')
+    const other = { ...env, GDN_BASE_URL: 'https://api.example.com', XDG_DATA_HOME: home }
+    const dataDir = join(home, 'gdn/local')
     await mkdir(dataDir, { recursive: true })
     await (await openStore(join(dataDir, 'gdn.db'))).close()
     const { code, stdout, stderr } = await cli(argv, { env: other, columns: 500 })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('GDN_BASE_URL names the server https://api.example.com')
-    expect(stderr).toContain('--data-dir')
+    expect(stderr).toContain(`add --data-dir '${dataDir}'.`)
   })
 
   test('work if the configured server is the backend of the data directory', async () => {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { shellWord } from '../../src/core/shell-word.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -101,12 +102,15 @@ describe('gdn plan', () => {
 
   test('names a saved plan that is given as a manifest, and the command that takes it', async () => {
     const { path, plan, run } = await machine()
-    expect(await plan('--out', path('plan.json'))).toMatchObject({ code: 0 })
+    const file = path('saved plan.json')
+    const apply = `gdn apply ${shellWord(file)}`
+    const saved = `To apply exactly this plan: ${apply}\n`
+    expect(await plan('--out', file)).toMatchObject({ code: 0, stderr: expect.stringContaining(saved) })
     for (const command of [['plan'], ['batch', 'validate'], ['batch', 'mint']]) {
-      const { code, stderr } = await run(...command, path('plan.json'))
+      const { code, stderr } = await run(...command, file)
       expect(code).toBe(2)
-      expect(stderr).toContain(`${path('plan.json')}: is a saved plan, not a manifest`)
-      expect(stderr).toContain(`To apply it, run \`gdn apply ${path('plan.json')}\`.`)
+      expect(stderr).toContain(`${file}: is a saved plan, not a manifest`)
+      expect(stderr).toContain(`To apply it, run \`${apply}\`.`)
     }
   })
 

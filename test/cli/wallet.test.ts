@@ -360,6 +360,12 @@ describe('gdn wallet export', () => {
   })
   const key = `0x${LIGHT.key}\n`
 
+  test('prints the command with --to for a keystore whose path needs quotes', async () => {
+    const { code, stderr } = await gdn(['wallet', 'export', path('my wallet.json')])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`Run \`gdn wallet export '${path('my wallet.json')}' --to <file>\`.`)
+  })
+
   test('writes the private key to a new file of mode 600, and nothing of it to the terminal', async () => {
     const argv = [
       'wallet',

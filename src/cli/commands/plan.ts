@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -73,7 +74,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       printPlanNotes(io, found, isTable)
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
-        io.note(`Saved. To apply exactly this plan: gdn apply ${safe(flags.out ?? '')}`)
+        io.note(`Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}`)
       }
       if (flags.detailedExitCode && pendingCount(found.counts) > 0) deps.setExitCode(EXIT.changesPending)
     })

@@ -6,6 +6,7 @@ import { localDataDirectory } from '../../config/paths.ts'
 import { isLoopback, originOf, type Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import type { Store } from '../../server/store/open-store.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
@@ -91,7 +92,7 @@ async function refuseOtherServer(
     'usage',
     `${baseUrl.from} names the server ${origin}, but this command works on the backend in ${dataDir}`,
     {
-      hint: `To work on that backend nevertheless, add --data-dir ${dataDir}. To work on the database of ${origin}, name it with --data-dir or --database-url.`,
+      hint: `To work on that backend nevertheless, add --data-dir ${shellWord(dataDir)}. To work on the database of ${origin}, name it with --data-dir or --database-url.`,
     },
   )
 }

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { createSecureContext } from 'node:tls'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { quoted } from '../../core/private-file.ts'
 
 export interface TlsFiles {
   /** PEM file: the certificate and its intermediates. */
@@ -30,7 +31,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   const key = await read(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
   if (platform !== 'win32' && (mode & LOOSE) !== 0) {
-    throw problem('--tls-key', `others may read the private key ${keyFile}`, `Run \`chmod 600 ${keyFile}\`.`)
+    throw problem('--tls-key', `others may read the private key ${keyFile}`, `Run \`chmod 600 ${quoted(keyFile)}\`.`)
   }
   try {
     createSecureContext({ cert, key, minVersion: TLS_OPTIONS.minVersion })

@@ -4,6 +4,7 @@ import { runBatch } from '../../../batch/run.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
@@ -75,7 +76,7 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
   const { io } = deps
   const name = safe(manifestPath)
-  const mint = `To send the manifest as it is now, run \`gdn batch mint ${name}\`.`
+  const word = shellWord(name)
   try {
     const changes = await changesSince(run, readManifest({ path: manifestPath }, options))
     if (changes === null) return
@@ -86,10 +87,12 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
     for (const { kind, key, line } of examples.slice(0, MAX_SHOWN_EDITS))
       io.warn(`  ${kind}: ${safe(key)} (line ${line})`)
     if (examples.length > MAX_SHOWN_EDITS) io.warn(`  and ${added + changed + removed - MAX_SHOWN_EDITS} more`)
-    io.warn(`The run continues with the planned rows. ${mint}`)
+    io.warn(
+      `The run continues with the planned rows. To send the manifest as it is now, run \`gdn batch mint ${word}\`.`,
+    )
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_manifest') throw error
     io.warn(`${name} has changed since the run was planned, and now has errors: ${safe(error.message)}`)
-    io.warn(`The run continues with the planned rows. Run \`gdn batch validate ${name}\` to list the errors.`)
+    io.warn(`The run continues with the planned rows. Run \`gdn batch validate ${word}\` to list the errors.`)
   }
 }

@@ -4,6 +4,7 @@ import { checksumAddress } from '../../../api/address.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { writeNewFile } from '../../../core/new-file.ts'
 import { Secret } from '../../../core/secret.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { decrypt, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, type Keystore, parseKeystore } from '../../../keystore/parse.ts'
@@ -57,7 +58,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   if (to === undefined) {
     throw new GdnError('usage', 'is required: name a new file, or - for standard output', {
       place: { flag: '--to' },
-      hint: `Run \`gdn wallet export ${safe(what)} --to <file>\`.`,
+      hint: `Run \`gdn wallet export ${shellWord(safe(what))} --to <file>\`.`,
     })
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
