@@ -4,11 +4,14 @@ import { messageOf, systemCode } from '../core/errors.ts'
 import { Attempt, joinHeaders } from './attempt.ts'
 import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transport.ts'
 
-/** Proxies by scheme of the target, and hosts without a proxy, as in the environment variables. */
+/**
+ * Proxies by scheme of the target, and hosts without a proxy, as in the environment variables. Empty text for none,
+ * because undici reads the environment if an option is missing.
+ */
 export interface ProxyOptions {
-  httpProxy?: string
-  httpsProxy?: string
-  noProxy?: string
+  httpProxy: string
+  httpsProxy: string
+  noProxy: string
 }
 
 /**
@@ -40,15 +43,12 @@ export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Tra
     pipelining: 1,
   }
   const { proxy } = options
-  // Empty text, because undici reads the environment if an option is missing.
   const dispatcher =
     proxy === undefined
       ? new Agent(settings)
       : new EnvHttpProxyAgent({
           ...settings,
-          httpProxy: proxy.httpProxy ?? '',
-          httpsProxy: proxy.httpsProxy ?? '',
-          noProxy: proxy.noProxy ?? '',
+          ...proxy,
           clientFactory: (origin, options) => endingWithProxy(new Pool(origin, options)),
         })
 

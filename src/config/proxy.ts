@@ -1,15 +1,19 @@
-/** Reads the proxy variables. Tools write them in either case. Lower case takes precedence, as in curl. */
-export function proxyOf(
-  env: NodeJS.ProcessEnv,
-): { httpProxy?: string; httpsProxy?: string; noProxy?: string } | undefined {
-  const either = (name: string) => env[name.toLowerCase()] || env[name] || undefined
-  const httpProxy = either('HTTP_PROXY')
-  const httpsProxy = either('HTTPS_PROXY')
-  const noProxy = either('NO_PROXY')
-  if (httpProxy === undefined && httpsProxy === undefined) return undefined
-  return {
-    ...(httpProxy === undefined ? {} : { httpProxy }),
-    ...(httpsProxy === undefined ? {} : { httpsProxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
-  }
+import { isLoopback } from './server.ts'
+
+/** Proxies by scheme of the target, and hosts without a proxy. Empty text for none. */
+export interface Proxies {
+  httpProxy: string
+  httpsProxy: string
+  noProxy: string
 }
+
+/** Reads the proxy variables. Tools write them in either case. Lower case takes precedence, as in curl. */
+export function proxyOf(env: NodeJS.ProcessEnv): Proxies | undefined {
+  const either = (name: string) => env[name.toLowerCase()] || env[name] || ''
+  const [httpProxy, httpsProxy, noProxy] = [either('HTTP_PROXY'), either('HTTPS_PROXY'), either('NO_PROXY')]
+  return httpProxy === '' && httpsProxy === '' ? undefined : { httpProxy, httpsProxy, noProxy }
+}
+
+/** Returns the proxies for requests to a URL: none if it is on this machine. */
+export const proxyFor = (url: string, env: NodeJS.ProcessEnv): Proxies | undefined =>
+  isLoopback(url) ? undefined : proxyOf(env)

@@ -7,7 +7,7 @@ import { compilerVersion, standardInput } from '../../src/server/setup/verify/co
 import { findChain } from '../../src/server/store/chains.ts'
 import { findFactoryTransaction, forgetFactoryTransaction } from '../../src/server/store/transactions.ts'
 import { withStore } from '../helpers/backend.ts'
-import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
+import { type HttpServer, type Reply, startHttpServer, startTcpServer, type TcpServer } from '../helpers/http-server.ts'
 import { type NetworkPlace, setUpNetwork } from '../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { cli, errorOf } from './harness.ts'
@@ -22,12 +22,22 @@ let service: HttpServer
 let verified: Set<string>
 let submitted: string[]
 let etherscan: () => Reply
+/** What a proxy was asked for. */
+let proxied: string[]
+let proxy: TcpServer
 
 beforeAll(async () => {
   real = await startPublicNetwork()
   place = await setUpNetwork(real)
   await writeFile(join(place.dataDir, 'etherscan.key'), `${KEY}\n`, { mode: 0o600 })
   factory = (await withStore(place.dataDir, ({ db }) => findChain(db, 'polygon')))?.factory_address as Hex
+  proxied = []
+  proxy = await startTcpServer((socket) => {
+    socket.once('data', (data) => {
+      proxied.push(String(data).split('\r\n')[0] ?? '')
+      socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n')
+    })
+  })
   service = await startHttpServer(({ method, path, body }) => {
     if (path.startsWith('/api')) return etherscan()
     const [, , what, , address = ''] = path.split('/')
@@ -46,14 +56,17 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await service?.close()
+  await proxy?.close()
   await place?.remove()
   await real?.close()
 })
 
-const verify = (...argv: string[]) => {
-  const at = ['--data-dir', place.dataDir, '--sourcify-url', service.url]
-  return cli(['chain', 'verify', 'polygon', ...at, '--json', ...argv])
+const verifyAt = (url: string, ...argv: string[]) => {
+  const at = ['--data-dir', place.dataDir, '--sourcify-url', url]
+  const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url }
+  return cli(['chain', 'verify', 'polygon', ...at, '--json', ...argv], { env })
 }
+const verify = (...argv: string[]) => verifyAt(service.url, ...argv)
 
 describe('gdn chain verify', () => {
   test('verifies factory and implementation, and again without an effect', async () => {
@@ -77,6 +90,14 @@ describe('gdn chain verify', () => {
       'already_verified',
     ])
     expect(submitted).toHaveLength(2)
+  })
+
+  test('uses the proxy of the environment, except for a service on this machine', async () => {
+    verified = new Set([factory, implementationAddress(factory)])
+    expect((await verify()).code).toBe(0)
+    expect(proxied).toEqual([])
+    await verifyAt('https://sourcify.invalid', '--timeout', '1s')
+    expect(proxied).toContain('CONNECT sourcify.invalid:443 HTTP/1.1')
   })
 
   test('asks Etherscan with the key in a file or a variable, and exits with 5 or 4 if it rejects', async () => {

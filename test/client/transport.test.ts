@@ -319,7 +319,9 @@ test('ends the request if the proxy closes the connection, without retrying fore
       socket.once('data', () => socket.destroy())
     }),
   )
-  const transport = kept(await createTransport('single', { proxy: { httpsProxy: proxy.url } }))
+  const transport = kept(
+    await createTransport('single', { proxy: { httpProxy: '', httpsProxy: proxy.url, noProxy: '' } }),
+  )
   const error = await failure(transport, post('https://example.invalid/', { timeoutMs: 2000 }))
   expect(error).toMatchObject({ sent: false, message: expect.stringContaining('the proxy closed the connection') })
   expect(connections).toBe(1)

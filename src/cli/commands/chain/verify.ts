@@ -1,4 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
+import { proxyFor } from '../../../config/proxy.ts'
 import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
@@ -83,7 +84,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
       const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'a service has no verdict yet')
       const signal = AbortSignal.any([deps.signals.signal, late.signal])
       const pages = settings.blockExplorerUrl
-      const verifiers = await openVerifiers(flags, { chainId: network.chainId, signal, key, pages })
+      const verifiers = await openVerifiers(deps, flags, { chainId: network.chainId, signal, key, pages })
       const progress = await io.progress(`Verifying the contracts on ${blockchain}`)
       try {
         const records = []
@@ -114,13 +115,14 @@ interface Opened {
   pages: string | null
 }
 
-async function openVerifiers(flags: VerifyFlags, { chainId, signal, key, pages }: Opened) {
+async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signal, key, pages }: Opened) {
   const { createEtherscan, createSourcify, ETHERSCAN_URL, SOURCIFY_URL } = await import(
     '../../../server/setup/verify/verify.ts'
   )
-  const sourcify = createSourcify({ url: flags.sourcifyUrl ?? SOURCIFY_URL, chainId, signal })
+  const at = (url: string) => ({ url, proxy: proxyFor(url, env), chainId, signal })
+  const sourcify = createSourcify(at(flags.sourcifyUrl ?? SOURCIFY_URL))
   if (key === null) return [sourcify]
-  return [sourcify, createEtherscan({ url: flags.etherscanUrl ?? ETHERSCAN_URL, chainId, signal, key, pages })]
+  return [sourcify, createEtherscan({ ...at(flags.etherscanUrl ?? ETHERSCAN_URL), key, pages })]
 }
 
 /** A service that fails doesn't prevent the others from verifying. */

@@ -39,14 +39,14 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
   if (authority !== undefined && authority !== '' && !(await isReadable(authority))) {
     return warn(check, `NODE_EXTRA_CA_CERTS names ${authority}, which can't be read`, 'Name a PEM file, or unset it.')
   }
-  const proxies = proxyOf(env) ?? {}
-  for (const [name, proxy] of Object.entries({ HTTP_PROXY: proxies.httpProxy, HTTPS_PROXY: proxies.httpsProxy })) {
-    if (proxy !== undefined && !isProxyUrl(proxy)) {
+  const { httpProxy = '', httpsProxy = '' } = proxyOf(env) ?? {}
+  for (const [name, proxy] of Object.entries({ HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy })) {
+    if (proxy !== '' && !isProxyUrl(proxy)) {
       return warn(check, `${name} is not the URL of a proxy`, 'Use a URL such as http://proxy.example.com:3128.')
     }
   }
   const parts = [
-    proxies.httpsProxy === undefined ? 'no proxy for https' : `proxy for https: ${hostOf(proxies.httpsProxy)}`,
+    httpsProxy === '' ? 'no proxy for https' : `proxy for https: ${hostOf(httpsProxy)}`,
     ...(isSet(authority) ? ['NODE_EXTRA_CA_CERTS is trusted too'] : []),
   ]
   return ok(check, parts.join('; '))

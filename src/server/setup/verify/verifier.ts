@@ -1,4 +1,4 @@
-import { EnvHttpProxyAgent, request } from 'undici'
+import { Agent, EnvHttpProxyAgent, request } from 'undici'
 import { backoffMs } from '../../../core/backoff.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { excerpt } from '../../../core/excerpt.ts'
@@ -30,6 +30,8 @@ export interface VerifierOptions {
   url: string
   chainId: number
   signal: AbortSignal
+  /** By scheme of the URL, and hosts without a proxy. Empty text for none. Without it, requests are direct. */
+  proxy?: { httpProxy: string; httpsProxy: string; noProxy: string } | undefined
   pollMs?: number | undefined
 }
 
@@ -77,10 +79,10 @@ export interface VerifierHttp {
   close(): Promise<void>
 }
 
-export function connectVerifier({ url, signal, pollMs = POLL_MS }: VerifierOptions): VerifierHttp {
+export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS }: VerifierOptions): VerifierHttp {
   const { host } = new URL(url)
   const limits = { maxResponseSize: MAX_ANSWER_BYTES, bodyTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }
-  const agent = new EnvHttpProxyAgent(limits)
+  const agent = proxy === undefined ? new Agent(limits) : new EnvHttpProxyAgent({ ...limits, ...proxy })
 
   const once = async ({ method, url: target, type, body }: Ask): Promise<Answer> => {
     const headers = { accept: 'application/json', ...(type === undefined ? {} : { 'content-type': type }) }
