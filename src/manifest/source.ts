@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { messageOf, systemCode } from '../core/errors.ts'
 import { ManifestError } from './manifest-error.ts'
@@ -14,7 +14,10 @@ export const PLAN_BEGINNING = '{"gdn_plan":'
 export interface OpenSource {
   /** Its name in messages. */
   name: string
-  /** The folder of relative paths of local files. */
+  /**
+   * The folder of relative paths of local files, without links: the files of a row are part of its key, and a run opens
+   * its manifest by the real path.
+   */
   folder: string
   /** Null if neither the name nor the caller defines it. */
   format: ManifestFormat | null
@@ -43,12 +46,14 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
   const { path } = source
   const fail = (message: string, hint?: string) =>
     new ManifestError({ place: { file: path }, message, ...(hint === undefined ? {} : { hint }) })
+  let folder: string
   try {
     const found = await stat(path)
     if (found.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of the file in it.')
     if (found.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
     if (found.isSocket()) throw fail('is a socket, not a file')
     if (!found.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
+    folder = dirname(await realpath(path))
   } catch (error) {
     if (error instanceof ManifestError) throw error
     if (systemCode(error) === 'ENOENT') throw fail("doesn't exist")
@@ -57,7 +62,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
   const stream = createReadStream(path, { highWaterMark: READ_BYTES })
   return {
     name: path,
-    folder: resolve(dirname(path)),
+    folder,
     format: FORMATS[extname(path).toLowerCase()] ?? null,
     bytes: readable(stream, path),
   }

@@ -1,4 +1,4 @@
-import { realpath, writeFile } from 'node:fs/promises'
+import { mkdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { command as reconcile } from '../../src/cli/commands/batch/reconcile.ts'
 import type { Deps } from '../../src/cli/deps.ts'
@@ -100,6 +100,30 @@ test('resume warns if the manifest differs from the planned one, and continues w
   const broken = await cli(['batch', 'resume', 'my drop', ...server], options)
   expect(broken.stderr).toContain('now has errors')
   expect(broken.stderr).toContain(`Run \`gdn batch validate ${word}\``)
+})
+
+test('the rows of a manifest behind a link are the same at its real path, with the files that they name', async () => {
+  const { path, options } = await folder()
+  await mkdir(path('real'))
+  await symlink(path('real'), path('link'))
+  await writeFile(path('real/dawn.png'), 'not empty')
+  await writeFile(path('real/drop.csv'), `title,description,receiver,image\nDawn,first,${OWNER},dawn.png\n`)
+  await symlink(path('real/drop.csv'), path('link.csv'))
+  const url = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+  const api = await fakeApi({ ...service(), files: () => ({ body: { url } }) })
+  const at = [...TARGET, '--base-url', api.url]
+  expect((await cli(['batch', 'mint', path('link/drop.csv'), ...at, '--no-wait'], options)).code).toBe(0)
+  for (const same of ['real/drop.csv', 'link/drop.csv', 'link.csv']) {
+    expect(await cli(['plan', path(same), ...at], options)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('1 row: 1 unchanged.'),
+    })
+    expect((await cli(['batch', 'mint', path(same), ...at, '--no-wait'], options)).code).toBe(0)
+  }
+  const resumed = await cli(['batch', 'resume', 'drop', '--base-url', api.url], options)
+  expect(resumed.code).toBe(0)
+  expect(resumed.stderr).not.toContain('has changed')
+  expect(api.bodies('createnft')).toHaveLength(1)
 })
 
 test('shows an edited row that was already minted next to its old content, and sends nothing', async () => {
