@@ -175,7 +175,7 @@ describe('the recipes of the documents', () => {
   async function recipesOf(page: string): Promise<Record<string, string>[]> {
     const blocks = (await readFile(join(ROOT, page), 'utf8')).matchAll(/^```yaml\n(.*?)^```$/gms)
     return [...blocks].flatMap(([, text = '']) => {
-      const found = [...text.matchAll(/^( *)- uses: OWNER\/gdn@COMMIT\n(?:\1 .*\n)+/gm)]
+      const found = [...text.matchAll(/^( *)- uses: \S+@COMMIT\n(?:\1 .*\n)+/gm)]
       return found.flatMap(([step]) => recipe.parse(parse(step)).map((one) => one.with))
     })
   }
