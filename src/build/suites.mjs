@@ -54,6 +54,7 @@ export const PARTS = {
     'test/explorer/{gallery,live,login,pages,search}.test.ts',
     'test/cli/sheets-in-browser.test.ts',
     'test/server/http/{browser,hostile-pages,playground}.test.ts',
+    'test/e2e/app.test.ts',
   ],
   shells: ['test/completion/static.test.ts', 'test/e2e/completion.test.ts'],
   packages: ['test/deploy/container.test.ts', 'test/docs/how-to-add.test.ts', 'test/e2e/{docs,executable,try}.test.ts'],

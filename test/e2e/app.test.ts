@@ -1,4 +1,3 @@
-/** @module-tag slow */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

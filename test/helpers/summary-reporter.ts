@@ -1,18 +1,29 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { CHROMIUM } from './chromium.ts'
 
-const SLOWEST = 10
+const SLOWEST = 20
 
-/** Prints the slowest files at the end of a run, and one line about the skipped tests with the reasons. */
+/**
+ * Prints the slowest files at the end of a run, and one line about the skipped tests with the reasons. Writes the
+ * seconds of all files to the file that GDN_TEST_REPORT names.
+ */
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < SLOWEST) return
     const files = modules
-      .map((module) => ({ name: relative(process.cwd(), module.moduleId), ms: module.diagnostic().duration }))
-      .sort((a, b) => b.ms - a.ms)
-    const lines = files.slice(0, SLOWEST).map(({ name, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`)
+      .map((module) => ({
+        project: module.project.name,
+        file: relative(process.cwd(), module.moduleId),
+        seconds: Math.round(module.diagnostic().duration / 100) / 10,
+      }))
+      .sort((a, b) => b.seconds - a.seconds)
+    const report = process.env.GDN_TEST_REPORT
+    if (report !== undefined) writeFileSync(report, `${JSON.stringify(files, null, 2)}\n`)
+    const lines = files
+      .slice(0, SLOWEST)
+      .map(({ project, file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${project}: ${file}`)
     process.stdout.write(`\nSlowest files:\n${lines.join('\n')}\n${skippedLine(modules)}`)
   }
 }
