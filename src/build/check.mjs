@@ -1,4 +1,5 @@
-// `npm run check`: the checks that a change must pass. Prints one line each, and the output of failed ones.
+// `npm run check`: the checks that a change must pass. Prints one line each, and the output of failed ones. With
+// `-- --changed`, names and runs the tests that belong to the uncommitted changes.
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
 import { generateCompletions } from './completions.mjs'
@@ -7,7 +8,9 @@ import { findWrongImports } from './import-directions.mjs'
 import { root } from './paths.mjs'
 import { generateReference } from './reference.mjs'
 import { run } from './run.mjs'
-import { ensureInstalled } from './setup.mjs'
+import { ensureInstalled, setUp } from './setup.mjs'
+import { changedFiles, testsOf } from './tests-of.mjs'
+import { runTests } from './vitest.mjs'
 
 const tool = (name, ...args) => run(join(root, 'node_modules', '.bin', name), args, { cwd: root })
 
@@ -81,4 +84,16 @@ await ensureInstalled()
 // First, because tsc reads the generated types.
 const results = [await check({ name: 'contracts compile (solc), sources are generated', run: generateSources })]
 results.push(...(await Promise.all(CHECKS.map(check))))
+if (process.argv.includes('--changed')) results.push(await testChanges())
 if (results.includes(false)) process.exitCode = 1
+
+/** Runs the tests of uncommitted changes in all projects: also those that `npm test` leaves out. */
+async function testChanges() {
+  const tests = testsOf(root, await changedFiles(root))
+  process.stdout.write(
+    `\n${tests.length} test files belong to the changes\n${tests.map((test) => `  ${test}\n`).join('')}`,
+  )
+  if (tests.length === 0) return true
+  await setUp()
+  return await runTests([], { args: tests })
+}
