@@ -14,7 +14,7 @@ import { wereAppointed } from './appointed.ts'
 /** Gas of appointing an operator: a slot, an event, and the call itself. */
 export const APPOINT_GAS = 80_000n
 
-/** `version` in `GdnFactory.sol`. The collections of another one have other addresses. */
+/** `version` in `GdnFactory.sol`. Collections of another version have other addresses. */
 const FACTORY_VERSION = 2n
 
 export interface PlannedOperator {

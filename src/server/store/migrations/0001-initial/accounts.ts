@@ -21,6 +21,7 @@ export async function createAccounts(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('expires_at', 'bigint')
     .addColumn('revoked_at', 'bigint')
+    .addColumn('api_version', 'text')
     .execute()
 
   await db.schema

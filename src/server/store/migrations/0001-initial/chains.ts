@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Blockchains, the blocks of embedded chains, and mints on chain that the database doesn't have. */
+/** Blockchains, the blocks of embedded chains, and mints and updates on chain that the database doesn't have. */
 export async function createChains(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('chains')
@@ -50,5 +50,22 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .on('unknown_mints')
     .columns(['collection_id'])
     .where(sql<boolean>`state <> 'released'`)
+    .execute()
+
+  // The same for updates. Each token has a row.
+  await db.schema
+    .createTable('unknown_updates')
+    .addColumn('collection_id', 'text', (c) => c.notNull())
+    .addColumn('token_id', 'text', (c) => c.notNull())
+    .addColumn('sequence', 'integer', (c) => c.notNull())
+    .addColumn('blockchain', 'text', (c) => c.notNull())
+    .addColumn('block_number', 'bigint', (c) => c.notNull())
+    .addColumn('transaction_hash', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('unknown_updates_key', ['collection_id', 'token_id', 'sequence'])
+    .execute()
+  await db.schema
+    .createIndex('unknown_updates_block')
+    .on('unknown_updates')
+    .columns(['blockchain', 'block_number'])
     .execute()
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
 /** Tables for lookups of the web explorer: runs, counts of NFTs, words of titles and names of files. */
@@ -10,11 +10,22 @@ export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialec
     .addColumn('run', 'text', (c) => c.notNull())
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('started_at', 'bigint', (c) => c.notNull())
+    // The most that the run may cost, and may offer for a unit of gas.
+    .addColumn('max_cost', 'text')
+    .addColumn('max_fee', 'text')
+    .addColumn('nft_gas', 'bigint')
+    .addColumn('nft_bytes', 'bigint')
     .addPrimaryKeyConstraint('runs_key', ['account_id', 'run'])
     .execute()
   await db.schema.createIndex('runs_started').on('runs').columns(['started_at', 'run']).execute()
   await db.schema.createIndex('runs_account').on('runs').columns(['account_id', 'started_at', 'run']).execute()
   await db.schema.createIndex('runs_name').on('runs').columns(['run', 'started_at']).execute()
+  await db.schema
+    .createIndex('runs_limited')
+    .on('runs')
+    .columns(['collection_id'])
+    .where(sql<boolean>`max_cost is not null or max_fee is not null`)
+    .execute()
 
   await dialect.createNftCounts(db)
 

@@ -11,9 +11,10 @@ import { sqlite } from './sqlite.ts'
 import { createStorage } from './storage.ts'
 import { createTransactions } from './transactions.ts'
 import { createTransfers } from './transfers.ts'
+import { createUpdates } from './updates.ts'
 import { createWebhooks } from './webhooks.ts'
 
-/** The schema of the first release. A table comes after those that it references. */
+/** Creates the whole schema. A table comes after those that it references. */
 export async function createInitialSchema(db: Kysely<unknown>): Promise<void> {
   const dialect = isPostgres(db) ? postgres : sqlite
   await createProcessTables(db)
@@ -21,6 +22,7 @@ export async function createInitialSchema(db: Kysely<unknown>): Promise<void> {
   await createCollections(db, dialect)
   await createTransactions(db)
   await createTransfers(db, dialect)
+  await createUpdates(db, dialect)
   await createReferences(db)
   await createChains(db)
   await createStorage(db, dialect)

@@ -16,6 +16,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .addColumn('start_id', 'text')
     .addColumn('mint', 'text')
     .addColumn('token_count', 'integer', (c) => c.notNull())
+    .addColumn('update_sequence', 'integer')
     .addColumn('directory', 'text')
     .addColumn('raw', 'text', (c) => c.notNull())
     .addColumn('hash', 'text', (c) => c.notNull())
@@ -24,6 +25,9 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .addColumn('block_number', 'bigint')
     .addColumn('block_hash', 'text')
     .addColumn('gas_used', 'text')
+    .addColumn('fee_paid', 'text')
+    .addColumn('run', 'text')
+    .addColumn('mined', 'text')
     .addColumn('error', 'text')
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .$call(withLease)
@@ -41,19 +45,20 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await index('leased').columns(['lease_until']).where(isLeased).execute()
   await index('watched').columns(['blockchain', 'block_number']).where(sql.ref('watched'), '=', sql.lit(1)).execute()
   await index('unfinished').columns(['collection_id']).where(isSigned).execute()
-  // A unique index keeps each EVM collection to one unfinished transaction. A reorg can make several pending again,
-  // which were signed one after the other.
+  // A unique index keeps the unfinished mints of an EVM collection to different first token IDs. A deployment has no
+  // token ID, and a collection has one of them.
   await index('evm_unfinished')
     .unique()
-    .columns(['collection_id'])
-    .where(sql<boolean>`state = 'signed' and returned = 0 and nonce is not null`)
+    .expression(sql`collection_id, coalesce(start_id, '')`)
+    .where(sql<boolean>`state = 'signed' and nonce is not null and collection_id is not null`)
     .execute()
-  // The same for each Solana mint.
+  // A Solana mint has one unfinished transaction.
   await index('mint_unfinished').unique().columns(['mint']).where(isSigned).execute()
   // Counts the pending transactions of a signer before signing.
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
   await index('hash').columns(['hash']).execute()
+  await index('run').columns(['collection_id', 'run']).where(sql.ref('run'), 'is not', null).execute()
   await index('gas').columns(['collection_id', 'gas_used']).where(sql.ref('gas_used'), 'is not', null).execute()
   await index('directory').columns(['directory']).execute()
 

@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
-/** Requested transfers of NFTs, and transfers on chain that the owner follower read. */
+/** Requested transfers and burns of NFTs, and transfers on chain that the owner follower read. */
 export async function createTransfers(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('transfers')
     .addColumn('seq', dialect.sequence, dialect.asSequence)
     .addColumn('id', 'text', (c) => c.notNull().unique())
+    .addColumn('kind', 'text', (c) => c.notNull().defaultTo('transfer'))
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('nft_id', 'text', (c) => c.notNull().references('nfts.id'))

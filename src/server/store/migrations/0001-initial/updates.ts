@@ -1,32 +1,16 @@
 import { type Kysely, sql } from 'kysely'
-import { isPostgres } from '../dialect.ts'
-import { isLeased, withLease } from './0001-initial/columns.ts'
+import { isLeased, withLease } from './columns.ts'
+import type { InitialDialect } from './dialect.ts'
 
-/** Adds what changes after an NFT is minted: updates and freezes of its metadata, and burns. */
-export async function addLifecycle(db: Kysely<unknown>): Promise<void> {
-  const flag = (table: string, name: string) =>
-    db.schema
-      .alterTable(table)
-      .addColumn(name, 'integer', (c) => c.notNull().defaultTo(0))
-      .execute()
-  await flag('collections', 'update_count')
-  for (const name of ['dynamic', 'frozen', 'revision']) await flag('nfts', name)
-  await db.schema.alterTable('nfts').addColumn('update_id', 'text').execute()
-  await db.schema.alterTable('transactions').addColumn('update_sequence', 'integer').execute()
-  await db.schema
-    .alterTable('transfers')
-    .addColumn('kind', 'text', (c) => c.notNull().defaultTo('transfer'))
-    .execute()
-
+/** Updates and freezes of the metadata of NFTs, and commitments to provenance hashes, which have no NFT. */
+export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('updates')
-    .addColumn('seq', isPostgres(db) ? 'bigserial' : 'integer', (c) =>
-      isPostgres(db) ? c.primaryKey() : c.primaryKey().autoIncrement(),
-    )
+    .addColumn('seq', dialect.sequence, dialect.asSequence)
     .addColumn('id', 'text', (c) => c.notNull())
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
-    .addColumn('nft_id', 'text', (c) => c.notNull().references('nfts.id'))
+    .addColumn('nft_id', 'text', (c) => c.references('nfts.id'))
     .addColumn('blockchain', 'text', (c) => c.notNull())
     .addColumn('kind', 'text', (c) => c.notNull())
     .addColumn('metadata', 'text', (c) => c.notNull())
@@ -36,6 +20,8 @@ export async function addLifecycle(db: Kysely<unknown>): Promise<void> {
     .addColumn('error', 'text')
     .addColumn('transaction_id', 'text')
     .addColumn('revision', 'integer')
+    .addColumn('reference_id', 'text')
+    .addColumn('first_token_id', 'text')
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .$call(withLease)
     .execute()
@@ -57,4 +43,10 @@ export async function addLifecycle(db: Kysely<unknown>): Promise<void> {
   await index('transaction').columns(['transaction_id']).where(sql.ref('transaction_id'), 'is not', null).execute()
   await index('collection').columns(['collection_id', 'revision']).where(sql.ref('revision'), 'is not', null).execute()
   await index('nft').columns(['nft_id', 'seq']).execute()
+  // A collection is committed to a hash once.
+  await index('provenance')
+    .unique()
+    .columns(['collection_id', 'metadata'])
+    .where(sql<boolean>`kind = 'provenance' and status <> 'failed'`)
+    .execute()
 }
