@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 import { GdnError, messageOf } from '../core/errors.ts'
 
 /**
@@ -28,6 +29,7 @@ interface NodeSqlite {
   StatementSync: { prototype: object }
   DatabaseSync: new (
     path: string,
+    options: { readOnly: boolean },
   ) => {
     exec(sql: string): void
     close(): void
@@ -60,8 +62,8 @@ function loadNodeSqlite(): NodeSqlite | null {
   }
 }
 
-function openWithNode({ DatabaseSync }: NodeSqlite, path: string): RawDatabase {
-  const database = new DatabaseSync(path)
+function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: boolean): RawDatabase {
+  const database = new DatabaseSync(path, { readOnly })
   return {
     exec: (sql) => database.exec(sql),
     close: () => database.close(),
@@ -103,7 +105,7 @@ function libsqlFolder(): string {
   return places.map((place) => `${place}/libsql`).find((folder) => existsSync(folder)) ?? 'libsql'
 }
 
-function openWithLibsql(path: string): RawDatabase {
+function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
   let Database: new (path: string) => RawDatabase
   try {
     Database = loadLibsql() as typeof Database
@@ -114,11 +116,16 @@ function openWithLibsql(path: string): RawDatabase {
       cause,
     })
   }
-  return new Database(path)
+  return new Database(readOnly ? `${pathToFileURL(path).href}?mode=ro` : path)
+}
+
+interface SqliteOptions {
+  /** Changes neither the file nor its log: another connection would move the log into the file when it is closed. */
+  readOnly?: boolean
 }
 
 /** Opens a database file with the available binding: `node:sqlite`, else the optional package libsql. */
-export function openSqlite(path: string): RawDatabase {
+export function openSqlite(path: string, { readOnly = false }: SqliteOptions = {}): RawDatabase {
   const nodeSqlite = loadNodeSqlite()
-  return nodeSqlite === null ? openWithLibsql(path) : openWithNode(nodeSqlite, path)
+  return nodeSqlite === null ? openWithLibsql(path, readOnly) : openWithNode(nodeSqlite, path, readOnly)
 }

@@ -5,7 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { SCHEMA } from '../../src/server/store/migrate.ts'
+import { openSqlite } from '../../src/sqlite/driver.ts'
 import { until } from '../helpers/backend.ts'
+import { digestsOf } from '../helpers/digests.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -116,6 +119,29 @@ describe('gdn local', () => {
     )
     expect((await status()).running).toBe(false)
     expect((await home.run(['nft', 'list', '--local'])).code).toBe(6)
+    expect((await home.run(['local', 'start', '--port', '0'])).code).toBe(0)
+  })
+
+  test('refuses data of another schema with both schemas, and changes nothing', async () => {
+    const { data_dir } = await home.json<Status>(['local', 'start', '--port', '0'])
+    await home.run(['local', 'stop'])
+    const path = join(data_dir, 'gdn.db')
+    const database = openSqlite(path)
+    database.exec("update kysely_migration set name = '0001-initial-89abcdef'")
+    database.close()
+    const before = await digestsOf(data_dir)
+    for (const argv of [
+      ['local', 'start'],
+      ['serve', '--port', '0', '--data-dir', data_dir],
+    ]) {
+      const { code, stderr } = await home.run(argv)
+      expect(code).toBe(2)
+      expect(stderr).toContain(
+        `error: ${path} was created by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema ${SCHEMA}\n  Nothing was changed.`,
+      )
+      expect(await digestsOf(data_dir)).toEqual(before)
+    }
+    expect((await home.run(['local', 'reset', '--yes'])).code).toBe(0)
     expect((await home.run(['local', 'start', '--port', '0'])).code).toBe(0)
   })
 

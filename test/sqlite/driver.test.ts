@@ -1,5 +1,5 @@
 import childProcess from 'node:child_process'
-import fs, { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,9 +31,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function openWith(driver: Driver, path: string): RawDatabase {
+function openWith(driver: Driver, path: string, options = {}): RawDatabase {
   vi.stubEnv('GDN_TEST_SQLITE', driver === 'libsql' ? 'libsql' : '')
-  return openSqlite(path)
+  return openSqlite(path, options)
 }
 
 function open(driver: Driver, name = 'a.db'): RawDatabase {
@@ -127,6 +127,22 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
       break
     }
     expect([...statement.iterate(['[4,5]'])]).toEqual([{ n: 4 }, { n: 5 }])
+  })
+
+  it('reads what a killed process left in the log, and changes neither file nor log if it may only read', () => {
+    const database = open(driver)
+    database.prepare('PRAGMA journal_mode = WAL').all([])
+    database.exec('CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (7)')
+    // A name with characters that have a meaning in a URL.
+    const copy = join(folder, 'b 100%?#.db')
+    for (const part of ['', '-wal']) copyFileSync(join(folder, `a.db${part}`), `${copy}${part}`)
+    const contents = () => ['', '-wal'].map((part) => readFileSync(`${copy}${part}`, 'base64'))
+    const before = contents()
+    const reading = openWith(driver, copy, { readOnly: true })
+    expect(reading.prepare('SELECT n FROM t').all([])).toEqual([{ n: 7 }])
+    expect(() => reading.exec('INSERT INTO t VALUES (8)')).toThrow('readonly')
+    reading.close()
+    expect(contents()).toEqual(before)
   })
 
   it('reports a lock of another connection as busy', () => {

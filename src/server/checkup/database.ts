@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { GdnError } from '../../core/errors.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
-import { appliedMigrations, pendingMigrations, refuseUnknownMigrations } from '../store/migrate.ts'
+import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { type Examined, examine } from './examined.ts'
 
@@ -14,7 +14,7 @@ const SLOW_MS = 20
 
 /**
  * Checks the database: it can be opened and written, it has this version's schema, and its latency. Returns what was
- * opened.
+ * opened; null for the schema of another version.
  */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
   let store: Store | null = null
@@ -46,9 +46,7 @@ async function look({ db, postgres }: Store): Promise<{ message: string; fix?: s
   const ms = await roundTrip(db)
   const name = postgres?.name ?? 'SQLite in the data directory'
   const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} responds in ${ms.toFixed(1)} ms`
-  const applied = await appliedMigrations(db)
-  const pending = pendingMigrations(applied)
-  refuseUnknownMigrations(db, name, applied)
+  const pending = pendingMigrations(await appliedMigrations(db))
   if (await isReadOnly(db)) {
     throw new GdnError('unreachable', `${name} rejects writes: it is a standby or read-only`, {
       hint: 'Use the primary in the database URL.',

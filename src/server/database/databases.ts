@@ -25,7 +25,11 @@ export interface DatabaseStatus {
   [field: string]: unknown
 }
 
-/** Inspects a database without changes. @throws GdnError `data_dir`, `unreachable`, `invalid_config` */
+/**
+ * Inspects a database without changes.
+ *
+ * @throws GdnError `data_dir`, also for the schema of another version; `unreachable`, `invalid_config`
+ */
 export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStatus> {
   const { store, name } = await open(place, 'as it is')
   try {

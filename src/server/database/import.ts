@@ -9,7 +9,7 @@ import { openDataDir } from '../data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { startIncarnation } from '../store/identity.ts'
-import { appliedMigrations } from '../store/migrate.ts'
+import { appliedMigrations, SCHEMA, schemaOf } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { isUnstorableText } from '../store/postgres/gone.ts'
 import type { Db } from '../store/schema.ts'
@@ -147,7 +147,10 @@ function refuseOthers(
     throw refuse('the file does not start like an export of `gdn db export`')
   }
   if (JSON.stringify(head.migrations) === JSON.stringify(migrations)) return
-  throw refuse('the export was written by another version of gdn: use the same version for both')
+  const schema = Array.isArray(head.migrations) ? schemaOf(head.migrations.map(String)) : 'none'
+  throw refuse(
+    `the export was written by another version of gdn: it has schema ${schema}, and this version has schema ${SCHEMA}`,
+  ).withHint('Nothing was imported. Use the same version of gdn for the export and the import.')
 }
 
 /** The file's rows, its trailer, and the database must match. */

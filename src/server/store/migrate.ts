@@ -9,6 +9,8 @@ interface MigrateOptions {
   name: string
   /** For administration beside running processes: doesn't migrate, and rejects an older schema. */
   beside: boolean
+  /** For inspection: doesn't migrate, and accepts an older schema. */
+  unchecked: boolean
   /** Returns a database for work that may take long; the given one by default. */
   patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
@@ -31,29 +33,28 @@ export const pendingMigrations = (applied: readonly string[]): string[] =>
 export const unknownMigrations = (applied: readonly string[]): string[] =>
   applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
 
+/** Returns the name of the schema that these migrations make: that of the last one. */
+export const schemaOf = (migrations: readonly string[]): string => migrations.at(-1) ?? 'none'
+
+/** The schema of this version. */
+export const SCHEMA = schemaOf(Object.keys(MIGRATIONS))
+
 /**
- * Rejects a database with migrations that this version doesn't know.
+ * Rejects a database with migrations that this version doesn't know: those of a newer version of gdn, or the initial
+ * one of another commit before the first release.
  *
  * @param name the database's name in messages
- * @throws GdnError `data_dir` for the schema of a newer version of gdn, or of a development version before the first
- *   release
+ * @throws GdnError `data_dir`
  */
 export function refuseUnknownMigrations(db: Db, name: string, applied: readonly string[]): void {
-  const unknown = unknownMigrations(applied)
-  if (unknown.length === 0) return
-  // Every release has created its databases with the initial migration.
+  if (unknownMigrations(applied).length === 0) return
   const [initial = ''] = Object.keys(MIGRATIONS)
-  if (!applied.includes(initial)) {
-    throw new GdnError('data_dir', `${name} was created by a development version of gdn and can't be migrated`, {
-      hint: isPostgres(db)
-        ? 'Use a new, empty database.'
-        : 'Choose a new directory with `--data-dir`. For the local backend, run `gdn local reset`.',
-    })
-  }
-  throw new GdnError('data_dir', `${name} was migrated by a newer version of gdn (${unknown.join(', ')})`, {
+  const origin = applied.includes(initial) ? 'migrated by a newer' : 'created by another'
+  const schemas = `it has schema ${schemaOf(applied)}, and this version has schema ${SCHEMA}`
+  throw new GdnError('data_dir', `${name} was ${origin} version of gdn: ${schemas}`, {
     hint: isPostgres(db)
-      ? 'Use that version of gdn, or another database.'
-      : 'Use that version of gdn, or choose another directory with `--data-dir`.',
+      ? 'Nothing was changed. Use that version of gdn, or another database.'
+      : 'Nothing was changed. Use that version of gdn, or another directory with `--data-dir`. For the local backend, run `gdn local reset`, which deletes its data.',
   })
 }
 
@@ -64,12 +65,12 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
  */
 export async function migrate(
   db: Kysely<Schema>,
-  { name, beside, patiently = (work) => work(db) }: MigrateOptions,
+  { name, beside, unchecked, patiently = (work) => work(db) }: MigrateOptions,
 ): Promise<void> {
   const applied = await appliedMigrations(db)
   refuseUnknownMigrations(db, name, applied)
   // The migrator reads every table first, which isn't needed for a database that is up to date.
-  if (pendingMigrations(applied).length === 0) return
+  if (unchecked || pendingMigrations(applied).length === 0) return
   if (beside) {
     throw new GdnError('data_dir', `${name} has the schema of an older version of gdn`, {
       hint: isPostgres(db) ? 'Run `gdn db migrate`.' : 'Start its backend once with this version of gdn.',

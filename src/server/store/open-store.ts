@@ -4,7 +4,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
 import { openSqlite, type RawDatabase } from '../../sqlite/driver.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
-import { migrate } from './migrate.ts'
+import { appliedMigrations, migrate, refuseUnknownMigrations } from './migrate.ts'
 import type { Db, PublishTarget, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { renewSqliteStatistics } from './statistics.ts'
@@ -47,17 +47,17 @@ function prepare(raw: RawDatabase): void {
 interface OpenOptions {
   /** For administration beside a running backend: doesn't migrate, and rejects an older schema. */
   beside?: boolean
-  /** For inspection only: accepts any schema. */
+  /** For inspection only: doesn't migrate, and accepts an older schema. */
   unchecked?: boolean
 }
 
 /** Opens the embedded database and migrates it to the newest schema. */
 export async function openStore(path: string, { beside = false, unchecked = false }: OpenOptions = {}): Promise<Store> {
-  const raw = openDatabase(path, beside || unchecked)
+  const raw = await openDatabase(path, beside || unchecked)
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
-    if (!unchecked) await migrate(db, { name: path, beside })
+    await migrate(db, { name: path, beside, unchecked })
     if (!beside && !unchecked) await renewStatistics(db, 'analyze')
   } catch (cause) {
     await db.destroy()
@@ -80,13 +80,26 @@ const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
   renewSqliteStatistics(db, how).catch(() => undefined)
 
 /** Creates the file first, because SQLite would create it with permissions that only the umask limits. */
-function openDatabase(path: string, beside: boolean): RawDatabase {
+async function openDatabase(path: string, beside: boolean): Promise<RawDatabase> {
   try {
     if (!beside) ensurePrivateFile(path)
+    await refuseOtherSchemas(path)
     return openSqlite(path)
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
     throw cannotOpen(path, cause)
+  }
+}
+
+/** Rejects the schema of another version before the database is opened for writing, which changes its files. */
+async function refuseOtherSchemas(path: string): Promise<void> {
+  const raw = openSqlite(path, { readOnly: true })
+  const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
+  try {
+    raw.exec('PRAGMA busy_timeout = 5000')
+    refuseUnknownMigrations(db, path, await appliedMigrations(db))
+  } finally {
+    await db.destroy()
   }
 }
 

@@ -6,8 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runningBackend } from '../../../src/config/local-backend.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { VERSION } from '../../../src/core/version.ts'
-import { appliedMigrations } from '../../../src/server/store/migrate.ts'
-import { openStore } from '../../../src/server/store/open-store.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -16,7 +14,6 @@ import {
   settled,
   startTestBackend,
   type TestBackend,
-  withStore,
 } from '../../helpers/backend.ts'
 import { failedChild, startedChild } from '../../helpers/backend-child.ts'
 
@@ -201,41 +198,6 @@ describe('an unusable data dir', () => {
     await writeFile(join(dir.path, 'file'), 'x')
     const error = await refusal(join(dir.path, 'file', 'below'))
     expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/part of the path is a file/) })
-  })
-
-  it("is rejected unchanged if a newer gdn migrated it, with the migration's name", async () => {
-    await (await start()).close()
-    backend = undefined
-    await withStore(dir.path, ({ db }) =>
-      db
-        .insertInto('kysely_migration' as never)
-        .values({ name: '9999-of-the-future', timestamp: '2100-01-01' } as never)
-        .execute(),
-    )
-    const error = await refusal()
-    expect(error).toMatchObject({ code: 'data_dir', hint: expect.stringMatching(/^Use that version of gdn/) })
-    expect(error.message).toMatch(/gdn\.db was migrated by a newer version of gdn \(9999-of-the-future\)/)
-  })
-
-  it('is rejected unchanged with a hint if a development version of gdn created it', async () => {
-    await (await start()).close()
-    backend = undefined
-    const names = ['0001-first', '0002-solana']
-    await withStore(dir.path, async ({ db }) => {
-      await db.deleteFrom('kysely_migration' as never).execute()
-      const rows = names.map((name) => ({ name, timestamp: '2026-01-01' }))
-      await db
-        .insertInto('kysely_migration' as never)
-        .values(rows as never)
-        .execute()
-    })
-    const error = await refusal()
-    expect(error.code).toBe('data_dir')
-    expect(error.message).toMatch(/gdn\.db was created by a development version of gdn and can't be migrated$/)
-    expect(error.hint).toBe('Choose a new directory with `--data-dir`. For the local backend, run `gdn local reset`.')
-    const store = await openStore(join(dir.path, 'gdn.db'), { unchecked: true })
-    expect(await appliedMigrations(store.db)).toEqual(names)
-    await store.close()
   })
 
   it('is reported if its database is another kind of file', async () => {

@@ -1,6 +1,14 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
+import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
+import { openBeside } from '../../../src/server/administration.ts'
+import { examineDatabase } from '../../../src/server/checkup/database.ts'
+import { databaseStatus, migrateDatabase } from '../../../src/server/database/databases.ts'
+import { exportDatabase } from '../../../src/server/database/export.ts'
+import { importDatabase } from '../../../src/server/database/import.ts'
 import { lockUntilCommit } from '../../../src/server/store/dialect.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
@@ -13,6 +21,8 @@ vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original
   const later = { up: async (db: Kysely<unknown>) => void (await sql`create table later (id integer)`.execute(db)) }
   return { MIGRATIONS: { ...MIGRATIONS, '9990-later': later } }
 })
+
+const NAMES = Object.keys(MIGRATIONS)
 
 let url: Secret
 let folder: Awaited<ReturnType<typeof freshDataDir>>
@@ -28,24 +38,28 @@ afterEach(async () => {
   await folder.remove()
 })
 
-async function clear(): Promise<void> {
-  const store = await openPostgres({ url, unchecked: true })
-  await sql`drop schema public cascade`.execute(store.db)
-  await sql`create schema public`.execute(store.db)
-  await store.close()
+/** Executes statements and returns the rows of the last one, with any schema. */
+async function execute<Row extends object>(...statements: string[]): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url.reveal() })
+  await client.connect()
+  try {
+    let rows: Row[] = []
+    for (const statement of statements) ({ rows } = await client.query(statement))
+    return rows
+  } finally {
+    await client.end()
+  }
 }
 
-const applied = async () => {
-  const store = await openPostgres({ url, unchecked: true })
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(store.db)
-  await store.close()
-  return rows.map(({ name }) => name)
-}
+const clear = () => execute('drop schema public cascade', 'create schema public')
+
+const applied = async () =>
+  (await execute<{ name: string }>('select name from kysely_migration order by name')).map(({ name }) => name)
 
 it('one of several processes that start together on a new database migrates it, and all open it', async () => {
   const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgres({ url })))
   await Promise.all(stores.map((store) => store.close()))
-  expect(await applied()).toEqual(Object.keys(MIGRATIONS))
+  expect(await applied()).toEqual(NAMES)
 })
 
 it('a process waits for a migration for longer than its query timeout', async () => {
@@ -59,7 +73,7 @@ it('a process waits for a migration for longer than its query timeout', async ()
   })
   await blocker.close()
   await (await opened)?.close()
-  expect(await applied()).toEqual(Object.keys(MIGRATIONS))
+  expect(await applied()).toEqual(NAMES)
 })
 
 it('a migration aborted by a deadlock with another process is retried', async () => {
@@ -97,30 +111,51 @@ it('a database of an older gdn keeps its rows', async () => {
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
   expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
   await store.close()
-  expect(await applied()).toEqual(Object.keys(MIGRATIONS))
+  expect(await applied()).toEqual(NAMES)
 })
 
-it('a database of a newer gdn is rejected and left unchanged', async () => {
-  const store = await openPostgres({ url })
-  await sql`insert into kysely_migration values ('9999-future', '')`.execute(store.db)
-  await store.close()
-  await expect(openPostgres({ url })).rejects.toMatchObject({
+it.each([
+  ['of a newer gdn', 'migrated by a newer', [...NAMES, '9999-future'], '9999-future'],
+  ['of a gdn with another initial schema', 'created by another', ['0001-initial-89abcdef'], '0001-initial-89abcdef'],
+  ['of a gdn with another initial schema and more', 'created by another', ['0001-initial', '0002-costs'], '0002-costs'],
+])('a database %s is rejected with both schemas and left unchanged', async (_, made, names, schema) => {
+  await (await openPostgres({ url })).close()
+  await execute(
+    'delete from kysely_migration',
+    ...names.map((name) => `insert into kysely_migration values ('${name}', '')`),
+  )
+  const place = { dataDir: folder.path, database: { url } }
+  const refusal = {
     code: 'data_dir',
-    message: expect.stringContaining('migrated by a newer version of gdn (9999-future)'),
-  })
-  expect(await applied()).toEqual([...Object.keys(MIGRATIONS), '9999-future'])
+    message: expect.stringMatching(
+      `^postgres://\\S+ was ${made} version of gdn: it has schema ${schema}, and this version has schema 9990-later$`,
+    ),
+    hint: 'Nothing was changed. Use that version of gdn, or another database.',
+  }
+  for (const open of [
+    () => openPostgres({ url }),
+    () => openBeside(place),
+    () => databaseStatus(place),
+    () => migrateDatabase(place),
+    () => exportDatabase(place, join(folder.path, 'all.jsonl')),
+  ]) {
+    await expect(open()).rejects.toMatchObject(refusal)
+  }
+  const { found, store } = await examineDatabase(place)
+  expect([found, store]).toEqual([{ check: 'database', status: 'fail', error: expect.objectContaining(refusal) }, null])
+  expect(await applied()).toEqual(names)
 })
 
-it('a database of a development version of gdn is rejected and left unchanged', async () => {
-  const store = await openPostgres({ url })
-  await sql`update kysely_migration set name = '0001-first' where name = '0001-initial'`.execute(store.db)
-  await store.close()
-  await expect(openPostgres({ url })).rejects.toMatchObject({
-    code: 'data_dir',
-    message: expect.stringContaining("was created by a development version of gdn and can't be migrated"),
-    hint: 'Use a new, empty database.',
+it('an export of another schema is rejected with both schemas, and nothing is imported', async () => {
+  const file = join(folder.path, 'all.jsonl')
+  await writeFile(file, '{"gdn":"database","version":1,"migrations":["0001-initial-89abcdef"]}\n')
+  await expect(importDatabase({ dataDir: folder.path, database: { url } }, file)).rejects.toMatchObject({
+    code: 'invalid_input',
+    message:
+      'the export was written by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema 9990-later',
+    hint: 'Nothing was imported. Use the same version of gdn for the export and the import.',
+    place: { file, line: 1 },
   })
-  expect(await applied()).toEqual(['0001-first', ...Object.keys(MIGRATIONS).slice(1)])
 })
 
 it('a failed migration is rolled back completely', async () => {

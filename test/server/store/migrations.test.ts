@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto'
+import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { appliedMigrations } from '../../../src/server/store/migrate.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
+import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
 // A gdn with a newer migration than this version.
@@ -12,6 +15,19 @@ vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original
   const later = { up: async (db: Kysely<unknown>) => void (await sql`create table later (id integer)`.execute(db)) }
   return { MIGRATIONS: { ...MIGRATIONS, '9990-later': later } }
 })
+
+const opened = vi.hoisted(() => ({ forWriting: [] as string[] }))
+vi.mock(import('../../../src/sqlite/driver.ts'), async (original) => {
+  const { openSqlite } = await original()
+  return {
+    openSqlite(path, options) {
+      if (options?.readOnly !== true) opened.forWriting.push(path)
+      return openSqlite(path, options)
+    },
+  }
+})
+
+const NAMES = Object.keys(MIGRATIONS)
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let path: string
@@ -31,17 +47,52 @@ it('migrates a database of an older gdn and keeps its rows', async () => {
   const store = await openStore(path)
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
   expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
-  expect(await appliedMigrations(store.db)).toEqual(Object.keys(MIGRATIONS))
+  expect(await appliedMigrations(store.db)).toEqual(NAMES)
   await store.close()
 })
 
 it('rolls back a failed migration and those before it', async () => {
-  const made = await openStore(path, { unchecked: true })
+  const made = openSqlite(path)
   // Conflicts with the last migration.
-  await sql`create table later (id integer)`.execute(made.db)
+  made.exec('create table later (id integer)')
   await expect(openStore(path)).rejects.toThrow(/later/)
-  const { rows } = await sql`select name from sqlite_master where name in ('accounts', 'later')`.execute(made.db)
-  expect(rows).toEqual([{ name: 'later' }])
-  expect(await appliedMigrations(made.db)).toEqual([])
-  await made.close()
+  const tables = made.prepare("select name from sqlite_master where name in ('accounts', 'later')")
+  expect(tables.all([])).toEqual([{ name: 'later' }])
+  made.close()
+  const store = await openStore(path, { unchecked: true })
+  expect(await appliedMigrations(store.db)).toEqual([])
+  await store.close()
+})
+
+it.each([
+  ['of a newer gdn', 'migrated by a newer', [...NAMES, '9999-future'], '9999-future'],
+  ['of a gdn with another initial schema', 'created by another', ['0001-initial-89abcdef'], '0001-initial-89abcdef'],
+  ['of a gdn with another initial schema and more', 'created by another', ['0001-initial', '0002-costs'], '0002-costs'],
+])('rejects a database %s, with both schemas, and leaves its files unchanged', async (_, made, names, schema) => {
+  const other = await openStore(path)
+  await sql`delete from kysely_migration`.execute(other.db)
+  for (const name of names) await sql`insert into kysely_migration values (${name}, '')`.execute(other.db)
+  // As of a killed process: the changes are in the log, not in the file yet.
+  const copy = join(folder.path, 'copy.db')
+  for (const part of ['', '-wal']) await cp(`${path}${part}`, `${copy}${part}`)
+  await other.close()
+  const digests = () =>
+    Promise.all(
+      ['', '-wal'].map(async (part) =>
+        createHash('sha256')
+          .update(await readFile(`${copy}${part}`))
+          .digest('hex'),
+      ),
+    )
+  const before = await digests()
+  for (const options of [{}, { beside: true }, { unchecked: true }]) {
+    await expect(openStore(copy, options)).rejects.toMatchObject({
+      code: 'data_dir',
+      message: `${copy} was ${made} version of gdn: it has schema ${schema}, and this version has schema 9990-later`,
+      hint: expect.stringMatching(/^Nothing was changed\. Use that version of gdn, or another directory/),
+    })
+    expect(await digests()).toEqual(before)
+  }
+  // libsql closes a connection at any later time, and then moves the log into the file.
+  expect(opened.forWriting).not.toContain(copy)
 })

@@ -19,7 +19,7 @@ export interface PostgresOptions {
   connections?: number
   /** For administration beside running processes: doesn't migrate, and rejects an older schema. */
   beside?: boolean
-  /** For inspection only: accepts any schema. */
+  /** For inspection only: doesn't migrate, and accepts an older schema. */
   unchecked?: boolean
   /** Shorter timeouts for tests. */
   answerWithinMs?: number
@@ -63,7 +63,7 @@ const systemUser = () => userInfo().username
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const address = parseDatabaseUrl(options.url, systemUser)
   const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser)
-  const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false } = options
+  const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false, unchecked = false } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: answerWithinMs })
   // An index of millions of rows takes minutes, and other processes wait for the first.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
@@ -76,7 +76,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
   try {
     await refuseOldServers(db, address)
-    if (!options.unchecked) await migrate(db, { name: address.shown, beside, patiently })
+    await migrate(db, { name: address.shown, beside, unchecked, patiently })
   } catch (cause) {
     await db.destroy()
     throw cause instanceof GdnError ? cause : cannotOpen(address, cause)
