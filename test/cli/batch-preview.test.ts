@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { SCRIPT } from '../../src/cli/sheet/script.ts'
 import { SheetFile } from '../../src/cli/sheet/sheet-file.ts'
@@ -153,15 +154,29 @@ describe('the page', () => {
     expect(cards(await readFile(made.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
   })
 
-  test('links pictures relative to its own folder, with any characters in their names', async () => {
+  test('links pictures beside it by name, also if its path has a link', async () => {
+    const made = await drop([row('Dawn')])
+    await symlink(made.path('.'), made.path('link'))
+    const argv = [made.path('link/drop.csv'), '--to', made.path('link/p.html')]
+    expect((await preview(made, argv)).code).toBe(0)
+    expect(await readFile(made.path('p.html'), 'utf8')).toContain('<img src="./a.png"')
+  })
+
+  test.each([
+    ['its own folder', 'out'],
+    ['a link to its folder', 'linked'],
+  ])('links pictures relative to %s, with any characters in their names', async (_, out) => {
     const name = `in %41 #1?x 'q'&"é.png`
     const { run, path } = await drop([row('Dawn', name.replaceAll('"', '""'))])
     await writeFile(path(name), png(QUARTERS))
     await mkdir(path('out'))
-    expect((await run('--to', 'out/p.html')).code).toBe(0)
-    const html = await readFile(path('out/p.html'), 'utf8')
+    await mkdir(path('elsewhere/deeper'), { recursive: true })
+    await symlink(path('elsewhere/deeper'), path('linked'))
+    expect((await run('--to', `${out}/p.html`)).code).toBe(0)
+    const html = await readFile(path(`${out}/p.html`), 'utf8')
     const source = /<img src="([^"]*)"/.exec(html)?.[1]?.replaceAll('&#39;', "'") ?? ''
-    expect(decodeURIComponent(new URL(source, `file://${path('out')}/p.html`).pathname)).toBe(path(name))
+    const shown = fileURLToPath(new URL(source, pathToFileURL(path(`${out}/p.html`))))
+    expect(await realpath(shown)).toBe(await realpath(path(name)))
   })
 })
 
@@ -278,11 +293,10 @@ describe('the file', () => {
 
   test('opens in the browser with --open', async () => {
     const made = await drop([row('Dawn')])
-    const program = made.path('browser')
-    await writeFile(program, `#!/bin/sh\nprintf %s "$1" > "${made.path('asked')}"\n`, { mode: 0o700 })
-    const env = { ...made.options.env, BROWSER: program, PATH: '/usr/bin:/bin' }
+    await writeFile(made.path('browser'), `#!/bin/sh\nprintf %s "$1" > "${made.path('asked')}"\n`, { mode: 0o700 })
+    const env = { ...made.options.env, BROWSER: 'browser', PATH: `${made.path('.')}:/usr/bin:/bin` }
     await preview(made, [made.path('drop.csv'), '--open'], { env })
-    expect(await readFile(made.path('asked'), 'utf8')).toBe(`file://${made.path('drop-preview.html')}`)
+    expect(await readFile(made.path('asked'), 'utf8')).toBe(pathToFileURL(made.path('drop-preview.html')).href)
   })
 
   test('uses bounded memory for 20,000 rows and stays small', async () => {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, knows, nft, OWNER } from './fake-api.ts'
@@ -9,13 +9,14 @@ const BAD = `${HEAD}Dawn,first,${OWNER}\n,second,${OWNER}\nDusk,third,nobody\n`
 const HOSTILE = 'not liked%0A\r\n::set-env name=PATH::/tmp\n##[add-mask]x <b>|`[x](javascript:1)'
 
 /** A home that is the workspace of a job, with a manifest in it. */
-async function job(csv: string) {
+async function job(csv: string, workspace = '.') {
   const { path, options } = await folder({ 'drop.csv': csv, 'summary.md': 'before\n' })
+  await symlink(path('.'), path('link'))
   const env = {
     ...options.env,
     GITHUB_ACTIONS: 'true',
     CI: 'true',
-    GITHUB_WORKSPACE: path('.'),
+    GITHUB_WORKSPACE: path(workspace),
     GITHUB_STEP_SUMMARY: path('summary.md'),
   }
   const gdn = (argv: string[], more: CliOptions = {}) =>
@@ -68,8 +69,11 @@ describe('annotations', () => {
     expect(commandsIn(stderr).at(-1)).toMatch(/^::error file=drop\.csv,line=8::is not UTF-8/)
   })
 
-  test('mark every failed row at its line with the reason', async () => {
-    const { path, gdn } = await job(`${HEAD}Dawn,"fir\nst",${OWNER}\nDusk,second,${OWNER}\n`)
+  test.each([
+    ['', '.'],
+    [', in a workspace behind a link', 'link'],
+  ])('mark every failed row at its line with the reason%s', async (_, workspace) => {
+    const { path, gdn } = await job(`${HEAD}Dawn,"fir\nst",${OWNER}\nDusk,second,${OWNER}\n`, workspace)
     const { url } = await fakeApi(refusing('not liked'))
     const argv = [
       'batch',

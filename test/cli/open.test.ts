@@ -147,7 +147,7 @@ describe('the browser', () => {
     await writeFile(program, `#!/bin/sh\nprintf '%s\\n' "$@" > "${dir}/asked"\nexit ${exitCode}\n`)
     await chmod(program, 0o700)
     const asked = () => readFile(join(dir, 'asked'), 'utf8').catch(() => null)
-    return { program, asked, env: { ...env, BROWSER: program, PATH: '/usr/bin:/bin' } }
+    return { program, asked, env: { ...env, BROWSER: 'browser', PATH: `${dir}:/usr/bin:/bin` } }
   }
 
   test('opens the URL on a terminal, and reports it on stderr', async () => {

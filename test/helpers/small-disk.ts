@@ -22,9 +22,10 @@ export async function createSmallDisk(kilobytes: number): Promise<SmallDisk | st
   const path = await mkdtemp(join(tmpdir(), 'gdn-disk-'))
   try {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k`, 'tmpfs', path])
-  } catch (error) {
+  } catch {
     await rmdir(path)
-    return `a small disk can't be mounted here: ${error instanceof Error ? error.message : error}`
+    // The path of the disk is in the message. It would make every reason of a skipped test another one.
+    return "a small disk can't be mounted here"
   }
   let mounts = 1
   const filler = join(path, 'filler')

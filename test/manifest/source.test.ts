@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ import { ALICE, BOB, OPTIONS, read, told } from './helpers.ts'
 const HEAD = 'title,description,receiver'
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-manifest-'))
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'gdn-manifest-')))
 })
 afterEach(() => rm(folder, { recursive: true }))
 
@@ -44,9 +45,18 @@ describe('rejects a path that is not a file without opening it:', () => {
 
   test.skipIf(process.platform === 'win32')('a socket', async () => {
     const server = createServer()
-    await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve))
+    const listening = once(server, 'listening')
+    // The address of a socket has at most 107 bytes, fewer than the path of some temporary folders.
+    const inFolder = (work: () => unknown) => {
+      const before = process.cwd()
+      process.chdir(folder)
+      work()
+      process.chdir(before)
+    }
+    inFolder(() => server.listen('s'))
+    await listening
     expect(await issuesOf(join(folder, 's'))).toEqual(['is a socket, not a file'])
-    await new Promise((resolve) => server.close(resolve))
+    inFolder(() => server.close())
   })
 })
 

@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { BatchSummary } from '../../batch/types.ts'
 import { formatProblem, type GdnError, type Place } from '../../core/errors.ts'
@@ -27,7 +27,7 @@ interface Annotation {
 export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
   const all = [...problemsOf(error), ...rowsOf(error)]
   const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
-  return shown.map((annotation) => command(annotation, where)).join('')
+  return (await Promise.all(shown.map((annotation) => command(annotation, where)))).join('')
 }
 
 /** Converts the row numbers of CSV, which count like a spreadsheet, to lines of the file. */
@@ -86,8 +86,8 @@ function rowsOf({ details }: GdnError): Annotation[] {
 const recordOf = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
 
 /** Formats a workflow command. Escapes line ends and separators, as command.ts of github.com/actions/toolkit does. */
-function command({ file, line, column, message }: Annotation, where: Surroundings): string {
-  const properties = { file: file === undefined ? undefined : inRepository(file, where), line, col: column }
+async function command({ file, line, column, message }: Annotation, where: Surroundings): Promise<string> {
+  const properties = { file: file === undefined ? undefined : await inRepository(file, where), line, col: column }
   const named = Object.entries(properties).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`],
   )
@@ -96,12 +96,19 @@ function command({ file, line, column, message }: Annotation, where: Surrounding
 
 const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 
-/** Returns the path of a file in the repository, which GitHub expects. */
-function inRepository(file: string, { env, cwd }: Surroundings): string {
+/** Returns the path of a file in the repository, which GitHub expects. A run has the real path of its manifest. */
+async function inRepository(file: string, { env, cwd }: Surroundings): Promise<string> {
   const root = env.GITHUB_WORKSPACE
   if (root === undefined || root === '') return file
-  const path = relative(root, resolve(cwd, file))
-  return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll('\\', '/')
+  const path = resolve(cwd, file)
+  return below(root, path) ?? below(await realPath(root), await realPath(path)) ?? file
+}
+
+const realPath = (path: string) => realpath(path).catch(() => path)
+
+function below(root: string, file: string): string | null {
+  const path = relative(root, file)
+  return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
 
 /**

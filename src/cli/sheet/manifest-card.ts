@@ -4,13 +4,12 @@ import { formatPlace } from '../../core/errors.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
-import { inItsPlace, localPicture, remotePicture } from './picture-of.ts'
+import { inItsPlace, localPicture, type PagePlace, remotePicture } from './picture-of.ts'
 import { TONES } from './result-card.ts'
 
 /** Settings for the cards of a manifest. */
 export interface ManifestCards {
-  /** Path of the page. Local files are relative to it. */
-  page: string
+  place: PagePlace
   /** Whether pictures on the web are loaded. */
   remoteImages: boolean
 }
@@ -24,7 +23,7 @@ const MAX_MESSAGE = 500
  */
 export function rowCard(
   row: ManifestRow,
-  { page, remoteImages }: ManifestCards,
+  { place, remoteImages }: ManifestCards,
   outcome: ResultRow | null = null,
 ): string {
   const { line, id, receiver, sender, metadata, localFiles } = row
@@ -41,7 +40,7 @@ export function rowCard(
         ? inItsPlace('No picture')
         : shown.path === undefined
           ? remotePicture(shown.url, title, remoteImages)
-          : localPicture(page, shown.path, title),
+          : localPicture(place, shown.path, title),
     where: outcomeOf(outcome) + whereOf(line, id),
     title,
     description,
@@ -76,7 +75,7 @@ function fileText({ url, path }: { url: string; path: string | undefined }): str
 export function invalidRowCard(
   issues: readonly ManifestIssue[],
   invalidRow: InvalidRow | undefined,
-  { page }: ManifestCards,
+  { place }: ManifestCards,
 ): string {
   const [first] = issues
   const line = invalidRow?.line ?? first?.place.line ?? 1
@@ -88,7 +87,7 @@ export function invalidRowCard(
     picture:
       path === undefined
         ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No picture to show')
-        : localPicture(page, path, title ?? ''),
+        : localPicture(place, path, title ?? ''),
     where: whereOf(line, null),
     title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? 'Unreadable row' : 'The manifest itself'),
     description: '',

@@ -6,9 +6,19 @@ import { escapeHtml, webLink } from './html.ts'
 const DRAWN = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
 const MAX_ALT = 100
 
+/** The place of a page. Local files are relative to it. */
+export interface PagePlace {
+  /** The path of the page. */
+  page: string
+  /** Its folder without links, since the paths of local files have none. */
+  folder: string
+}
+
 /** Returns the relative URL of a local file, so that the page and its pictures can be moved together. */
-export function fileReference(page: string, path: string): string {
-  const way = relative(dirname(page), path)
+function fileReference({ page, folder }: PagePlace, path: string): string {
+  const below = relative(folder, path)
+  // Browsers resolve `..` without regard to links.
+  const way = below.startsWith('..') ? relative(dirname(page), path) : below
   // Another drive on Windows.
   if (isAbsolute(way)) return pathToFileURL(path).href
   return `./${way.split(sep).map(encodeURIComponent).join('/')}`
@@ -24,9 +34,9 @@ export function image(source: string, title: string): string {
 export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}</p>`
 
 /** Returns a local file as a picture, unless its name has the extension of another type. */
-export function localPicture(page: string, path: string, title: string): string {
+export function localPicture(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
-  const reference = fileReference(page, path)
+  const reference = fileReference(place, path)
   if (ending === '' || DRAWN.has(ending)) return image(reference, title)
   return inItsPlace(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
 }

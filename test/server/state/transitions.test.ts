@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
@@ -17,7 +18,7 @@ import {
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { useEverything } from '../../helpers/use-everything.ts'
 
-const SERVER = new URL('../../../src/server/', import.meta.url).pathname
+const SERVER = fileURLToPath(new URL('../../../src/server/', import.meta.url))
 
 describe('the columns of state', () => {
   // With Kysely, the types of the schema prevent it.

@@ -1,4 +1,5 @@
-import { basename, extname } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, extname } from 'node:path'
 import { sameAddress } from '../../../api/same-address.ts'
 import { openOutcomes } from '../../../batch/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs.ts'
@@ -96,7 +97,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     import('../../sheet/preview-top.ts'),
     import('../../sheet/page.ts'),
   ])
-  const how = { page: path, remoteImages: flags.remoteImages ?? false }
+  const folder = await realpath(dirname(path)).catch(() => dirname(path))
+  const how = { place: { page: path, folder }, remoteImages: flags.remoteImages ?? false }
   const run = await runOf(deps, manifest, flags, settings.stateDir)
   const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
