@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { serverFolder } from './server-folder.ts'
 
 const SOCKET = '.s.PGSQL.5432'
 
@@ -17,7 +17,7 @@ export interface HangingPostgres {
 /** A proxy to a PostgreSQL server that stops responding, like a frozen machine or a broken network link. */
 export async function startHangingPostgres(serverUrl: string, database: string): Promise<HangingPostgres> {
   const [, host = ''] = /[?&]host=([^&]+)/.exec(serverUrl) ?? []
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-hanging-'))
+  const folder = serverFolder('gdn-hanging-')
   const sockets = new Set<Socket>()
   let left = Number.POSITIVE_INFINITY
   let tell = () => {}

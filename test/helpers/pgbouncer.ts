@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync } from 'node:fs'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { sleep } from '../../src/core/time.ts'
+import { serverFolder } from './server-folder.ts'
 import type { Pooler } from './transaction-pooler.ts'
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
@@ -23,7 +23,7 @@ export const findPgbouncer = (): string | null => PLACES.find((path) => existsSy
 export async function startPgbouncer(folder: string, database: string, connections: number): Promise<Pooler> {
   const program = findPgbouncer()
   if (program === null) throw new Error('pgbouncer is not on this machine: apt-get install pgbouncer')
-  const own = await mkdtemp(join(tmpdir(), 'gdn-pgbouncer-'))
+  const own = serverFolder('gdn-pgbouncer-')
   const users = join(own, 'users.txt')
   const settings = join(own, 'pgbouncer.ini')
   await writeFile(users, '"gdn" ""\n')
@@ -42,6 +42,7 @@ default_pool_size = ${connections}
 max_client_conn = 200
 `,
   )
+  for (const path of [users, settings]) await chmod(path, 0o644)
   await chmod(own, 0o755)
   // It refuses to run as root, like the server.
   const user = process.getuid?.() === 0 ? idsOf('postgres') : { uid: undefined, gid: undefined }

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
 import { sleep } from '../../src/core/time.ts'
 import { ownPort } from './own-port.ts'
+import { serverFolder } from './server-folder.ts'
 
 const PORT = 5432
 const DEBIAN = '/usr/lib/postgresql'
@@ -58,11 +58,13 @@ export async function startPostgres({
   certificate,
   settings: more = [],
 }: PostgresOptions = {}): Promise<PostgresServer> {
+  // The driver reads them. Those of the person who runs the tests are for another server.
+  for (const name of Object.keys(process.env)) if (/^PG[A-Z]+$/.test(name)) delete process.env[name]
   const port = certificate === undefined ? PORT : await ownPort()
   const programs = findPostgres()
   if (programs === null) throw new Error('PostgreSQL is not on this machine: apt-get install postgresql')
   const user = serverUser()
-  const folder = mkdtempSync(join(tmpdir(), 'gdn-postgres-'))
+  const folder = serverFolder('gdn-postgres-')
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   chmodSync(folder, 0o755)
   const data = join(folder, 'data')

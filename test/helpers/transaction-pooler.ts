@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { serverFolder } from './server-folder.ts'
 
 const READY = 'Z'.charCodeAt(0)
 const IDLE = 'I'.charCodeAt(0)
@@ -121,7 +121,7 @@ export async function startPooler(folder: string, database: string, connections:
       else known.bytes.push(chunk)
     })
   })
-  const own = await mkdtemp(join(tmpdir(), 'gdn-pooler-'))
+  const own = serverFolder('gdn-pooler-')
   await new Promise<void>((resolve) => server.listen(join(own, SOCKET), resolve))
   return {
     folder: own,

@@ -11,6 +11,7 @@ import { openPostgres } from '../../../src/server/store/postgres/open-postgres.t
 import { gdnAt } from '../../helpers/gdn-at.ts'
 import { type PostgresServer, startPostgres } from '../../helpers/postgres-server.ts'
 import { CERTIFIED, SELF_SIGNED } from '../../helpers/self-signed.ts'
+import { serverFolder } from '../../helpers/server-folder.ts'
 
 const PASSWORD = 'c4nary-of-the-database'
 
@@ -107,7 +108,7 @@ test('a server older than 15 is rejected with its version', async () => {
 async function pretendOlder(url: string): Promise<{ folder: string; close(): Promise<void> }> {
   const { searchParams } = new URL(url.replace('@/', '@x/'))
   const socket = join(searchParams.get('host') ?? '', `.s.PGSQL.${searchParams.get('port') ?? 5432}`)
-  const own = await mkdtemp(join(tmpdir(), 'gdn-older-'))
+  const own = serverFolder('gdn-older-')
   const relay: Server = createServer((client) => {
     const upstream = connect(socket)
     client.on('error', () => upstream.destroy())
