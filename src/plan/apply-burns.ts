@@ -36,7 +36,6 @@ export async function applyBurns(
 
 /** Returns the burns that have ended, with the reason of a failure. The owner follows later than the transaction. */
 async function endsOf({ client, signal }: ChangeDeps, page: readonly Burn[]): Promise<Map<Burn, string | null>> {
-  if (page.length === 0) return new Map()
   const ends = await endedTransactions({ client, signal }, page, 'the burn')
   const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
   const { nfts } = await client.call('getnfts', { nft_gdn_ids: asked }, { signal })

@@ -63,10 +63,10 @@ async function transfer(
     throw new Error('a transfer without NFT, owner or reference ID was planned')
   }
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
-  // A transfer that was refused earlier had no effect, and may be accepted now.
+  // A transfer that failed earlier had no effect, and may be accepted now.
   await state.write((sql) => {
     const earlier = sql.get<{ run_id: string }>(
-      "SELECT run_id FROM operations WHERE id = ? AND state = 'failed' AND accepted_at IS NULL",
+      "SELECT run_id FROM operations WHERE id = ? AND state = 'failed'",
       reference,
     )
     if (earlier !== undefined) forgetCommand(sql, earlier.run_id)
@@ -103,7 +103,6 @@ async function endsOf(
   page: readonly Transfer[],
 ): Promise<Map<Transfer, string | null>> {
   const ends = new Map<Transfer, string | null>()
-  if (page.length === 0) return ends
   // An extension, as reference IDs are. The owner follows later than the transaction.
   if (client.supportsReferences() === true) {
     for (const [one, reason] of await endedTransactions({ client, signal }, page, 'the transfer')) {

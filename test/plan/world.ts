@@ -5,7 +5,7 @@ import { runBatch } from '../../src/batch/run.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/client/client.ts'
-import type { TransportAnswer, TransportRequest } from '../../src/client/transport.ts'
+import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -16,6 +16,8 @@ import type { Change } from '../../src/plan/compare.ts'
 import type { Outcomes } from '../../src/plan/make-changes.ts'
 import { withPlan } from '../../src/plan/make-plan.ts'
 import type { ChangePlan, PlannedChange, PlanOptions } from '../../src/plan/planned.ts'
+import type { Sql } from '../../src/sqlite/shared-database.ts'
+import { openState } from '../../src/state/open-state.ts'
 import { simulatedTime } from '../batch/simulation.ts'
 import { inMemory } from '../operations/world.ts'
 
@@ -58,6 +60,13 @@ export interface Sent {
   body: Body
 }
 
+interface Instead {
+  status: number
+  json: unknown
+}
+
+type OnRequest = (endpoint: string, body: Body) => Instead | undefined | Promise<Instead | undefined>
+
 /** A server behind the transport of a client: gdn's backend, or a hosted service without its extensions. */
 export class Server {
   readonly nfts: Nft[] = []
@@ -66,8 +75,8 @@ export class Server {
   readonly sent: Sent[] = []
   /** Whether transactions stay pending until the test ends them. */
   holds = false
-  /** Called for each request before it is answered. It may answer in its place. */
-  onRequest: (endpoint: string, body: Body) => { status: number; json: unknown } | undefined = () => undefined
+  /** Called for each request. It may answer in place of the server, or cut the connection. */
+  onRequest: OnRequest = () => undefined
   readonly #isOurs: boolean
   readonly #named = new Map<string, { body: string; nft?: string; transaction?: string }>()
 
@@ -98,6 +107,13 @@ export class Server {
     return this.#mint({ title, description: '', file_fields: [] }, receiver)
   }
 
+  /** Accepts a request whose response is lost. */
+  cut(endpoint: string, body: Body): never {
+    this.sent.push({ endpoint, body })
+    this.#accept(endpoint, body)
+    throw new TransportError('socket hang up', true)
+  }
+
   /** Ends pending transactions. A failed one has no effect. */
   end(status: 'deployed' | 'failed' = 'deployed'): void {
     for (const one of this.transactions.filter((one) => one.status === 'initiated')) {
@@ -111,7 +127,7 @@ export class Server {
     const endpoint = new URL(url).pathname.replace('/api/v1/', '')
     const text = Buffer.from(bytes ?? []).toString('utf8')
     const body = JSON.parse(text) as Body
-    const instead = this.onRequest(endpoint, body)
+    const instead = await this.onRequest(endpoint, body)
     if (instead !== undefined) return this.#answer(instead.status, instead.json)
     const read = this.#read(endpoint, body)
     if (read !== null) return this.#answer(200, read)
@@ -247,13 +263,13 @@ export interface Saved {
 
 type Options = Partial<PlanOptions>
 
-/** A machine with a state directory. */
+/** A process on a machine, which is its state directory. */
 export class Machine {
   readonly stateDir: string
   readonly time = simulatedTime()
   readonly #client: ApiClient
 
-  private constructor(stateDir: string, server: Server) {
+  private constructor(stateDir: string, server: Pick<Server, 'request'>) {
     this.stateDir = stateDir
     this.#client = createClient({
       baseUrl: 'http://127.0.0.1:9',
@@ -266,6 +282,11 @@ export class Machine {
 
   static async start(server: Server): Promise<Machine> {
     return new Machine(await mkdtemp(join(inMemory, 'gdn-plan-')), server)
+  }
+
+  /** Another process on the machine. */
+  beside(server: Pick<Server, 'request'>): Machine {
+    return new Machine(this.stateDir, server)
   }
 
   stop(): Promise<void> {
@@ -292,20 +313,45 @@ export class Machine {
   /** Makes the changes of a plan, without mints. */
   async apply(
     rows: readonly ManifestRow[],
-    more: Options = {},
+    { signal = new AbortController().signal, ...more }: Options = {},
   ): Promise<Record<'update' | 'transfer' | 'burn', Outcomes>> {
-    const { now, sleep } = this.time
-    const deps = { client: this.#client, now, sleep, signal: new AbortController().signal }
-    // Simulated time passes while a request is answered.
-    const making = { ...deps, timeoutMs: Number.POSITIVE_INFINITY, onProgress: () => {} }
+    const making = this.#making(signal)
+    return await this.#withPlan(rows, more, null, async (plan) => ({
+      update: await applyUpdates(CONTRACT, making, plan.updates()),
+      transfer: await this.transfer(only('transfer', plan.changes()), signal),
+      burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
+    }))
+  }
+
+  async transfer(changes: AsyncIterable<PlannedChange>, signal = new AbortController().signal): Promise<Outcomes> {
     const { stateDir, origin, blockchain } = this.#options({})
     const backend = { url: origin, id: null, incarnation: null, silence: null, isLocal: false }
     const target = { stateDir, origin, blockchain, backend, contract: CONTRACT }
-    return await this.#withPlan(rows, more, null, async (plan) => ({
-      update: await applyUpdates(CONTRACT, making, plan.updates()),
-      transfer: await applyTransfers(target, making, only('transfer', plan.changes())),
-      burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
-    }))
+    return await applyTransfers(target, this.#making(signal), changes)
+  }
+
+  #making(signal: AbortSignal) {
+    const { now, sleep } = this.time
+    // Simulated time passes while a request is answered.
+    const limits = { timeoutMs: Number.POSITIVE_INFINITY, onProgress: () => {} }
+    return { client: this.#client, now, sleep, signal, ...limits }
+  }
+
+  /** The states of operations of a kind that are in progress. */
+  async live(kind: string): Promise<string[]> {
+    const select = `SELECT o.state FROM operations o JOIN runs r ON r.id = o.run_id
+      WHERE o.kind = ? AND (o.released_at IS NULL OR r.ended_at IS NULL)`
+    return (await this.state((sql) => sql.all<{ state: string }>(select, kind))).map(({ state }) => state)
+  }
+
+  /** Reads or changes the state directly. */
+  async state<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    const state = await openState(this.stateDir)
+    try {
+      return await state.write(work)
+    } finally {
+      state.close()
+    }
   }
 
   #withPlan<Result>(
