@@ -128,7 +128,7 @@ test('waits while the server does not return the NFT', async () => {
   expect(looks).toBe(3)
 })
 
-test('rejects another transfer under the name of one in progress', async () => {
+test('rejects a transfer of another owner under the name of one in progress', async () => {
   const change: PlannedChange = {
     ...{ action: 'transfer', want: 'transfer', fields: [{ field: 'receiver', from: ALICE, to: BOB }], reason: null },
     ...{ nftGdnId: 'nft-1', tokenId: '1', revision: 0, transfers: 0, reference: 'a:to:b:0' },
@@ -137,10 +137,11 @@ test('rejects another transfer under the name of one in progress', async () => {
   async function* only(one: PlannedChange) {
     yield one
   }
-  await machine.mint([row('a'), row('b')])
+  await machine.mint([row('a')])
   await interrupted((signal) => machine.transfer(only(change), signal))
   server.onRequest = endsAs('deployed')
-  await expect(machine.transfer(only({ ...change, nftGdnId: 'nft-2' }))).rejects.toMatchObject({
+  const other = { ...change, fields: [{ field: 'receiver', from: CAROL, to: BOB }] }
+  await expect(machine.transfer(only(other))).rejects.toMatchObject({
     message: expect.stringContaining('the operation a:to:b:0 is another'),
   })
   expect(sent()).toHaveLength(1)
