@@ -10,7 +10,7 @@ import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { prepareCostCheck, reserveCost } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, scopeIn, showAccepted } from './references.ts'
-import { badRequest } from './refusal.ts'
+import { badRequest, otherCollection } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -110,8 +110,10 @@ export async function acceptNfts<Echo extends object>(
           next_attempt_at: acceptedAt,
         }
       })
-      if (run !== null && rows.length > 0)
-        await startRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
+      if (run !== null && rows.length > 0) {
+        const started = { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt }
+        if (!(await startRun(db, started))) throw otherCollection(run)
+      }
       if (costCheck !== null && run !== null && rows.length > 0) {
         await reserveCost(db, costCheck, {
           ...{ accountId, run, count: rows.length, isGrant: firstOwner !== null, isDynamic },

@@ -4,7 +4,7 @@ import type { setrunmaxfee } from '../../api/endpoints/setrunmaxfee.ts'
 import { lockRun, setLimit } from '../store/run-costs.ts'
 import { startRun } from '../store/runs.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { badRequest } from './refusal.ts'
+import { badRequest, otherCollection } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Sets the most that a run offers for a unit of gas. It also applies to NFTs that were accepted before. */
@@ -16,9 +16,9 @@ export async function setRunMaxFee(
   if (!isEvm(blockchain)) throw badRequest(`the fees of a run on ${blockchain} can't be limited`)
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const limit = await store.transaction(async (db) => {
-    await startRun(db, { account_id: accountId, run, collection_id: collection.id, started_at: now() })
+    const started = { account_id: accountId, run, collection_id: collection.id, started_at: now() }
+    if (!(await startRun(db, started))) throw otherCollection(run)
     const known = await lockRun(db, { accountId, run })
-    if (known.collection_id !== collection.id) throw badRequest(`the run ${run} is of another collection`)
     if (known.max_fee !== null && only_if_unset === true) return known.max_fee
     await setLimit(db, known, { max_fee })
     return max_fee

@@ -3,13 +3,23 @@ import type { Db, RunsTable } from './schema.ts'
 
 /**
  * Records a run with its first request. Call it in the transaction that accepts the request. It never waits for a lock.
+ *
+ * @returns false if the run is of another collection: its limits and its costs are those of one
  */
-export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<void> {
-  await db
+export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('runs')
     .values(run)
     .onConflict((conflict) => conflict.columns(['account_id', 'run']).doNothing())
-    .execute()
+    .executeTakeFirst()
+  if ((numInsertedOrUpdatedRows ?? 0n) > 0n) return true
+  const { collection_id } = await db
+    .selectFrom('runs')
+    .select('collection_id')
+    .where('account_id', '=', run.account_id)
+    .where('run', '=', run.run)
+    .executeTakeFirstOrThrow()
+  return collection_id === run.collection_id
 }
 
 export type SeenRun = Awaited<ReturnType<typeof listRuns>>[number]

@@ -37,10 +37,10 @@ const RUN = 'a-run'
 
 function send(
   headers: Record<string, string>,
-  { count = 1, receiver = ALICE as string, references = [] as string[] } = {},
+  { count = 1, receiver = ALICE as string, references = [] as string[], to = collection } = {},
 ) {
   const body = {
-    ...{ contract_address: collection.address, blockchain: 'polygon', receiver_wallet_address: receiver },
+    ...{ contract_address: to.address, blockchain: 'polygon', receiver_wallet_address: receiver },
     metadata: plainMetadata(count),
     ...(references.length === 0 ? {} : { reference_ids: references }),
   }
@@ -112,6 +112,18 @@ it('counts what a run had paid before it got a limit', async () => {
   expect(more.status).toBe(200)
   await settled(backend, idsOf(more))
   expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.fee_paid).toBe(String(await spent()))
+})
+
+it('rejects a run in a second collection, where its limits would not count, and counts nothing of it', async () => {
+  await settled(backend, idsOf(await send(limited(2n * ONE))))
+  const to = await createTestCollection(backend, { name: 'Second' })
+  for (const headers of [limited(2n * ONE), limited(`${9n * ONE};set`), { 'gdn-run': RUN }]) {
+    const { status, json } = await send(headers, { to })
+    expect([status, json.error.message]).toEqual([400, 'the run a-run is of another collection'])
+  }
+  expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.max_cost).toBe(String(2n * ONE))
+  expect((await send({ 'gdn-run': 'another' }, { to })).status).toBe(200)
+  expect((await send(limited(2n * ONE))).status).toBe(200)
 })
 
 it('reserves a repeated request once', async () => {
