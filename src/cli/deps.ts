@@ -32,15 +32,16 @@ export interface Edge {
   clock?: Clock
 }
 
-/** What a command is about to send: requests that create a collection, or create or change NFTs. */
-export interface Spending {
+/** Requests that create a collection, or create or change NFTs. */
+export type SpendingKind = { kind: 'collection'; name: string; royaltyBps: number } | { kind: 'nft'; count: number }
+
+/** What a command is about to send. */
+export type Spending = SpendingKind & {
   connection: Pick<Connection, 'client' | 'server' | 'settings'>
   /** Null if it is not known. */
   blockchain: Blockchain | null
   /** Looks up a blockchain that is not known. */
   findBlockchain?: (() => Promise<Blockchain | null>) | undefined
-  kind: 'collection' | 'nft'
-  count: number
 }
 
 /** Called before requests that may cost money are sent. Throws to refuse them. */

@@ -1,16 +1,27 @@
+import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
-import type { Spending } from '../deps.ts'
+import type { SpendingKind } from '../deps.ts'
 
-/** More than any transaction of ours uses for one NFT, or for a collection. */
-export const WORST_GAS = { nft: 200_000n, collection: 1_000_000n }
-/** More than the call data of either has. */
-const WORST_BYTES = 2000
+/** More than any transaction of ours uses for one NFT, and more than its call data. */
+export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
+/** As long as any symbol that a backend makes of a name. */
+const SYMBOL = 'NAMES'
 
 /** Returns the most that requests can cost in wei, if each NFT has a transaction of its own. */
-export async function worstCaseOf(
-  { kind, count }: Pick<Spending, 'kind' | 'count'>,
-  fees: NetworkFees,
-): Promise<bigint> {
+export async function worstCaseOf(spending: SpendingKind, fees: NetworkFees): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
-  return worstCost({ gasLimit: WORST_GAS[kind], bytes: WORST_BYTES }, fees) * BigInt(count)
+  if (spending.kind === 'nft') return worstCost(WORST_NFT, fees) * BigInt(spending.count)
+  return worstCost(await worstOfCollection(spending), fees)
+}
+
+async function worstOfCollection({
+  name,
+  royaltyBps,
+}: Extract<SpendingKind, { kind: 'collection' }>): Promise<Pick<DropGas, 'gasLimit' | 'bytes'>> {
+  const [{ makeGasLimit }, { makeBytes }] = await Promise.all([
+    import('../../server/chain/evm/gas-limits.ts'),
+    import('../../server/chain/evm/cost/drop-gas.ts'),
+  ])
+  const init = { name, symbol: SYMBOL, royaltyBps: BigInt(royaltyBps) }
+  return { gasLimit: makeGasLimit(init), bytes: makeBytes(init) }
 }

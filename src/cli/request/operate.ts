@@ -6,7 +6,7 @@ import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted }
 import { timeOf } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import type { Connection, Deps, Spending } from '../deps.ts'
+import type { Connection, Deps, Spending, SpendingKind } from '../deps.ts'
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
@@ -88,8 +88,11 @@ export async function operateOnce(
 }
 
 /** What a request creates or changes, by its content. */
-function kindOf({ endpoint, content }: WantedByCommand): Pick<Spending, 'kind' | 'count'> {
-  if (endpoint === 'createcollection') return { kind: 'collection', count: 1 }
+function kindOf({ endpoint, content }: WantedByCommand): SpendingKind {
+  if (endpoint === 'createcollection') {
+    const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
+    return { kind: 'collection', name, royaltyBps: royalty_bps }
+  }
   const { metadata, nft_gdn_ids } = content as { metadata?: readonly unknown[]; nft_gdn_ids?: readonly unknown[] }
   return { kind: 'nft', count: (metadata ?? nft_gdn_ids ?? [null]).length }
 }

@@ -16,14 +16,14 @@ test.each(SPENDING)('gdn $command sends nothing that is not permitted', async ({
   const scenario = SCENARIOS[command]
   if (scenario === undefined) throw new Error(`${command} has no scenario`)
   const { argv, options } = await scenario.prepare()
-  const asked: number[] = []
+  const asked: string[] = []
   const result = await cli([...argv, '--json'], {
     ...options,
-    permit: async ({ count }) => {
-      asked.push(count)
+    permit: async ({ kind }) => {
+      asked.push(kind)
       throw new GdnError('max_cost', 'not permitted by this test')
     },
   })
-  expect(asked).toEqual([expect.any(Number)])
+  expect(asked).toEqual([expect.any(String)])
   expect(errorOf(result)).toMatchObject({ code: 'max_cost' })
 })

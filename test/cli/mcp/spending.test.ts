@@ -1,8 +1,12 @@
+import { size } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Blockchain } from '../../../src/api/blockchains.ts'
-import { WORST_GAS } from '../../../src/cli/cost/worst-case.ts'
+import { WORST_NFT, worstCaseOf } from '../../../src/cli/cost/worst-case.ts'
 import type { Deps, Spending } from '../../../src/cli/deps.ts'
 import { Ledger } from '../../../src/cli/mcp/spending.ts'
+import { collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
+import { ENVELOPE_BYTES } from '../../../src/server/chain/evm/cost/drop-gas.ts'
+import { encodeMake } from '../../../src/server/chain/evm/factory.ts'
 import {
   BURN_GAS_LIMIT,
   COMMIT_PROVENANCE_GAS_LIMIT,
@@ -13,12 +17,14 @@ import {
   TRANSFER_GAS_LIMIT,
   updateGasLimit,
 } from '../../../src/server/chain/evm/gas-limits.ts'
+import { symbolOf } from '../../../src/server/services/create-collection.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 
 const ONE = 10n ** 18n
+const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OFFERED = 10n ** 9n
 /** What one NFT is counted at. */
-const PER_NFT = WORST_GAS.nft * OFFERED
+const PER_NFT = WORST_NFT.gasLimit * OFFERED
 const POL = (amount: bigint) => ({ amount, currency: 'POL' })
 
 interface Network {
@@ -63,9 +69,24 @@ test('counts each request at more than any of its transactions can use', () => {
     ...[mintGasLimit([{ receiver: '0x', count: 1 }], true, true), grantGasLimit(['0x']), BURN_GAS_LIMIT],
     ...[TRANSFER_GAS_LIMIT, updateGasLimit(ids), freezeGasLimit(ids), COMMIT_PROVENANCE_GAS_LIMIT],
   ]
-  for (const limit of one) expect(WORST_GAS.nft).toBeGreaterThan(limit)
-  const longest = { name: 'n'.repeat(256), symbol: 's'.repeat(256), royaltyBps: 500n }
-  expect(WORST_GAS.collection).toBeGreaterThan(makeGasLimit(longest))
+  for (const limit of one) expect(WORST_NFT.gasLimit).toBeGreaterThan(limit)
+})
+
+test.each([
+  ['a short name', 'Dawn', 0],
+  ['the longest name', '🌅'.repeat(500), 500],
+])('counts a collection with %s at the gas limit and the bytes of its transaction', async (_, name, royaltyBps) => {
+  const fees = { low: 1n, typical: 1n, high: 1n, offered: OFFERED, data: { bytes: 1, fee: 1n, gas: 0n } }
+  const collection = {
+    ...{ id: 'c', name, symbol: symbolOf(name), wallet_address: WALLET, factory_address: WALLET },
+    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, dynamic: 0, enable_burn: 0 },
+    ...{ royalty_bps: royaltyBps, royalty_receiver: null },
+  }
+  const init = collectionInit(collection)
+  const bytes = ENVELOPE_BYTES + size(encodeMake(init))
+  // The fee for data is counted twice, as it may rise.
+  const worst = makeGasLimit(init) * OFFERED + 2n * BigInt(bytes)
+  expect(await worstCaseOf({ kind: 'collection', name, royaltyBps }, fees)).toBe(worst)
 })
 
 test('permits nothing on a public network without --allow-spending', async () => {

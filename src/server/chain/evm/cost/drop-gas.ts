@@ -21,7 +21,8 @@ const WORD = 32
 const SELECTOR = 4
 /** Start ID, two offsets, digest. */
 const HEAD_WORDS = 4
-const MAKE_BYTES = ENVELOPE_BYTES + SELECTOR + 12 * WORD
+/** Request ID, the offset of the rest, ten fields, and the lengths of name and symbol. */
+const MAKE_WORDS = 14
 
 /** A collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
@@ -57,7 +58,7 @@ export class DropMeter {
 
   /** Adds the deployment of a collection. */
   addDeployment(): void {
-    this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), MAKE_BYTES)
+    this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
   }
 
   total(): DropGas {
@@ -82,6 +83,12 @@ export class DropMeter {
     this.#total.bytes += bytes
   }
 }
+
+/** The call data of a deployment has name and symbol in whole words. */
+export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): number =>
+  ENVELOPE_BYTES + SELECTOR + WORD * (MAKE_WORDS + wordsOf(name) + wordsOf(symbol))
+
+const wordsOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
 
 /** Two lists, each with its length: receivers and counts. */
 export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
