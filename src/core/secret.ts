@@ -86,6 +86,21 @@ export function redactSecrets(text: string, how: keyof Spellings = 'all'): strin
   return clean
 }
 
+/**
+ * Whether a text spells a secret of this process with other characters between its letters and digits, such as spaces,
+ * in any case, forwards or backwards. No part of such a text can be shown.
+ */
+export function hidesSecret(text: string): boolean {
+  const letters = lettersOf(text)
+  return [...known.keys()].some((value) => {
+    const secret = lettersOf(value)
+    if (secret.length < MIN_LENGTH) return false
+    return letters.includes(secret) || letters.includes([...secret].reverse().join(''))
+  })
+}
+
+const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
+
 /** Like redactSecrets, for bytes from outside. JSON that escapes a secret is rewritten without it. */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
   if (known.size === 0 || bytes.length === 0) return bytes

@@ -10,6 +10,7 @@ import { withStore } from '../helpers/backend.ts'
 import { type HttpServer, type Reply, startHttpServer, startTcpServer, type TcpServer } from '../helpers/http-server.ts'
 import { type NetworkPlace, setUpNetwork } from '../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
+import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { cli, errorOf } from './harness.ts'
 
 const KEY = 'ETHERSCANKEY0123456789ABCDEFGHIJKL'
@@ -152,6 +153,32 @@ describe('gdn chain verify', () => {
     })
     await real.call('anvil_setCode', [factory, code])
     expect(service.seen).toHaveLength(before)
+  })
+
+  test('names a node that returns no code, or no transaction', async () => {
+    const lies = await startRpcProxy(real.url, {
+      answer: ({ method }) =>
+        method === 'eth_getCode'
+          ? { result: null }
+          : method === 'eth_getTransactionByHash'
+            ? { result: { from: 7 } }
+            : undefined,
+    })
+    await place.write({ urls: [lies.url] })
+    try {
+      expect(errorOf(await verify())).toMatchObject({
+        code: 'unreachable',
+        message: 'a node returned an invalid response to eth_getCode',
+      })
+      const hash = `0x${'1'.repeat(64)}`
+      expect(errorOf(await verify('--creation-tx', hash))).toMatchObject({
+        code: 'unreachable',
+        message: `a node returned an invalid transaction for ${hash}`,
+      })
+    } finally {
+      await place.write({ urls: [real.url] })
+      await lies.close()
+    }
   })
 
   test.each([

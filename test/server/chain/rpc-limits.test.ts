@@ -166,7 +166,7 @@ describe('an internal error', () => {
 
   it.each(['failed to load block 12', 'db error', ''])('%j is retried with the next node', async (message) => {
     const network = connect([(await node(says({ message }))).url, (await node()).url])
-    expect(await network.request('eth_getBlockByNumber', [])).toBe('0x1')
+    expect(await network.request('eth_blockNumber', [])).toBe('0x1')
   })
 })
 

@@ -243,6 +243,9 @@ describe('Etherscan', () => {
     ['the chain needs another plan', [no('Free API access is not supported for this chain')], /^Free API access/],
     ['its reason is no text', [no({ toString: 1 } as never)], /^\{"toString":1\}$/],
     ['its reason is hostile', [no(HOSTILE)], /^no match {2}\[2J \[redacted\] why [why ]+…$/],
+    ['its reason spells the key with spaces', [no(`no ${[...KEY].join(' ')}`)], /^\[redacted\]$/],
+    ['its reason spells the key with hyphens', [no(`no ${[...KEY.toLowerCase()].join('-\n')}`)], /^\[redacted\]$/],
+    ['its reason has the key backwards', [no([...KEY].reverse().join('.'))], /^\[redacted\]$/],
   ])('rejects if %s', async (_, replies, message) => {
     const verdict = await etherscan(await serve(replies)).verify(FACTORY)
     expect(verdict).toMatchObject({ status: 'rejected', message: expect.stringMatching(message) })

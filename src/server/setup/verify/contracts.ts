@@ -1,9 +1,10 @@
-import { encodeAbiParameters, getContractAddress, parseTransaction } from 'viem'
+import { encodeAbiParameters, getContractAddress, isAddress, isHex, parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
 import type { Hex } from '../../chain/evm/network.ts'
+import { readQuantity } from '../../chain/evm/quantity.ts'
 import { notSetUp } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
@@ -63,7 +64,12 @@ async function factoryOf(store: Store, blockchain: EvmBlockchain): Promise<Hex> 
 
 async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, factory: Hex): Promise<{ data: Hex }> {
   const found = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [hash])
-  const made = found === null ? null : getContractAddress({ from: found.from, nonce: BigInt(found.nonce) })
+  if (found !== null && !(isAddress(found.from) && isHex(found.input))) {
+    throw new GdnError('unreachable', `a node returned an invalid transaction for ${hash}`, {
+      hint: 'Try again, or configure another RPC URL.',
+    })
+  }
+  const made = found === null ? null : getContractAddress({ from: found.from, nonce: readQuantity(found.nonce) })
   if (found !== null && made === factory) return { data: found.input }
   throw new GdnError('usage', found === null ? 'is not on this network' : `did not deploy the factory ${factory}`, {
     place: { flag: '--creation-tx' },

@@ -71,13 +71,30 @@ function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
   return new RpcError(typeof code === 'number' ? code : INTERNAL, text, data)
 }
 
+const isData = (result: unknown) =>
+  typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) && result.length % 2 === 0
+const isObject = (result: unknown) => typeof result === 'object'
+
+/** Whether a result has the form of its method. `readQuantity` checks numbers. */
+const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
+  eth_call: isData,
+  eth_getCode: isData,
+  eth_getStorageAt: isData,
+  eth_getLogs: Array.isArray,
+  eth_getBlockByNumber: isObject,
+  eth_getTransactionByHash: isObject,
+  eth_getTransactionReceipt: isObject,
+}
+
 /** The response to one call. */
-export function answerOf(reply: unknown): RpcAnswer {
+export function answerOf(reply: unknown, method: string): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
     return { error: errorIn(error) }
   }
-  if (result === undefined) throw new NodeFailed('a node returned an invalid response')
+  if (result === undefined || FORMS[method]?.(result) === false) {
+    throw new NodeFailed(`a node returned an invalid response to ${method}`)
+  }
   return { result }
 }
 

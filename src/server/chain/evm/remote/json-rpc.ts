@@ -150,7 +150,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
 
   const askChain = async (url: string): Promise<void> => {
     const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
-    const answer = answerOf(reply)
+    const answer = answerOf(reply, identity.method)
     const { host } = new URL(url)
     if ('error' in answer)
       throw new NodeFailed(`the node at ${host} does not return its chain`, { cause: answer.error })
@@ -222,7 +222,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     // A single error for the whole batch: one call exceeds a limit, the rate limit is reached, or the batch is too
     // long.
     if (reply !== null) {
-      const answer = passing(answerOf(reply))
+      const answer = passing(answerOf(reply, 'a batch'))
       if ('error' in answer && isTooMuch(answer.error) && !/batch/i.test(answer.error.message)) {
         return calls.map(() => reply)
       }
@@ -234,7 +234,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
       const body = { jsonrpc: '2.0', id: 0, method, params }
-      const answer = await exchange(async (url) => passing(answerOf(await post(url, body))))
+      const answer = await exchange(async (url) => passing(answerOf(await post(url, body), method)))
       if ('error' in answer) throw answer.error
       return answer.result as Result
     },
@@ -242,8 +242,9 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const answers: RpcAnswer[] = []
       for (let at = 0; at < calls.length; at += MAX_BATCH) {
         const replies = await exchange(async (url) => {
-          const found = await some(url, calls.slice(at, at + MAX_BATCH))
-          return found.map((reply) => passing(answerOf(reply), options))
+          const asked = calls.slice(at, at + MAX_BATCH)
+          const found = await some(url, asked)
+          return asked.map(({ method }, index) => passing(answerOf(found[index], method), options))
         })
         answers.push(...replies)
       }

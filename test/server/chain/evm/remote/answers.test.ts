@@ -5,5 +5,17 @@ test.each([{ toString: 1 }, [], 7, null])('an error whose message is %j is an er
   const reply = { jsonrpc: '2.0', id: 1, error: { code: message, message } }
   expect(outcomeOf(reply)).toBe('refused')
   expect(outcomeOf([reply])).toBe('answered')
-  expect(answerOf(reply)).toMatchObject({ error: { message: '' } })
+  expect(answerOf(reply, 'eth_call')).toMatchObject({ error: { message: '' } })
+})
+
+test.each([
+  ['eth_getCode', null],
+  ['eth_getCode', '0x123'],
+  ['eth_call', {}],
+  ['eth_getLogs', null],
+  ['eth_getTransactionByHash', 'none'],
+])('a node that answers %s with %j has failed', (method, result) => {
+  expect(() => answerOf({ jsonrpc: '2.0', id: 1, result }, method)).toThrow(
+    `a node returned an invalid response to ${method}`,
+  )
 })
