@@ -53,7 +53,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     if (found.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
     if (found.isSocket()) throw fail('is a socket, not a file')
     if (!found.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
-    folder = dirname(await realpath(path))
+    folder = await realpath(dirname(path))
   } catch (error) {
     if (error instanceof ManifestError) throw error
     if (systemCode(error) === 'ENOENT') throw fail("doesn't exist")

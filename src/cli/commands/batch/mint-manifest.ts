@@ -1,4 +1,4 @@
-import { access, constants, realpath } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
@@ -117,8 +117,7 @@ export async function localFilesIn(
   options: Pick<ManifestOptions, 'columnMap' | 'fileFolders'>,
 ): Promise<ReadonlySet<string>> {
   const files = new Set<string>()
-  const folder = dirname(await realpath(path).catch(() => path))
-  const onLocalFile = (file: string) => files.add(resolve(folder, file))
+  const onLocalFile = (file: string) => files.add(resolve(dirname(path), file))
   for await (const _ of readManifest({ path }, { ...options, blockchain: null, localFiles: true, onLocalFile }));
   return files
 }
