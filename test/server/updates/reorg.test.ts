@@ -3,7 +3,16 @@ import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
-import { call, createTestCollection, mint, showNfts, until, WALLETS, withStore } from '../../helpers/backend.ts'
+import {
+  call,
+  createTestCollection,
+  mint,
+  showCollection,
+  showNfts,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
 import { holdSettling } from '../../helpers/hold.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
@@ -137,18 +146,18 @@ it('signs no update while a reorg that removed an earlier one is unnoticed', asy
 
 it('makes a commitment pending again that a reorg removes, and commits once', async () => {
   const { backend } = remote
-  const { address: contract_address } = await createTestCollection(backend)
+  const { id, address: contract_address } = await createTestCollection(backend)
+  await minedUntil(
+    () => showCollection(backend, id),
+    ({ status }) => status === 'deployed',
+  )
+  // The collection gets out of reach of the reorg below.
+  await real.mine(CONFIRMATIONS + 1)
   const provenance = `0x${'ab'.repeat(32)}`
-  const { response } = await call(backend, 'commitprovenance', { contract_address, provenance })
+  await call(backend, 'commitprovenance', { contract_address, provenance })
   const show = async () => (await call(backend, 'getprovenances', { contract_address })).provenances[0]
   const isDeployed = async () => (await show())?.status === 'deployed'
-  const transactions = () => real.pool()
-  // The collection gets out of reach of the reorg below before the commitment is in a block.
-  await minedUntil(
-    () => call(backend, 'gettransactions', { transaction_gdn_ids: [response.transaction_gdn_id] }),
-    ({ transactions: [one] }) => one?.transaction_hash !== null,
-  )
-  await until(transactions, (pool) => pool.length === 1)
+  await inPool()
   await real.mine(CONFIRMATIONS)
   await until(isDeployed, Boolean)
   const before = await show()
