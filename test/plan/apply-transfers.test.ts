@@ -14,7 +14,7 @@ async function start(on: Server): Promise<void> {
   machine = await Machine.start(server)
 }
 
-const sent = () => server.sent.flatMap(({ endpoint, body }) => (endpoint === 'transfernft' ? body : []))
+const sent = () => server.bodies('transfernft')
 
 /** Ends the pending transactions once the client asks for them. */
 const endsAs = (status: 'deployed' | 'failed') => (endpoint: string) => {

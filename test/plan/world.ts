@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { runBatch } from '../../src/batch/run.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
@@ -11,7 +12,7 @@ import { LocalContents } from '../../src/files/local-content.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { applyBurns } from '../../src/plan/apply-burns.ts'
 import { applyTransfers } from '../../src/plan/apply-transfers.ts'
-import { applyUpdates } from '../../src/plan/apply-updates.ts'
+import { applyUpdates, type Update } from '../../src/plan/apply-updates.ts'
 import type { Change } from '../../src/plan/compare.ts'
 import type { Outcomes } from '../../src/plan/make-changes.ts'
 import { withPlan } from '../../src/plan/make-plan.ts'
@@ -53,7 +54,7 @@ interface Transaction {
   effect: () => void
 }
 
-type Body = Record<string, unknown> & { reference_id?: string; reference_ids?: string[]; nft_gdn_id?: string }
+export type Body = Record<string, unknown> & { reference_id?: string; reference_ids?: string[]; nft_gdn_id?: string }
 
 export interface Sent {
   endpoint: string
@@ -112,6 +113,11 @@ export class Server {
     this.sent.push({ endpoint, body })
     this.#accept(endpoint, body)
     throw new TransportError('socket hang up', true)
+  }
+
+  /** Requests to an endpoint with an effect. */
+  bodies(endpoint: string): Body[] {
+    return this.sent.filter((one) => one.endpoint === endpoint).map(({ body }) => body)
   }
 
   /** Ends pending transactions. A failed one has no effect. */
@@ -196,9 +202,13 @@ export class Server {
     const known = name === null ? undefined : this.#named.get(name)
     const earlier = this.transactions.find(({ id }) => id === known?.transaction)
     if (earlier !== undefined && earlier.status !== 'failed') {
-      if (known?.body !== JSON.stringify(body)) return this.#answer(409, refusal)
+      if (known?.body !== JSON.stringify(body))
+        return this.#answer(409, refusal, { [HEADERS.errorCode]: REFERENCE_ERRORS.conflict })
       return this.#accepted(body, earlier.id)
     }
+    const nft = this.nfts.find((one) => one.id === body.nft_gdn_id)
+    const { replaces_revision: revision = nft?.revision, replaces_transfers: transfers = nft?.transfers } = body
+    if (revision !== nft?.revision || transfers !== nft?.transfers) return this.#answer(400, refusal)
     const id = `transaction-${this.transactions.length + 1}`
     const effect = () => this.#change(endpoint, body)
     this.transactions.push({ id, status: 'initiated', error: null, effect })
@@ -234,12 +244,12 @@ export class Server {
     return this.#answer(200, { requests: body, response: { transaction_gdn_id: id, accepted_date: DATE } })
   }
 
-  #answer(status: number, json: unknown): TransportAnswer {
-    const ours = ['idempotency-supported', 'reference-ids-supported', 'updates-supported']
+  #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
+    const ours = [HEADERS.idempotencySupported, HEADERS.referenceIdsSupported, HEADERS.updatesSupported]
     const headers = Object.fromEntries(this.#isOurs ? ours.map((name) => [name, 'yes']) : [])
     return {
       status,
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', ...headers, ...more },
       body: Buffer.from(JSON.stringify(json)),
     }
   }
@@ -267,17 +277,25 @@ type Options = Partial<PlanOptions>
 export class Machine {
   readonly stateDir: string
   readonly time = simulatedTime()
+  /** Paths of the files that were uploaded. */
+  readonly uploads: string[] = []
+  /** Uploads a file. Its URL has its name. */
+  upload = async (path: string): Promise<{ url: string }> => {
+    this.uploads.push(path)
+    return { url: `ipfs://${basename(path)}` }
+  }
   readonly #client: ApiClient
 
   private constructor(stateDir: string, server: Pick<Server, 'request'>) {
     this.stateDir = stateDir
-    this.#client = createClient({
+    const client = createClient({
       baseUrl: 'http://127.0.0.1:9',
       apiKey: new Secret('sk-0123456789abcdef'),
       transport: { request: (request) => server.request(request), close: async () => {} },
       userAgent: 'gdn/test',
       clock: { ...this.time, random: () => 0.5 },
     })
+    this.#client = { ...client, upload: (path) => this.upload(String(path)) }
   }
 
   static async start(server: Server): Promise<Machine> {
@@ -317,10 +335,14 @@ export class Machine {
   ): Promise<Record<'update' | 'transfer' | 'burn', Outcomes>> {
     const making = this.#making(signal)
     return await this.#withPlan(rows, more, null, async (plan) => ({
-      update: await applyUpdates(CONTRACT, making, plan.updates()),
+      update: await this.update(plan.updates(), signal),
       transfer: await this.transfer(only('transfer', plan.changes()), signal),
       burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
     }))
+  }
+
+  async update(updates: AsyncIterable<Update>, signal = new AbortController().signal): Promise<Outcomes> {
+    return await applyUpdates(CONTRACT, this.#making(signal), updates)
   }
 
   async transfer(changes: AsyncIterable<PlannedChange>, signal = new AbortController().signal): Promise<Outcomes> {
