@@ -30,6 +30,7 @@ export const TITLES = {
   notFound: 'Not Found',
   conflict: 'Conflict',
   gone: 'Gone',
+  precondition: 'Precondition Failed',
   tooLarge: 'Payload Too Large',
   unsupportedMediaType: 'Unsupported Media Type',
   misdirected: 'Misdirected Request',

@@ -23,6 +23,13 @@ export const HEADERS = {
   runMaxFeeSupported: 'run-max-fee-supported',
   /** `yes`: the server has `getnfthistory`. */
   nftHistorySupported: 'nft-history-supported',
+  /**
+   * The blockchains whose coins have no value on the server, separated by commas; `*` for all of them. Requests on any
+   * other blockchain may cost money, and so may every request to a server without this header.
+   */
+  blockchainsWithoutValue: 'blockchains-without-value',
+  /** `yes` in a request: reject it if the coins of its blockchain have value. */
+  onlyWithoutValue: 'gdn-only-without-value',
   /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
   backendId: 'gdn-backend-id',
   incarnation: 'gdn-incarnation',
@@ -44,6 +51,12 @@ export const REFERENCE_ERRORS = {
   conflict: 'reference_id_conflict',
   /** 422: the request has the reference ID twice. */
   repeated: 'reference_id_repeated',
+} as const
+
+/** Values of the header `Error-Code`: why a request for a blockchain without value is rejected. It had no effect. */
+export const VALUE_ERRORS = {
+  /** 412: the coins of its blockchain have value. */
+  hasValue: 'blockchain_has_value',
 } as const
 
 /** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */

@@ -78,7 +78,7 @@ export async function startForkedBackend(
         feeCap: FEE_CAP,
         mintsInFlight: MINTS_IN_FLIGHT,
       },
-      ...{ blockExplorerUrl: null, operators: [] },
+      ...{ blockExplorerUrl: null, testNetwork: true, operators: [] },
     }
     const backend = await startBackend({ ...options, fork: { settings, signers: [signer] } })
     return {

@@ -106,7 +106,7 @@ export async function openRehearsal(
     const substitutes = await substitute(fork, factory, addresses, owed)
     const first = Number(await fork.call<Hex>('eth_blockNumber'))
     fork.startMining()
-    const settings: ChainSettings = { ...real, ...forkSettings(fork), operators: [] }
+    const settings: ChainSettings = { ...real, ...forkSettings(fork), testNetwork: true, operators: [] }
     const signers = substitutes.map(({ signer }) => signer)
     const backend = await startBackend({ ...options, only: [blockchain], fork: { settings, signers } })
     let closed: Promise<void> | undefined

@@ -1,5 +1,5 @@
 import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
-import { IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS } from '../headers.ts'
+import { IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS } from '../headers.ts'
 import type { Json } from './json-schema.ts'
 
 const header = (description: string, example: string): Json => ({
@@ -28,6 +28,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
+  'Blockchains-Without-Value': header(
+    'Extension: the blockchains whose coins have no value on this server, such as embedded chains; * for all. Requests on others may cost money.',
+    'polygon-amoy, base',
+  ),
   'Gdn-Backend-Id': header(
     "The UUID of the backend's database. It identifies the backend, regardless of its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
@@ -38,7 +42,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `Why the request is rejected, if the reason is its Idempotency-Key a reference ID or the limit of its run: ${[...Object.values(IDEMPOTENCY_ERRORS), ...Object.values(REFERENCE_ERRORS), ...Object.values(RUN_ERRORS)].join(', ')}. The outcome of an earlier request is not affected.`,
+    `Why the request is rejected, if the reason is its Idempotency-Key, a reference ID, the limit of its run, or that the coins of its blockchain have value: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
@@ -71,6 +75,11 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
     'Gone',
     'The signed URL was used before, and this server allows one use of each.',
     'the signed URL was used before, get a new one',
+  ],
+  412: [
+    TITLES.precondition,
+    'The request has Gdn-Only-Without-Value, and the coins of its blockchain have value. Nothing was accepted, and Error-Code is blockchain_has_value.',
+    'polygon is a public network of this server, and the request is only for one whose coins have no value; nothing was accepted',
   ],
   413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server accepts'],
   415: [
@@ -108,6 +117,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
 /** Headers that come with some errors. */
 const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   409: ['Error-Code'],
+  412: ['Error-Code'],
   422: ['Error-Code'],
   429: ['RateLimit-Policy', 'RateLimit', 'Retry-After'],
 }

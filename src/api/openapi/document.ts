@@ -39,6 +39,13 @@ const COMPONENTS = {
         'Any unique text for this request. The same key and body again return the first response, and nothing is created twice.',
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     },
+    OnlyWithoutValue: {
+      name: 'Gdn-Only-Without-Value',
+      in: 'header',
+      description:
+        'Extension: rejects the request with 412 if the coins of its blockchain have value on this server (see Blockchains-Without-Value).',
+      schema: { type: 'string', enum: ['yes'] },
+    },
     RequestId: {
       name: 'x-request-id',
       in: 'header',

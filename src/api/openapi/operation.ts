@@ -55,7 +55,7 @@ function requestBody(endpoint: Endpoint): Json {
 
 function statusesOf({ validationStatus, creates, ratePerSecond }: Endpoint): number[] {
   const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
-  return [...usual, ...(creates === null ? [] : [409, 422]), ...(ratePerSecond === null ? [] : [429])]
+  return [...usual, ...(creates === null ? [] : [409, 412, 422]), ...(ratePerSecond === null ? [] : [429])]
 }
 
 /** Returns the OpenAPI operation of an endpoint. */
@@ -68,13 +68,14 @@ export function operationOf(endpoint: Endpoint): Json {
     'Updates-Supported',
     'Run-Max-Cost-Supported',
     'Run-Max-Fee-Supported',
+    'Blockchains-Without-Value',
     'Gdn-Backend-Id',
     'Gdn-Incarnation',
     'RateLimit-Policy',
   ]
   if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
-  const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey'])]
+  const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey', 'OnlyWithoutValue'])]
   return {
     operationId: name,
     tags: [endpoint.tag],

@@ -30,6 +30,8 @@ export interface Chains {
   /** The names that requests may have: those that need no configuration, then the operator's own. */
   readonly names: readonly Blockchain[]
   has(name: string): name is Blockchain
+  /** Whether the coins of a blockchain have value. Those of embedded chains and of test networks have none. */
+  hasValue(blockchain: Blockchain): boolean
   /**
    * Returns the factory of a blockchain. For an embedded chain it is known before anything is deployed, and the chain
    * is recorded on its first use. Rejects for a network that isn't set up.
@@ -166,6 +168,11 @@ export async function openChains({
     remote,
     names,
     has: (name): name is Blockchain => names.some((known) => known === name),
+
+    hasValue: (blockchain) =>
+      isEvm(blockchain)
+        ? remote.has(blockchain) && remote.hasValue(blockchain)
+        : clusters.has(blockchain) && clusters.hasValue(blockchain),
 
     async factory(on, blockchain) {
       if (remote.has(blockchain)) return await remote.factory(on, blockchain)

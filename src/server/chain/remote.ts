@@ -12,6 +12,7 @@ const absent = (blockchain: EvmBlockchain): never => {
 const NONE: RemoteChains = {
   blockchains: [],
   has: () => false,
+  hasValue: () => false,
   network: absent,
   signing: async (blockchain) => absent(blockchain),
   findSigner: async (blockchain) => absent(blockchain),

@@ -87,6 +87,13 @@ function maxCostOf(request: FastifyRequest): MaxCost | null {
   throw new Refusal(400, TITLES.badRequest, `${HEADERS.runMaxCost} must be wei in digits, with ${HEADERS.run}`)
 }
 
+/** Whether the request is only for a blockchain without value. An invalid value is an error, because it is money. */
+function onlyWithoutValue(request: FastifyRequest): boolean {
+  const header = request.headers[HEADERS.onlyWithoutValue]
+  if (header === undefined || header === 'yes') return header === 'yes'
+  throw new Refusal(400, TITLES.badRequest, `${HEADERS.onlyWithoutValue} must be yes`)
+}
+
 function asObject(body: unknown): Record<string, unknown> {
   return body !== null && typeof body === 'object' && !Array.isArray(body) ? { ...body } : {}
 }
@@ -145,6 +152,7 @@ function addEndpoint(
       requestId: request.ownId,
       run: runOf(request),
       maxCost: maxCostOf(request),
+      onlyWithoutValue: onlyWithoutValue(request),
       origin: () => originOf(request),
     })
     if (endpoint.creates === null) return served

@@ -44,7 +44,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 
 /** Routes that pages of other origins may use. */
 const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
-const { apiKey, idempotencyKey, run, runMaxCost, ...RESPONSE_HEADERS } = HEADERS
+const { apiKey, idempotencyKey, run, runMaxCost, onlyWithoutValue, ...RESPONSE_HEADERS } = HEADERS
 const CORS = {
   methods: ['GET', 'POST'],
   exposedHeaders: [...Object.values(RESPONSE_HEADERS), RATE_LIMIT_HEADER, FAULT_HEADER],
@@ -87,6 +87,12 @@ const noSchemas = () => {
   throw new Error("routes must not have schemas: the contract's schema is checked before the service is called")
 }
 
+/** The value of `blockchains-without-value`. */
+function withoutValue({ names, hasValue }: ServiceDeps['chains']): string {
+  const free = names.filter((name) => !hasValue(name))
+  return free.length === names.length ? '*' : free.join(', ')
+}
+
 /** Creates the HTTP server of the backend, not yet listening. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, identity, log, readiness, metrics, faults } = options
@@ -106,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.runMaxCostSupported]: 'yes',
     [HEADERS.runMaxFeeSupported]: 'yes',
     [HEADERS.nftHistorySupported]: 'yes',
+    [HEADERS.blockchainsWithoutValue]: withoutValue(deps.chains),
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }

@@ -6,6 +6,7 @@ import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
+import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -44,10 +45,11 @@ interface Parsed {
 /** Accepts a change of existing NFTs. A change whose reference ID exists is returned, not made again. */
 export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
   deps: ServiceDeps,
-  { accountId, parsed, body, idempotencyKey, requestId, run }: ServiceRequest<Parsed>,
+  request: ServiceRequest<Parsed>,
   { operation, fields, echo, existing: find, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
 ) {
   const { store, now } = deps
+  const { accountId, parsed, body, idempotencyKey, requestId, run } = request
   const { contract_address: contractAddress, reference_id } = parsed
   const acceptedAt = now()
   const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
@@ -70,6 +72,7 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
       },
       async prepare() {
         const collection = await findCollection()
+        refuseValue(deps, request, collection.blockchain as Blockchain)
         await requireChain(deps, collection.blockchain as Blockchain)
         return { collection, prepared: await check(collection) }
       },

@@ -11,6 +11,7 @@ import { findOwnCollection } from './find-collection.ts'
 import { prepareCostCheck, reserveCost } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, scopeIn, showAccepted } from './references.ts'
 import { badRequest, otherCollection } from './refusal.ts'
+import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -76,6 +77,7 @@ export async function acceptNfts<Echo extends object>(
     },
     async prepare() {
       const collection = await findCollection()
+      refuseValue(deps, request, blockchain)
       await requireChain(deps, blockchain)
       if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
       if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)

@@ -9,6 +9,7 @@ import { mintAddress } from '../chain/solana/mint-address.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
+import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -62,6 +63,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         return known === undefined ? null : answer(known)
       },
       async prepare() {
+        refuseValue(deps, request, blockchain)
         if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain) }
         await requireChain(deps, blockchain)
         return { evm: blockchain }

@@ -16,6 +16,7 @@ import { askChain } from './ask-chain.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { badRequest } from './refusal.ts'
+import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -63,6 +64,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
       async prepare() {
         const collection = await findCollection()
         const blockchain = collection.blockchain as EvmBlockchain
+        refuseValue(deps, request, blockchain)
         await refuseUnlessSameNft(deps, collection, parsed)
         if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()
         await refuseStale(store.db, parsed)

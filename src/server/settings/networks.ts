@@ -1,4 +1,4 @@
-import { chainIdOf, type EvmBlockchain, isKnown } from '../../api/blockchains.ts'
+import { chainIdOf, type EvmBlockchain, factsOf, isKnown, KNOWN_EVM_NAMES } from '../../api/blockchains.ts'
 import { nearest } from '../../core/nearest.ts'
 import { NETWORKS } from './generated/networks.ts'
 
@@ -23,6 +23,12 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
 /** Returns the chain ID of a network by its name, known or of viem/chains; null for any other. */
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
+
+/** Returns the name that every gdn has for the network of a chain ID, and whether it is a testnet; null if it has none. */
+export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
+  const name = KNOWN_EVM_NAMES.find((known) => chainIdOf(known) === chainId)
+  return name === undefined ? null : { name, testnet: factsOf(name)?.testnet === true }
+}
 
 /** Returns the name of a network that was probably meant by an unknown name. */
 export const nearestNetwork = (name: string): string | undefined =>

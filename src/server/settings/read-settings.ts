@@ -1,9 +1,11 @@
 import { dirname, resolve } from 'node:path'
 import {
+  type Blockchain,
   chainIdOf,
   type EvmBlockchain,
   isBlockchain,
   isEvm,
+  isTestnet,
   SOLANA_BLOCKCHAINS,
   type SolanaBlockchain,
 } from '../../api/blockchains.ts'
@@ -11,11 +13,11 @@ import { retirementOf, retirementText } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readPrivateFile } from '../../keystore/private-file.ts'
-import { chainIdNamed, nearestNetwork, networkOf } from './networks.ts'
+import { chainIdNamed, knownNetworkOf, nearestNetwork, networkOf } from './networks.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
 import type { RemoteSignerEntry } from './signer-schema.ts'
-import { CLUSTER_OF, GENESIS_HASHES } from './solana-clusters.ts'
+import { CLUSTER_OF, CLUSTERS, GENESIS_HASHES } from './solana-clusters.ts'
 import type { SolanaChainEntry } from './solana-schema.ts'
 import type { ChainSettings, ClusterSettings, Settings } from './types.ts'
 
@@ -73,15 +75,23 @@ export const readSettingsFile = (path: string): SettingsFile =>
 
 function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: string): ClusterSettings {
   for (const url of entry.rpc_urls) knowKeysIn(url)
+  const genesisHash = entry.genesis_hash ?? GENESIS_HASHES[entry.cluster ?? CLUSTER_OF[blockchain]]
+  const cluster = CLUSTERS.find((name) => GENESIS_HASHES[name] === genesisHash) ?? null
   return {
     blockchain,
-    genesisHash: entry.genesis_hash ?? GENESIS_HASHES[entry.cluster ?? CLUSTER_OF[blockchain]],
+    genesisHash,
     rpcUrls: entry.rpc_urls,
     requestLimits: limitsOf(entry),
     commitment: entry.commitment,
     pollMs: entry.poll_seconds * 1000,
     priceCap: BigInt(entry.max_compute_unit_price),
     blockExplorerUrl: entry.block_explorer_url ?? null,
+    testNetwork: isTestNetwork(
+      blockchain,
+      entry,
+      cluster && { name: cluster, testnet: cluster !== 'mainnet-beta' },
+      path,
+    ),
     signer: withPaths(entry.signer, path),
   }
 }
@@ -129,11 +139,32 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? networkOf(chainId)?.blockExplorerUrl ?? null,
+    testNetwork: isTestNetwork(blockchain, entry, knownNetworkOf(chainId), path),
     operators: entry.operators.map((operator) =>
       'keystore' in operator ? withPaths(operator, path) : toRemoteSigner(operator, path),
     ),
     admin: entry.admin && toRemoteSigner(entry.admin, path),
   }
+}
+
+/**
+ * Whether the coins of a network have no value.
+ *
+ * @param network the network that every gdn knows by its chain ID or genesis hash
+ * @throws GdnError `invalid_config` for the name of a testnet, which clients trust, with another network
+ */
+function isTestNetwork(
+  blockchain: Blockchain,
+  { test_network: isDeclared }: Pick<ChainEntry, 'test_network'>,
+  network: { name: string; testnet: boolean } | null,
+  path: string,
+): boolean {
+  const isTest = isDeclared || (network?.testnet ?? isTestnet(blockchain))
+  if (isTest || !isTestnet(blockchain)) return isTest
+  throw new GdnError('invalid_config', `${blockchain} is the name of a testnet, and ${network?.name} is not one`, {
+    place: { file: path, field: `chains.${blockchain}` },
+    hint: 'Configure the network under its own name.',
+  })
 }
 
 function toRemoteSigner(entry: RemoteSignerEntry, path: string): RemoteSignerEntry {

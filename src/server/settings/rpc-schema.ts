@@ -19,6 +19,11 @@ export const rpcUrls = z
 
 export const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
+export const testNetwork = z
+  .boolean({ error: 'must be true or false' })
+  .default(false)
+  .describe("Whether the network's coins have no value, so that commands spend them without a prompt")
+
 export const seconds = z
   .number({ error: 'must be a number of seconds' })
   .min(0.1, { error: 'must be at least 0.1 seconds' })

@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { isBlockchain, KNOWN_NAMES, misspelled, OWN_NAME, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { apiVersion } from '../../api/fields.ts'
 import { DEFAULT_API_VERSION } from '../../api/versions.ts'
-import { LIMIT_NOTE, refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import {
+  LIMIT_NOTE,
+  refuseUnknownHosts,
+  requestsPerSecond,
+  rpcUrls,
+  seconds,
+  testNetwork,
+  webUrl,
+} from './rpc-schema.ts'
 import { remoteSigner, signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
 import { address, pinning, storage } from './storage-schema.ts'
@@ -45,6 +53,7 @@ const chain = z
       .default(16)
       .describe("Maximum number of a collection's mints that wait for a block"),
     block_explorer_url: webUrl.optional().describe('URL of a block explorer'),
+    test_network: testNetwork,
     operators: z
       .array(signer)
       .min(1, { error: 'must have at least one signer' })

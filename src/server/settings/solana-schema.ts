@@ -1,6 +1,14 @@
 import { base58btc } from 'multiformats/bases/base58'
 import * as z from 'zod'
-import { LIMIT_NOTE, refuseUnknownHosts, requestsPerSecond, rpcUrls, seconds, webUrl } from './rpc-schema.ts'
+import {
+  LIMIT_NOTE,
+  refuseUnknownHosts,
+  requestsPerSecond,
+  rpcUrls,
+  seconds,
+  testNetwork,
+  webUrl,
+} from './rpc-schema.ts'
 import { credentialName, withSecrets } from './secret-schema.ts'
 import { keystoreSigner, signerBy } from './signer-schema.ts'
 import { CLUSTERS } from './solana-clusters.ts'
@@ -51,6 +59,7 @@ export const solanaChain = z
       .default(100_000)
       .describe('Maximum price in micro-lamports for a compute unit; with 0 only the base fee is paid'),
     block_explorer_url: webUrl.optional().describe('URL of a block explorer'),
+    test_network: testNetwork,
     signer: signer.describe('The account that pays and signs'),
   })
   .check((context) => {

@@ -21,6 +21,8 @@ export interface ChainSettings {
   /** Maximum number of a collection's mints that wait for a block. */
   mintsInFlight: number
   blockExplorerUrl: string | null
+  /** Whether its coins have no value. */
+  testNetwork: boolean
   /** Paths are absolute. */
   operators: readonly SignerEntry[]
   /** The factory's admin, if its key is in a remote signer. */
@@ -40,6 +42,8 @@ export interface ClusterSettings {
   /** Maximum price in micro-lamports for a compute unit. */
   priceCap: bigint
   blockExplorerUrl: string | null
+  /** Whether its coins have no value. */
+  testNetwork: boolean
   /** Its path is absolute. */
   signer: SolanaSignerEntry
 }

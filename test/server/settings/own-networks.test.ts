@@ -11,16 +11,22 @@ beforeEach(async () => {
 })
 afterEach(() => dir.remove())
 
-async function read(chains: Readonly<Record<string, object>>) {
+type Entries = Readonly<Record<string, object>>
+
+async function readAll(chains: Entries, signers: object) {
   const path = join(dir.path, 'backend.yaml')
-  const common = {
-    rpc_urls: ['https://node.example/v2/a-key-of-a-provider'],
-    operators: [{ keystore: 'op.json', password_file: 'password' }],
-  }
+  const common = { rpc_urls: ['https://node.example/v2/a-key-of-a-provider'], ...signers }
   const entries = Object.entries(chains).map(([name, more]) => [name, { ...common, ...more }])
   await writeFile(path, JSON.stringify({ chains: Object.fromEntries(entries) }), { mode: 0o600 })
-  return readSettings(path).chains
+  return readSettings(path)
 }
+
+const OPERATORS = [{ keystore: 'op.json', password_file: 'password' }]
+const read = async (chains: Entries) => (await readAll(chains, { operators: OPERATORS })).chains
+
+const HASH = '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNZ'
+const readClusters = async (chains: Entries) =>
+  (await readAll(chains, { signer: { keypair_file: 'id.json' } })).clusters
 
 test('accepts an EVM network under a name of the operator', async () => {
   const chains = await read({ 'studio-chain': { chain_id: 412_346 } })
@@ -63,5 +69,43 @@ test('reports an unknown field of a network of the operator with its location', 
   await expect(read({ 'studio-chain': { chain_id: 5, chainid: 6 } })).rejects.toMatchObject({
     code: 'invalid_config',
     place: { field: 'chains.studio-chain.chainid' },
+  })
+})
+
+test.each([
+  ['a public network', 'polygon', {}, false],
+  ['a network that gdn does not know', 'studio-chain', { chain_id: 412_346 }, false],
+  ['a network that the operator declares a test network', 'polygon', { test_network: true }, true],
+  ['a testnet', 'base-sepolia', {}, true],
+  ['a testnet under a name of the operator', 'studio-chain', { chain_id: 84_532 }, true],
+  ['a private network under the name of a testnet', 'base-sepolia', { chain_id: 412_346 }, true],
+])('knows whether the coins of %s have value', async (_what, name, more, testNetwork) => {
+  expect([...(await read({ [name]: more })).values()]).toMatchObject([{ testNetwork }])
+})
+
+test('rejects a public network under the name of a testnet, because commands do not prompt there', async () => {
+  await expect(read({ 'base-sepolia': { chain_id: 8453 } })).rejects.toMatchObject({
+    code: 'invalid_config',
+    message: 'base-sepolia is the name of a testnet, and base is not one',
+    place: { field: 'chains.base-sepolia' },
+  })
+  await expect(read({ 'base-sepolia': { chain_id: 8453, test_network: true } })).resolves.toBeDefined()
+})
+
+test.each([
+  ['solana', {}, false],
+  ['solana', { cluster: 'devnet' }, true],
+  ['solana', { genesis_hash: HASH }, false],
+  ['solana', { genesis_hash: HASH, test_network: true }, true],
+  ['solana-testnet', {}, true],
+  ['solana-testnet', { genesis_hash: HASH }, true],
+])('knows whether the coins of %s with %j have value', async (name, more, testNetwork) => {
+  expect([...(await readClusters({ [name]: more })).values()]).toMatchObject([{ testNetwork }])
+})
+
+test('rejects mainnet-beta under the name of a testnet', async () => {
+  await expect(readClusters({ 'solana-testnet': { cluster: 'mainnet-beta' } })).rejects.toMatchObject({
+    code: 'invalid_config',
+    message: 'solana-testnet is the name of a testnet, and mainnet-beta is not one',
   })
 })

@@ -8,6 +8,7 @@ const absent = (blockchain: SolanaBlockchain): never => {
 export const NO_CLUSTERS: RemoteClusters = {
   blockchains: [],
   has: () => false,
+  hasValue: () => false,
   network: absent,
   address: async (blockchain) => absent(blockchain),
   signer: async (blockchain) => absent(blockchain),

@@ -18,6 +18,8 @@ import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 /** The networks that a backend reaches by RPC URL. */
 export interface RemoteChains {
   has(blockchain: EvmBlockchain): boolean
+  /** Whether the coins of a network have value. */
+  hasValue(blockchain: EvmBlockchain): boolean
   network(blockchain: EvmBlockchain): RemoteNetwork
   readonly signing: AskSigning
   readonly findSigner: FindSigner
@@ -114,6 +116,7 @@ export async function openRemoteChains({
   return {
     blockchains: [...opened.keys()],
     has: (blockchain) => opened.has(blockchain),
+    hasValue: (blockchain) => !get(blockchain).settings.testNetwork,
     network: (blockchain) => get(blockchain).network,
     factory,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,

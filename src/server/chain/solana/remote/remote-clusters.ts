@@ -13,6 +13,8 @@ import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 /** The Solana clusters that a backend reaches by RPC URL. */
 export interface RemoteClusters {
   has(blockchain: SolanaBlockchain): boolean
+  /** Whether the coins of a cluster have value. */
+  hasValue(blockchain: SolanaBlockchain): boolean
   readonly blockchains: readonly SolanaBlockchain[]
   network(blockchain: SolanaBlockchain): RemoteSolana
   /** Returns the signer's address, from which token addresses are derived. Rejects if the cluster isn't set up. */
@@ -111,6 +113,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   return {
     blockchains: [...opened.keys()],
     has: (blockchain) => opened.has(blockchain),
+    hasValue: (blockchain) => !get(blockchain).settings.testNetwork,
     network: (blockchain) => get(blockchain).network,
 
     address: addressOn,

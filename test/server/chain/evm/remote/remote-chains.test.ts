@@ -26,7 +26,7 @@ it('skips a hanging network when signing, so that other networks are signed for 
     () => mute.closeAllConnections(),
   )
   const rpcUrls = [`http://127.0.0.1:${(mute.address() as AddressInfo).port}`]
-  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, feeCap: 10n ** 12n, mintsInFlight: 16 }
+  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, feeCap: 10n ** 12n, mintsInFlight: 16, testNetwork: false }
   const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls, ...depths } as const
   vi.useFakeTimers({ toFake: ['performance'] })
   const remote = await openRemote({
@@ -54,7 +54,7 @@ it('signs nothing while the base fee is above the highest configured fee, and ta
     () => store.close(),
     () => node.close(),
   )
-  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, mintsInFlight: 16 }
+  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, mintsInFlight: 16, testNetwork: false }
   const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls: [node.url], ...depths } as const
   const open = async (gwei: bigint) => {
     const chain = {

@@ -1,0 +1,20 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS, VALUE_ERRORS } from '../../api/headers.ts'
+import { Refusal } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Rejects a request that is only for a blockchain whose coins have no value. @throws Refusal 412 */
+export function refuseValue(
+  { chains }: Pick<ServiceDeps, 'chains'>,
+  { onlyWithoutValue = false }: Pick<ServiceRequest<unknown>, 'onlyWithoutValue'>,
+  blockchain: Blockchain,
+): void {
+  if (!onlyWithoutValue || !chains.hasValue(blockchain)) return
+  throw new Refusal(
+    412,
+    TITLES.precondition,
+    `${blockchain} is a public network of this server, and the request is only for one whose coins have no value; nothing was accepted`,
+    { [HEADERS.errorCode]: VALUE_ERRORS.hasValue },
+  )
+}
