@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Blockchain } from '../api/blockchains.ts'
 import type { Contracts, EndpointName } from '../api/endpoints.ts'
 import type { GdnError } from '../core/errors.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
@@ -21,7 +22,7 @@ export type SendResult =
       seen: string
       answer: TransportAnswer
     }
-  /** `stop`: another backend listens at the address, so a retry can't help. `error`: why the request wasn't sent. */
+  /** `stop`: the server is no longer what it was, so a retry can't help. `error`: why the request wasn't sent. */
   | { kind: 'not_sent'; reason: string; stop?: GdnError; error: unknown }
   | { kind: 'cut'; reason: string; error: unknown }
 
@@ -102,6 +103,16 @@ export interface ApiClient {
   limitsFees(): boolean | null
   /** Whether the server has `getnfthistory`; null until it has responded. */
   hasHistory(): boolean | null
+  /**
+   * Whether the server says that the coins of a blockchain have no value (null: those of all blockchains). Null until it
+   * has responded.
+   */
+  hasNoValue(blockchain: Blockchain | null): boolean | null
+  /**
+   * Says whether later requests are only for blockchains whose coins have no value. If the server has other networks by
+   * then, it rejects them, and `send` and `call` report `not_confirmed`.
+   */
+  onlyWithoutValue(only: boolean): void
   /**
    * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
    * `refresh` it queries the server again, including what else it announces.

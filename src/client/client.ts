@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
-import { HEADERS } from '../api/headers.ts'
+import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { describeAnswer, isForeignRefusal, parseJson, statusOf } from './answers.ts'
@@ -50,6 +50,8 @@ export function createClient(options: ClientOptions): ApiClient {
   checkKey(apiKey)
   const dispatch = createDispatch(options)
 
+  let onlyWithoutValue = false
+
   const urlOf = async (name: EndpointName) => baseUrl + (await loadEndpoint(name)).path
   const hintOf = async (name: EndpointName) => (await loadEndpoint(name)).creates?.hints.request
 
@@ -68,6 +70,7 @@ export function createClient(options: ClientOptions): ApiClient {
       ...(key === null ? {} : { [HEADERS.idempotencyKey]: key }),
       ...(run === undefined ? {} : { [HEADERS.run]: run }),
       ...(maxCost === undefined ? {} : { [HEADERS.runMaxCost]: maxCost }),
+      ...(onlyWithoutValue && key !== null ? { [HEADERS.onlyWithoutValue]: 'yes' } : {}),
     }
     return dispatch.post({ ...to, content: { body }, headers, ...more })
   }
@@ -90,6 +93,10 @@ export function createClient(options: ClientOptions): ApiClient {
       const answer = await postJson(to, body, idempotencyKey, { run, maxCost, signal, beforeSending: begin, notSent })
       const { status, headers } = answer
       const json = parseJson(answer.body)
+      if (onlyWithoutValue && status === 412 && headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
+        const stop = needsConfirmation(baseUrl, status)
+        return { kind: 'not_sent', reason: stop.message, stop, error: stop }
+      }
       const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
       return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer), answer }
     } catch (error) {
@@ -139,6 +146,8 @@ export function createClient(options: ClientOptions): ApiClient {
     try {
       answer = await postJson({ name, url }, new TextEncoder().encode(JSON.stringify(NOBODYS_NFT)), null, { signal })
     } catch (error) {
+      // Nothing is sent to another backend, or to one that could not be identified.
+      if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
       const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
       if (!isPassing) throw error
       return null
@@ -222,8 +231,19 @@ export function createClient(options: ClientOptions): ApiClient {
     limitsCosts: dispatch.limitsCosts,
     limitsFees: dispatch.limitsFees,
     hasHistory: dispatch.hasHistory,
+    hasNoValue: dispatch.hasNoValue,
+    onlyWithoutValue(only) {
+      onlyWithoutValue = only
+    },
     learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),
   }
 }
+
+/** The error of a server whose networks changed after it announced that the coins of a blockchain have no value. */
+const needsConfirmation = (baseUrl: string, status: number): GdnError =>
+  new GdnError('not_confirmed', `the server at ${baseUrl} now says that the coins of this blockchain have value`, {
+    hint: 'The server rejected the request without an effect. Run the same command again to confirm the cost.',
+    details: { status },
+  })

@@ -1,3 +1,4 @@
+import type { Blockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import type { Secret } from '../core/secret.ts'
@@ -48,6 +49,7 @@ export interface Dispatch {
   limitsCosts(): boolean | null
   limitsFees(): boolean | null
   hasHistory(): boolean | null
+  hasNoValue(blockchain: Blockchain | null): boolean | null
   /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
@@ -61,6 +63,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   let costs: boolean | null = null
   let fees: boolean | null = null
   let history: boolean | null = null
+  /** Null until the server has responded. */
+  let withoutValue: ReadonlySet<string> | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
@@ -78,6 +82,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) fees ??= false
     if (headers[HEADERS.nftHistorySupported] === 'yes') history = true
     else if (isOfServer) history ??= false
+    // The last response counts: a restarted server may have other networks.
+    if (isOfServer || headers[HEADERS.blockchainsWithoutValue] !== undefined) withoutValue = namesWithoutValue(headers)
     const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
     if (limit !== null) rateLimits.set(name, limit)
   }
@@ -124,6 +130,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     limitsCosts: () => costs,
     limitsFees: () => fees,
     hasHistory: () => history,
+    hasNoValue: (blockchain) =>
+      withoutValue && (withoutValue.has('*') || (blockchain !== null && withoutValue.has(blockchain))),
     learn({ status, headers }) {
       const isHonored = headers[HEADERS.idempotencySupported] === 'yes'
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
@@ -133,11 +141,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       costs = headers[HEADERS.runMaxCostSupported] === 'yes'
       fees = headers[HEADERS.runMaxFeeSupported] === 'yes'
       history = headers[HEADERS.nftHistorySupported] === 'yes'
+      withoutValue = namesWithoutValue(headers)
       return idempotency
     },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
   }
 }
+
+/** Returns the blockchains whose coins have no value, as the server says; `*` stands for all. */
+const namesWithoutValue = (headers: TransportAnswer['headers']): ReadonlySet<string> =>
+  new Set(headers[HEADERS.blockchainsWithoutValue]?.split(',').map((name) => name.trim()))
 
 /**
  * Sends with permission. If it expired before a byte was sent, because this process was stopped, a new one is acquired.

@@ -14,7 +14,7 @@ const TRIES = 6
 export async function learnSupport(
   client: Pick<ApiClient, 'learnIdempotency' | 'supportsReferences'>,
   signal: AbortSignal | undefined,
-  clock: Clock = SYSTEM_CLOCK,
+  clock: Pick<Clock, 'sleep' | 'random'> = SYSTEM_CLOCK,
 ): Promise<void> {
   for (let attempt = 1; client.supportsReferences() === null; attempt++) {
     if ((await client.learnIdempotency(signal === undefined ? {} : { signal })) !== null) return

@@ -314,6 +314,52 @@ describe('what the server announces', () => {
     expect(it.supportsIdempotency()).toBe(false)
   })
 
+  test.each<[string, string | undefined, readonly (boolean | null)[]]>([
+    ['nothing', undefined, [false, false, false]],
+    ['one blockchain', 'base', [false, true, false]],
+    ['several', 'base,polygon', [true, true, false]],
+    ['all', '*', [true, true, true]],
+    ['an empty list', '', [false, false, false]],
+  ])('believes that coins have value unless the server says otherwise: %s', async (_what, names, expected) => {
+    const headers: Record<string, string> = names === undefined ? {} : { 'blockchains-without-value': names }
+    const server = await serve([{ ...NFTS, headers }])
+    const it = client(server.url)
+    const known = () => [it.hasNoValue('polygon'), it.hasNoValue('base'), it.hasNoValue(null)]
+    expect(known()).toEqual([null, null, null])
+    await it.learnIdempotency()
+    expect(known()).toEqual(expected)
+  })
+
+  test('relies on what the last response said about coins, not on an earlier one', async () => {
+    const server = await serve([
+      { ...NFTS, headers: { 'blockchains-without-value': '*' } },
+      { status: 404, text: 'proxy' },
+      NFTS,
+    ])
+    const it = client(server.url)
+    await it.call('getnfts', IDS)
+    await rejection(it.call('getnfts', IDS))
+    expect(it.hasNoValue('polygon')).toBe(true)
+    await it.call('getnfts', IDS)
+    expect(it.hasNoValue('polygon')).toBe(false)
+  })
+
+  test('lets the server reject requests for a blockchain whose coins have value by now, without an effect', async () => {
+    const changed = formA(412, 'Precondition Failed', 'has value', { 'error-code': 'blockchain_has_value' })
+    const server = await serve([CREATED, changed, changed, changed])
+    const it = client(server.url)
+    const send = () => it.send('createnft', Buffer.from(JSON.stringify(MINT)), { idempotencyKey: 'key' })
+    await it.call('createnft', MINT)
+    it.onlyWithoutValue(true)
+    expect(await send()).toMatchObject({ kind: 'not_sent', stop: { code: 'not_confirmed' } })
+    expect(await rejection(it.call('createnft', MINT))).toMatchObject({ code: 'not_confirmed' })
+    it.onlyWithoutValue(false)
+    // A server that was not asked has no reason to respond so.
+    expect(await send()).toMatchObject({ kind: 'answered', status: 412 })
+    const asked = server.seen.map(({ headers }) => headers['gdn-only-without-value'])
+    expect(asked).toEqual([undefined, 'yes', 'yes', undefined])
+  })
+
   test.each([
     ['has', { 'updates-supported': 'yes' }, true],
     ['lacks', {}, false],
