@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type Updateable } from 'kysely'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db, TransactionsTable } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
@@ -28,7 +28,7 @@ export async function listWatched(db: Db, blockchain: Blockchain): Promise<Trans
 }
 
 type Seen = Pick<TransactionRow, 'id' | 'block_hash'>
-type Changes = Partial<Pick<TransactionsTable, 'block_number' | 'block_hash' | 'hash' | 'raw'>>
+type Changes = Updateable<TransactionsTable>
 
 const watchedAs = (db: Db, { id, block_hash }: Seen) =>
   db

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
 import { deployNfts } from '../../../src/server/state/nfts.ts'
+import { insertAttempts } from '../../../src/server/store/attempts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { applyEvents, type OwnerEventRow } from '../../../src/server/store/owner-events.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
@@ -72,15 +73,26 @@ async function addWalletTransfers(): Promise<void> {
   await applyEvents(store.db, [event(191, 5, ALICE, BOB), event(192, 1, BOB, ALICE), event(192, 2, ALICE, CAROL)])
 }
 
+interface Mined extends Pick<EvmReceipt, 'status'> {
+  block: number
+  /** Of several signings, the one in the block. */
+  hash?: Hex
+}
+
+const [GAS, FEE] = [70_000n, 7_000_000n]
+
 /** Compares the settled transactions with the chain once, after a reorg to blocks with these receipts. */
-const watch = (receipt: (Pick<EvmReceipt, 'status'> & { block: number }) | null) => {
+const watch = (receipt: Mined | null) => {
   const network: Pick<EvmNetwork, 'blockchain' | 'confirmations' | 'receipts'> = {
     ...{ blockchain: 'polygon', confirmations: CONFIRMATIONS },
     receipts: async (hashes) =>
       hashes.map((transactionHash) => {
-        if (receipt === null) return null
+        if (receipt === null || (receipt.hash ?? transactionHash) !== transactionHash) return null
         const { status, block } = receipt
-        return { transactionHash, status, blockNumber: BigInt(block), blockHash: NEW_BLOCK, feePaid: null, gasUsed: 1n }
+        return {
+          ...{ transactionHash, status, blockNumber: BigInt(block), blockHash: NEW_BLOCK },
+          ...{ feePaid: FEE, gasUsed: GAS },
+        }
       }),
   }
   const publicNetwork: Pick<PublicNetwork, 'finality' | 'head' | 'blockHashes'> = {
@@ -100,6 +112,25 @@ const nft = () =>
 const transaction = () =>
   store.db.selectFrom('transactions').select(['state', 'block_number', 'block_hash']).executeTakeFirstOrThrow()
 
+/** Adds signings of the mint: the original, and another that the chain had until now. */
+const addSignings = () =>
+  insertAttempts(
+    store.db,
+    [FIRST, SECOND].map((hash, number) => ({
+      ...{
+        transaction_id: 'm',
+        number,
+        hash,
+        raw: `0x0${number}`,
+        max_fee_per_gas: '1',
+        max_priority_fee_per_gas: '1',
+      },
+      ...{ created_at: NOW },
+    })),
+  )
+
+const FIRST: Hex = '0xf1'
+const SECOND: Hex = '0xf2'
 const DEPLOYED = { status: 'deployed', step: 'done', token_id: '1', owner: ALICE, metadata_url: 'ipfs://d/0.json' }
 const PENDING = { status: 'initiated', step: 'chain', token_id: null, owner: null, metadata_url: null }
 
@@ -110,6 +141,19 @@ describe('a mint whose block a reorg removed', () => {
     expect(await nft()).toEqual(DEPLOYED)
     const moved = { block_number: HEAD - CONFIRMATIONS + 1, block_hash: NEW_BLOCK }
     expect(await transaction()).toEqual({ state: 'final', ...moved })
+  })
+
+  it('has the hash, gas and fee of the signing that is in the new block', async () => {
+    await addMint({ status: 'deployed', owner: ALICE })
+    await addSignings()
+    await store.db.updateTable('transactions').set({ hash: SECOND, raw: '0x01', fee_paid: '1' }).execute()
+    await watch({ status: 'success', block: HEAD - CONFIRMATIONS + 1, hash: FIRST })
+    const found = await store.db
+      .selectFrom('transactions')
+      .select(['state', 'watched', 'hash', 'raw', 'gas_used', 'fee_paid'])
+      .executeTakeFirstOrThrow()
+    const paid = { gas_used: String(GAS), fee_paid: String(FEE) }
+    expect(found).toEqual({ state: 'final', watched: 1, hash: FIRST, raw: '0x00', ...paid })
   })
 
   it.each([

@@ -79,7 +79,7 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
 }
 
 /** Returns which signing was mined, and its result. A success is watched until its block is final. */
-function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): Outcome {
+export function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): Outcome {
   const { transactionHash, blockNumber, blockHash, gasUsed, feePaid, status } = receipt
   const mined = attempts.find(({ hash }) => hash === transactionHash)
   const place = {

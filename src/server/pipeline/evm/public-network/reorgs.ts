@@ -11,7 +11,7 @@ import { lockOwners } from '../../../store/owner-events.ts'
 import type { Db } from '../../../store/schema.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../../../store/transactions.ts'
 import { endWatch, listWatched, updateWatched } from '../../../store/watched.ts'
-import { findMined } from './observe.ts'
+import { findMined, outcomeOf } from './observe.ts'
 
 export interface WatchOptions {
   store: Store
@@ -62,7 +62,8 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     const facts = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
     if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
       log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
-      await updateWatched(store.db, row, { block_number: Number(receipt.blockNumber), block_hash: receipt.blockHash })
+      // Another of its signings may be in the new block, at another price.
+      await updateWatched(store.db, row, outcomeOf(receipt, attempts.get(row.id)).seen)
       continue
     }
     log.warn(facts, 'a reorg removed the block of a transaction; it is pending again')
