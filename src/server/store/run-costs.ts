@@ -95,12 +95,14 @@ export async function assignTransactions(
 export interface RunTransactions {
   /** NFTs that are accepted and not minted, signed for or not. */
   open: number
-  /** Wei that its transactions in blocks have paid. */
+  /** Wei that its final transactions have paid. */
   paid: bigint
-  /** All signings of each pending transaction, and of each in a block whose fee the node didn't return. */
+  /** All signings of each transaction that isn't final, and of each whose fee the node didn't return. */
   raws: readonly (readonly string[])[]
   /** NFTs of its pending transactions. */
   signed: number
+  /** The first block with a transaction that isn't final; null if there is none. */
+  unfinalBlock: number | null
 }
 
 interface CostRow {
@@ -110,27 +112,34 @@ interface CostRow {
   raw: string | null
   token_count: number | null
   state: string | null
+  /** Null once the block is final. */
+  block: number | null
 }
 
 /**
  * Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. Any
- * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before.
+ * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before. Until the
+ * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings.
  */
 export async function transactionsOfRun(
   db: Db,
   { collection_id, run }: Pick<LimitedRun, 'collection_id' | 'run'>,
 ): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
-    select sum(files + waiting) as open, null as id, null as fee_paid, null as raw, null as token_count, null as state
+    select sum(files + waiting) as open, null as id, null as fee_paid, null as raw, null as token_count, null as state,
+        null as block
       from nft_counts where collection_id = ${collection_id} and run = ${run}
     union all
-    select null, one.id, one.fee_paid, coalesce(attempt.raw, one.raw), one.token_count, one.state
+    select null, one.id, case when one.watched = 0 then one.fee_paid end, coalesce(attempt.raw, one.raw),
+        one.token_count, one.state, case when one.watched = 1 then one.block_number end
       from transactions one
-      left join transaction_attempts attempt on attempt.transaction_id = one.id and one.state = 'signed'
+      left join transaction_attempts attempt
+        on attempt.transaction_id = one.id and (one.state = 'signed' or one.watched = 1)
       where one.collection_id = ${collection_id} and one.run = ${run} and one.state <> 'lost'`.execute(db)
   const raws = new Map<string, string[]>()
-  const found = { open: 0, paid: 0n, signed: 0 }
-  for (const { open, id, fee_paid, raw, token_count, state } of rows) {
+  const found = { open: 0, paid: 0n, signed: 0, unfinalBlock: null as number | null }
+  for (const { open, id, fee_paid, raw, token_count, state, block } of rows) {
+    if (block !== null) found.unfinalBlock = Math.min(found.unfinalBlock ?? Number(block), Number(block))
     if (id === null || raw === null) found.open += Number(open ?? 0)
     else if (fee_paid !== null) found.paid += BigInt(fee_paid)
     else {

@@ -138,6 +138,23 @@ it('a pending transaction counts with its worst case, a settled one with what it
   expect(await budget()).toMatchObject({ paid: 0n, pending: 0n })
 })
 
+it('a transaction in a block counts with the most that any of its signings can pay until the block is final', async () => {
+  await limit(10n * ONE)
+  const [first, raised] = [await signed(2000n, 300n), await signed(2000n, 400n)]
+  await addTransaction(first, 'final', { watched: 1, block_number: 7, gas_used: '1500', fee_paid: '77' })
+  const budget = async () => await budgetOf(store.db, await run(), CURRENT)
+  expect(await budget()).toMatchObject({ paid: 0n, pending: 600_000n, unfinalBlock: 7 })
+  const attempt = { transaction_id: 't-final', max_priority_fee_per_gas: '1', created_at: NOW, cancels: 0 }
+  await insertAttempts(store.db, [
+    { ...attempt, number: 0, raw: first, hash: '0x0', max_fee_per_gas: '300' },
+    { ...attempt, number: 1, raw: raised, hash: '0x1', max_fee_per_gas: '400' },
+  ])
+  await addTransaction(first, 'signed', { nonce: 1 })
+  expect(await budget()).toMatchObject({ paid: 0n, pending: 800_000n + 600_000n, unfinalBlock: 7 })
+  await store.db.updateTable('transactions').set({ watched: 0 }).execute()
+  expect(await budget()).toMatchObject({ paid: 77n, pending: 600_000n, unfinalBlock: null })
+})
+
 it('a pending transaction counts with the fee for its data', async () => {
   await limit(10n * ONE)
   const raw = await signed(2000n, 300n)

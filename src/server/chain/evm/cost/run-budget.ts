@@ -7,14 +7,16 @@ import { type NetworkFees, worstCost } from './network-fees.ts'
 /** What a run with a limit has spent, and the most that it may still spend for what was accepted, in wei. */
 export interface RunBudget {
   max: bigint
-  /** Paid by transactions in blocks. */
+  /** Paid by final transactions. */
   paid: bigint
-  /** The most that pending transactions can cost. */
+  /** The most that transactions which aren't final can cost. */
   pending: bigint
   /** The most that accepted NFTs without a transaction can cost. */
   reserved: bigint
   /** Accepted NFTs without a transaction. */
   unsigned: number
+  /** The first block with a transaction that isn't final; null if there is none. */
+  unfinalBlock: number | null
 }
 
 export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null
@@ -24,7 +26,7 @@ export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
 /** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget> {
-  const { open, paid, raws, signed } = await transactionsOfRun(db, run)
+  const { open, paid, raws, signed, unfinalBlock } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
   return {
     max: BigInt(run.max_cost),
@@ -32,6 +34,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Pr
     pending: raws.reduce((sum, signings) => sum + worstOfSignings(signings, fees), 0n),
     reserved: BigInt(unsigned) * worstOfNft(run, fees),
     unsigned,
+    unfinalBlock,
   }
 }
 
