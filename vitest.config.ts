@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { defineSheetScript } from './src/build/sheet-script.mjs'
-import { filesOf, LONG, MORE_POSTGRES, POSTGRES, soakFiles } from './src/build/suites.mjs'
+import { filesOf, LONG, MORE_POSTGRES, POSTGRES, soakFiles, TAGS } from './src/build/suites.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
 import { SummaryReporter } from './test/helpers/summary-reporter.ts'
 
@@ -33,10 +33,7 @@ export default defineConfig({
     // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
     reporters: ['default', new SummaryReporter()],
-    tags: [
-      { name: 'slow', description: 'Takes so long that `npm test` leaves it to `npm run test:rest`' },
-      { name: 'promise', description: 'Proves a main promise of gdn: `npm test` runs it, however slow its file is' },
-    ],
+    tags: TAGS,
     projects: [
       // Files share processes, which saves most of their time: each test undoes what it changes in its process.
       { extends: true, test: { name: 'core', include: shared, exclude, isolate: false } },

@@ -1,5 +1,6 @@
-// `npm run mutate [-- <group> …]`: mutation tests of the code that keeps the promises of gdn. Changes it in one place at
-// a time, runs the tests of its group, and prints how many changes fail a test.
+// `npm run mutate [-- [--core] <group> …]`: mutation tests of the code that keeps the promises of gdn. Changes it in one
+// place at a time, runs the tests of its group, and prints how many changes fail a test. With --core, runs only those
+// tests of the group that `npm test` runs.
 import { availableParallelism } from 'node:os'
 import { Stryker } from '@stryker-mutator/core'
 
@@ -109,7 +110,10 @@ async function mutate(name) {
 const COUNTED = { Killed: 'killed', Timeout: 'killed', Survived: 'survived', NoCoverage: 'survived' }
 
 async function main(args) {
-  const unknown = args.filter((name) => GROUPS[name] === undefined)
+  // Only the tests of `npm test`.
+  if (args.includes('--core')) process.env.GDN_SUITE = 'core'
+  const groups = args.filter((arg) => arg !== '--core')
+  const unknown = groups.filter((name) => GROUPS[name] === undefined)
   if (unknown.length > 0) {
     process.stderr.write(`unknown group ${unknown.join(', ')}: must be one of ${Object.keys(GROUPS).join(', ')}\n`)
     return 2
@@ -120,7 +124,7 @@ async function main(args) {
     process.stdout.write(
       `| ${name} | ${killed + survived} | ${killed} | ${((100 * killed) / (killed + survived)).toFixed(1)} % | ${Math.round(seconds)} s |\n`,
     )
-  for (const name of args.length > 0 ? args : Object.keys(GROUPS)) {
+  for (const name of groups.length > 0 ? groups : Object.keys(GROUPS)) {
     const start = performance.now()
     const group = { killed: 0, survived: 0 }
     for (const { status } of await mutate(name)) if (status in COUNTED) group[COUNTED[status]]++

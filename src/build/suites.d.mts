@@ -5,3 +5,5 @@ export const PARTS: Readonly<Record<string, string[]>> & { readonly secrets: str
 export const LONG_FORMS: Readonly<Record<string, string[]>>
 export function soakFiles(parts: string | undefined): string[]
 export function filesOf(suite: string | undefined): { shared: string[]; isolated: string[]; exclude: string[] }
+export const TAGS: { name: string; description: string }[]
+export const CORE: string

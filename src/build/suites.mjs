@@ -105,6 +105,14 @@ export const MORE_POSTGRES = [
   'test/server/explorer/*.test.ts',
 ]
 
+export const TAGS = [
+  { name: 'slow', description: 'Takes so long that `npm test` leaves it to `npm run test:rest`' },
+  { name: 'promise', description: 'Proves a main promise of gdn: `npm test` runs it, however slow its file is' },
+]
+
+/** What `npm test` runs, by tags. */
+export const CORE = '!slow || promise'
+
 const filesOfPart = (part) => [...(PARTS[part] ?? []), ...(LONG_FORMS[part] ?? [])]
 const SHORT_FORMS = Object.values(PARTS).flat()
 

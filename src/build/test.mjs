@@ -1,5 +1,6 @@
 // `npm test` and `npm run test:rest`: runs a suite, and prints what it took and what it left out.
 import { readFileSync } from 'node:fs'
+import { CORE } from './suites.mjs'
 import { runTests } from './vitest.mjs'
 
 /** Core-seconds of `npm test`: three minutes on two cores. */
@@ -8,7 +9,7 @@ const BUDGET = 330
 const SUITES = {
   core: {
     projects: ['core', 'isolated'],
-    args: ['--tags-filter=!slow || promise'],
+    args: [`--tags-filter=${CORE}`],
     leftOut:
       'slow tests, kills, PostgreSQL and the package (`npm run test:rest`), browsers, shells and chaos (`npm run test:all`)',
   },
