@@ -10,8 +10,11 @@ export const feesRecord = z.looseObject({
   is_simulated: z.boolean(),
   /** Symbol of the network's coin; null if it isn't known. */
   currency: z.string().nullable(),
-  /** Prices of a unit of gas, from recent blocks. `offered`: the highest price of a transaction that is signed now. */
-  gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei }),
+  /**
+   * Prices of a unit of gas, from recent blocks. `offered`: the highest price of a transaction that is signed now. `max`:
+   * the highest that the server ever offers, also for a transaction that is stuck.
+   */
+  gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei, max: wei.optional() }),
   /** What the data of a transaction of so many bytes costs in addition: a fee (OP stack) or gas (Arbitrum). */
   data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
 })
@@ -30,7 +33,13 @@ export const getfees = defineEndpoint({
       fees: {
         is_simulated: false,
         currency: 'POL',
-        gas_price: { low: '30000000000', typical: '32500000000', high: '48000000000', offered: '65000000000' },
+        gas_price: {
+          low: '30000000000',
+          typical: '32500000000',
+          high: '48000000000',
+          offered: '65000000000',
+          max: '500000000000',
+        },
         data: { bytes: 6734, fee: '0', gas: '0' },
       },
     },

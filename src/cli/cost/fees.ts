@@ -35,6 +35,8 @@ export interface FoundFees {
   isSimulated: boolean
   /** Symbol of the coin; null if it isn't known. */
   coin: string | null
+  /** The highest price of a unit of gas that the server ever offers; null if it doesn't say. */
+  max: bigint | null
 }
 
 /** @throws GdnError `usage` for a blockchain without an estimate */
@@ -73,10 +75,11 @@ const noFees = (message: string) =>
   new GdnError('refused', message, { hint: 'Add --rpc-url <url> of a node of the network.' })
 
 function foundFees({ is_simulated, currency, gas_price, data }: ResponseOf<'getfees'>['fees']): FoundFees {
-  const { low, typical, high, offered } = gas_price
+  const { low, typical, high, offered, max } = gas_price
   return {
     isSimulated: is_simulated,
     coin: currency,
+    max: max === undefined ? null : BigInt(max),
     fees: {
       ...{ low: BigInt(low), typical: BigInt(typical), high: BigInt(high), offered: BigInt(offered) },
       data: { bytes: data.bytes, fee: BigInt(data.fee), gas: BigInt(data.gas) },
@@ -93,7 +96,7 @@ async function feesOfNode(node: Node, blockchain: Blockchain): Promise<FoundFees
   ])
   return await withNetwork(node, { blockchain }, async (network) => {
     try {
-      return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId) }
+      return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId), max: null }
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('bad_answer', `the node at ${new URL(node.url).host} returned no fees: ${error.message}`)

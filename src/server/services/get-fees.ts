@@ -4,6 +4,7 @@ import type { getfees } from '../../api/endpoints/getfees.ts'
 import { currentFees } from '../chain/evm/cost/cached-fees.ts'
 import { coinOf } from '../chain/evm/cost/coin.ts'
 import type { CurrentFees } from '../chain/evm/cost/network-fees.ts'
+import { EMBEDDED_FEES } from '../chain/evm/signers.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import { badRequest, notNow } from './refusal.ts'
 import { requireChain } from './require-chain.ts'
@@ -19,12 +20,17 @@ export async function getFees(
   if (!isEvm(blockchain)) throw badRequest(`the fees of ${blockchain} are not estimated`)
   await requireChain(deps, blockchain)
   const { low, typical, high, offered, data } = await feesOf(deps, blockchain)
+  const { chainId, publicNetwork } = await deps.chains.network(blockchain)
+  const max = publicNetwork?.feeCap ?? EMBEDDED_FEES.maxFeePerGas
   return {
     requests: { blockchain },
     fees: {
       is_simulated: !deps.chains.remote.has(blockchain),
-      currency: coinOf((await deps.chains.network(blockchain)).chainId),
-      gas_price: { low: String(low), typical: String(typical), high: String(high), offered: String(offered) },
+      currency: coinOf(chainId),
+      gas_price: {
+        ...{ low: String(low), typical: String(typical), high: String(high) },
+        ...{ offered: String(offered), max: String(max) },
+      },
       data: { bytes: data.bytes, fee: String(data.fee), gas: String(data.gas) },
     },
   }

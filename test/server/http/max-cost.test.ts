@@ -64,6 +64,11 @@ it('announces that it limits the cost of runs', async () => {
   expect((await send({})).headers.get('run-max-cost-supported')).toBe('yes')
 })
 
+it('states the highest price that it ever offers', async () => {
+  const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+  expect(fees.gas_price.max).toBe(String(EMBEDDED_FEES.maxFeePerGas))
+})
+
 it('accepts what fits in the worst case, refuses the rest, and accepts more when less was paid', async () => {
   const limit = 3n * ONE
   const answers = await Promise.all(Array.from({ length: 12 }, () => send(limited(limit))))
