@@ -31,7 +31,7 @@ export class Attempts {
   }
 
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
-    const { client, halt, emit, run, store, options } = this.#context
+    const { client, halt, emit, run, store, options, permitted } = this.#context
     const cut = new AbortController()
     const answered = new AbortController()
     const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
@@ -43,7 +43,7 @@ export class Attempts {
       const result = await client.send(job.endpoint, Buffer.from(job.body), {
         idempotencyKey: job.key,
         run,
-        ...maxCostOf(store.drop.maxCost, options.maxCost),
+        ...(permitted === null ? maxCostOf(store.drop.maxCost, options.maxCost) : { maxCost: String(permitted) }),
         signal: cut.signal,
       })
       const verdict = await this.#distrust(job, classify(result, job.rows, Date.now()))

@@ -18,6 +18,8 @@ export class RunContext {
   readonly client: BatchClient
   readonly pacer: BatchPacer
   readonly store: RunStore
+  /** The limit of the run's cost that this call was permitted, in wei; null if that of the run applies. */
+  readonly permitted: bigint | null
   readonly now: Now
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
@@ -33,8 +35,9 @@ export class RunContext {
   readonly #halt = new AbortController()
   readonly #interrupt = () => this.stop(interruption(this.options.signal?.reason))
 
-  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore) {
+  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore, permitted: bigint | null = null) {
     this.options = options
+    this.permitted = permitted
     this.run = store.id
     this.store = store
     this.client = deps.client

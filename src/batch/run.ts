@@ -65,9 +65,10 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const { gathered, plan, planned } = prepared
   const { drop } = store
   const sends = options.reconcileOnly !== true
+  const permitted = (sends ? await deps.permit?.(planned, drop.maxCost) : null) ?? null
   if (sends) await deps.confirm?.(planned)
   const rows = await enterRows(store, options, prepared)
-  const context = new RunContext(options, deps, store)
+  const context = new RunContext(options, deps, store, permitted)
   const sweeper = new Sweeper(context, drop.marker ?? undefined)
   try {
     if (sends) context.emit(planned)

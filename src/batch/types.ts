@@ -140,6 +140,11 @@ export interface BatchDeps {
   pacer: BatchPacer
   /** Reads the manifest from its beginning; called once. Null resumes with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
+  /**
+   * Called first, with the limit of the run's cost in wei. Throws to cancel. Returns the limit that each request carries
+   * instead; null for none.
+   */
+  permit?(planned: PlannedEvent, maxCost: bigint | null): Promise<bigint | null>
   /** Called before anything is written or sent. Throws to cancel. */
   confirm?(planned: PlannedEvent): Promise<void>
   /** Called for every event, to show progress. */

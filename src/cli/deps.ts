@@ -42,10 +42,28 @@ export type Spending = SpendingKind & {
   blockchain: Blockchain | null
   /** Looks up a blockchain that is not known. */
   findBlockchain?: (() => Promise<Blockchain | null>) | undefined
+  /** What the requests belong to; null for changes that a plan makes. */
+  run: SpendingRun | null
 }
 
-/** Called before requests that may cost money are sent. Throws to refuse them. */
-export type PermitSpending = (spending: Spending) => Promise<void>
+/** A run of a manifest, or a single operation. */
+export interface SpendingRun {
+  id: string
+  /** Whether it is one request, which takes effect at most once. */
+  isOperation: boolean
+  /** Whether a server that limits costs limits that of these requests: they mint. */
+  canLimit: boolean
+  /** NFTs of earlier requests that are accepted and not minted. */
+  accepted: number
+  /** The limit that the run has here, in wei; null if it has none. `isSet`: this command was given it. */
+  maxCost: { wei: bigint; isSet: boolean } | null
+}
+
+/**
+ * Called before requests that may cost money are sent. Throws to refuse them. Returns the limit of the run's cost that
+ * each request has to carry, in wei; null if there is none in addition to that of the run.
+ */
+export type PermitSpending = (spending: Spending) => Promise<bigint | null>
 
 /** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {

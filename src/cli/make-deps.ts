@@ -66,7 +66,7 @@ export function makeDeps(
       return await connect(found, io, edge.env, { kind, backends: await backends() })
     },
     run,
-    permit: edge.permit ?? (async () => {}),
+    permit: edge.permit ?? (async () => null),
     setExitCode: (code) => {
       result.exitCode = code
     },

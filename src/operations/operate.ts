@@ -114,6 +114,7 @@ class Operating {
   readonly #isNew: boolean
   #operation: Operation
   #run: HeldRun
+  #permitted: { id: string; most: bigint | null } | null = null
 
   constructor(
     deps: OperateDeps,
@@ -137,7 +138,7 @@ class Operating {
     const earlier = this.#operation
     // The process that held it before ended before a byte left.
     const isUnsent = this.#isNew || earlier.state === 'planned' || earlier.state === 'intended'
-    if (isUnsent) return await this.#sendNew(await this.#newRequest())
+    if (isUnsent) return await this.#sendNew(await this.#newRequest(earlier.id))
     const { backend, again } = this.#wanted
     refuseSilentBackend(backend)
     if (again) return await this.#sendAnother(asSent(earlier))
@@ -156,7 +157,7 @@ class Operating {
     }
     if (await this.#isForgotten(earlier)) {
       await onEvent({ type: 'forgotten', operation: earlier })
-      const request = await this.#newRequest()
+      const request = await this.#newRequest(earlier.id)
       await this.#change((sql) => {
         if (earlier.state !== 'accepted') moveOperation(sql, earlier.id, 'accepted')
         moveOperation(sql, earlier.id, 'planned')
@@ -195,9 +196,16 @@ class Operating {
     return (await client.learnIdempotency({ signal })) === true
   }
 
-  async #newRequest(): Promise<NewRequest> {
+  async #newRequest(id: string): Promise<NewRequest> {
     const { collectionId } = this.#operation
+    await this.#permit(id)
     return await newRequest(this.#deps, this.#wanted, this.#creates, { name: this.#name, collectionId })
+  }
+
+  /** Returns the most that an operation may cost; null for no limit. @throws what `permit` of the command throws */
+  async #permit(id: string): Promise<bigint | null> {
+    if (this.#permitted?.id !== id) this.#permitted = { id, most: (await this.#wanted.permit?.(id)) ?? null }
+    return this.#permitted.most
   }
 
   async #sendNew(request: NewRequest): Promise<AcceptedOperation> {
@@ -212,12 +220,12 @@ class Operating {
   /** Sets an operation aside and sends another one with the same content. */
   async #sendAnother(earlier: SentOperation): Promise<AcceptedOperation> {
     const { now, onEvent, state } = this.#deps
-    const request = await this.#newRequest()
+    const run = newRun(this.#wanted.note)
+    const request = await this.#newRequest(run.id)
     const holder = await thisProcess(this.#wanted.note)
     const { hold, operation } = await this.#run.write((sql) => {
       releaseOperation(sql, earlier, now())
       endRun(sql, earlier.runId, now())
-      const run = newRun(this.#wanted.note)
       const held = insertRun(sql, { ...run, holder, now: now() })
       const { id } = insertOperation(sql, run.id, run.id, this.#name)
       return { hold: held, operation: intend(sql, id, requestBytes(this.#deps, this.#creates, id, request)) }
@@ -283,6 +291,7 @@ class Operating {
     const { client, clock = SYSTEM_CLOCK, signal, now } = this.#deps
     const { id, kind } = this.#operation
     const { request } = asSent(this.#operation)
+    const most = await this.#permit(id)
     const outcome = await sendOperation({
       client,
       clock,
@@ -290,6 +299,7 @@ class Operating {
       endpoint: kind,
       body: Buffer.from(request.body),
       key: request.key,
+      ...(most === null ? {} : { limit: { run: id, maxCost: String(most) } }),
       doubt,
       isRepeatable: () => this.#isRepeatable({ refresh: true }),
       problem: (response) => this.#creates.problem(JSON.parse(request.body), response),

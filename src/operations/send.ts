@@ -1,6 +1,6 @@
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { describeAnswer, statusOf } from '../client/answers.ts'
-import type { ApiClient, ResponseOf, SendResult } from '../client/api-client.ts'
+import type { ApiClient, ResponseOf, SendOptions, SendResult } from '../client/api-client.ts'
 import { type NoEffect, outcomeOf } from '../client/outcome.ts'
 import { type Clock, RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
@@ -26,6 +26,8 @@ interface Sending<Name extends CreatingEndpoint> {
   endpoint: Name
   body: Uint8Array
   key: string
+  /** The operation with its limit, which the server enforces. */
+  limit?: Pick<SendOptions, 'run' | 'maxCost'>
   /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
   record: SendRecord
@@ -126,9 +128,10 @@ async function ask<Response>(
 }
 
 async function sendOnce<Name extends CreatingEndpoint>(sending: Sending<Name>): Promise<Once<ResponseOf<Name>>> {
-  const { client, clock, endpoint, body, key, record, signal } = sending
+  const { client, clock, endpoint, body, key, limit, record, signal } = sending
   const result = await client.send(endpoint, body, {
     idempotencyKey: key,
+    ...limit,
     signal,
     beforeSending: () => record.sending(),
   })

@@ -33,6 +33,11 @@ export interface Wanted {
   backend: SeenBackend
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
+  /**
+   * Called before the first request of this process leaves, also before a repetition; may reject. Returns the most that
+   * the operation may cost, in wei; null for no limit.
+   */
+  permit?(id: string): Promise<bigint | null>
   /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
   request(): Promise<object>
 }

@@ -136,6 +136,68 @@ describe('the same command again', () => {
   })
 })
 
+describe('a limit of its cost', () => {
+  const ID = '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d'
+  const named = { operationId: ID }
+  const cut: Fault[] = Array(6).fill('cut_before')
+  const permitting = (most: bigint | null) => vi.fn(async (_id: string) => most)
+
+  test('goes with each attempt, with the operation as its run', async () => {
+    const service = new Service(true)
+    service.faults = ['not_now', 'cut_after']
+    const permit = permitting(7n)
+    expect((await machine.command(service, 'createnft', { ...named, permit })).error).toBe(null)
+    expect(service.limits).toEqual(Array(3).fill([ID, '7']))
+    expect(permit.mock.calls).toEqual([[ID]])
+  })
+
+  test('is absent without one, and so is the run', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { permit: permitting(null) })
+    await machine.command(service, 'createnft')
+    expect(service.limits).toEqual(Array(2).fill([undefined, undefined]))
+  })
+
+  test('is permitted again before another process repeats a request of unknown outcome', async () => {
+    const service = new Service(true)
+    service.faults = [...cut]
+    expect((await machine.command(service, 'createnft', { ...named, permit: permitting(7n) })).error).toEqual(unknown)
+    const sent = service.arrived.length
+    const refusal = new GdnError('max_cost', 'not permitted')
+    const refused = await machine.command(service, 'createnft', { permit: () => Promise.reject(refusal) })
+    expect(refused.error).toBe(refusal)
+    expect(service.arrived).toHaveLength(sent)
+    const permit = permitting(9n)
+    expect((await machine.command(service, 'createnft', { permit })).error).toBe(null)
+    expect(permit.mock.calls).toEqual([[ID]])
+    expect(service.limits.slice(sent)).toEqual([[ID, '9']])
+    expect(service.made).toBe(1)
+  })
+
+  test('is not asked for where nothing is sent', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })
+    const permit = permitting(7n)
+    expect((await machine.command(service, 'createnft', { permit })).events).toMatchObject([{ type: 'going_on' }])
+    expect(permit.mock.calls).toEqual([])
+  })
+
+  test('is that of the new operation with --again, which sets nothing aside if it is refused', async () => {
+    const service = new Service(true)
+    await machine.command(service, 'createnft', { ...named, ending: { ended: false, state: null, problem: null } })
+    const again = { again: true, request: async () => TO_OTHER }
+    const refusal = new GdnError('max_cost', 'not permitted')
+    const refused = await machine.command(service, 'createnft', { ...again, permit: () => Promise.reject(refusal) })
+    expect(refused).toMatchObject({ error: refusal, events: [] })
+    const permit = permitting(7n)
+    expect((await machine.command(service, 'createnft', { ...again, permit })).error).toBe(null)
+    const [[id] = []] = permit.mock.calls
+    expect(id).not.toBe(ID)
+    expect(permit.mock.calls).toHaveLength(1)
+    expect(service.limits.at(-1)).toEqual([id, '7'])
+  })
+})
+
 describe('--operation', () => {
   const ID = '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d'
   const named = { operationId: ID }

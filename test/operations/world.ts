@@ -134,6 +134,8 @@ export class Service {
   faults: (Fault | null)[] = []
   /** Creating requests that arrived. */
   readonly arrived: { key: string; body: string }[] = []
+  /** The run of each, and the limit of its cost. */
+  readonly limits: (readonly [run: string | undefined, maxCost: string | undefined])[] = []
   /** NFTs that the listing doesn't show yet. */
   hidden = new Set<string>()
   listable = true
@@ -172,6 +174,7 @@ export class Service {
     const fault = this.faults.shift() ?? null
     if (fault === 'not_sent') throw new TransportError('connect ECONNREFUSED', false)
     this.arrived.push({ key: request.headers['idempotency-key'] ?? '', body })
+    this.limits.push([request.headers['gdn-run'], request.headers['gdn-run-max-cost']])
     killer.step()
     if (fault === 'not_now') return this.#answer(503, refusal, { 'request-accepted': 'no' })
     if (fault === 'cut_before') throw new TransportError('socket hang up', true)
@@ -298,6 +301,7 @@ export interface TryOptions {
   ending?: Ending
   contested?: ReadonlySet<string>
   request?: Wanted['request']
+  permit?: Wanted['permit']
   /** Like `request`, with the client of the command. */
   asking?: (client: ApiClient) => Promise<object>
 }
@@ -401,6 +405,7 @@ export class Machine {
           operationId: options.operationId ?? null,
           ...(options.keptAs === undefined ? {} : { keptAs: options.keptAs }),
           mayForget: options.mayForget ?? false,
+          ...(options.permit === undefined ? {} : { permit: options.permit }),
           request: options.request ?? (async () => (await options.asking?.(client)) ?? request),
         },
         async (operation) => {

@@ -75,7 +75,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       printLeft(deps, plan)
       const sends = flags.dryRun !== true && plan.pending > 0
       if (sends) {
-        await deps.permit({ connection, blockchain, kind: 'nft', count: plan.pending })
+        await deps.permit({ connection, blockchain, kind: 'nft', count: plan.pending, run: null })
         await confirm(deps, connection, opened, plan, flags)
       }
       const outcomes = sends ? await send(deps, connection, opened, { plan, flags }) : noOutcomes()

@@ -51,6 +51,9 @@ export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
   currency,
 })
 
+/** Same amount, rounded up. */
+export const worthAtMost = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
+
 /** Returns how many wei an amount of money buys, rounded down. */
 export const weiFor = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount
 

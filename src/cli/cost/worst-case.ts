@@ -4,11 +4,14 @@ import type { SpendingKind } from '../deps.ts'
 
 /** More than any transaction of ours uses for one NFT, and more than its call data. */
 export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
+/** Fees by which the worst case is computed. */
+type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
+
 /** As long as any symbol that a backend makes of a name. */
 const SYMBOL = 'NAMES'
 
 /** Returns the most that requests can cost in wei, if each NFT has a transaction of its own. */
-export async function worstCaseOf(spending: SpendingKind, fees: NetworkFees): Promise<bigint> {
+export async function worstCaseOf(spending: SpendingKind, fees: WorstFees): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
   if (spending.kind === 'nft') return worstCost(WORST_NFT, fees) * BigInt(spending.count)
   return worstCost(await worstOfCollection(spending), fees)

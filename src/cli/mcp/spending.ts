@@ -1,19 +1,41 @@
 import { isEvm, isTestnet } from '../../api/blockchains.ts'
+import { statusOf } from '../../client/answers.ts'
 import { GdnError } from '../../core/errors.ts'
 import { formatUnits } from '../../core/units.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
 import { findPrice } from '../cost/estimate.ts'
-import { findFees } from '../cost/fees.ts'
-import { type Money, moneyText, worthOf } from '../cost/price.ts'
+import { type FoundFees, findFees } from '../cost/fees.ts'
+import { type Money, moneyText, worthAtMost } from '../cost/price.ts'
 import { worstCaseOf } from '../cost/worst-case.ts'
-import type { Deps, PermitSpending, Spending } from '../deps.ts'
+import type { Deps, PermitSpending, Spending, SpendingKind, SpendingRun } from '../deps.ts'
+
+/** How far above today's fees a request is counted whose cost is limited by no server that says its highest fee. */
+const MOST_RAISES = 4n
+
+/** What is counted of a run, in wei: it may cost `counted` in addition to what it had cost before. */
+interface CountedRun {
+  before: bigint
+  counted: bigint
+}
+
+/** The most that requests can cost, in wei. */
+interface Most {
+  /** What the whole run may cost: each request carries it, and the server enforces it. Null where it can't. */
+  limit: bigint | null
+  /** What their run may cost, or what the requests can cost if the server limits nothing. */
+  total: bigint
+  /** What transactions of the run had cost before. */
+  before: bigint
+}
 
 /**
- * Counts what a session may cost on public networks. Every request is counted at the most that it can cost before it is
- * sent, and stays counted, so that calls at the same time can't exceed the limit together.
+ * Counts what a session may cost on public networks. What requests can become is counted before they are sent, and
+ * stays counted, so that calls at the same time can't exceed the limit together. A run that the server limits is counted
+ * once, at its limit.
  */
 export class Ledger {
   readonly #limit: Money | null
+  readonly #runs = new Map<string, CountedRun>()
   #counted = 0n
 
   /** @param limit null permits nothing */
@@ -25,17 +47,26 @@ export class Ledger {
     return this.#limit === null ? null : { ...this.#limit, amount: this.#counted }
   }
 
-  /** Returns the check for the requests of a command. @throws GdnError `not_confirmed`, `max_cost` */
+  /** Returns the check for the requests of a command. @throws GdnError `not_confirmed`, `max_cost`, `usage` */
   permit(deps: Deps): PermitSpending {
     return async (asked) => {
       const spending = { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
       const fees = await feesOnPublicNetwork(deps, spending)
-      if (fees === null) return
+      if (fees === null) return null
       const limit = this.#limit
       if (limit === null)
         throw notAllowed(`spending on ${spending.blockchain ?? 'an unknown blockchain'} is not allowed`)
-      const cost = await inCurrency(deps, spending, fees, limit.currency)
+      if (fees === 'unknown')
+        throw notCounted(
+          `the cost on ${spending.blockchain ?? 'an unknown blockchain'} can't be estimated`,
+          SET_RPC_URL,
+        )
+      const price = await priceIn(deps, spending, fees.coin, limit.currency)
+      const most = await mostOf(deps, spending, fees)
       // Nothing may be awaited between the check and the count.
+      const run = this.#countedRun(spending, most)
+      const added = atLeastZero(most.total - run.before - run.counted)
+      const cost = price === null ? added : worthAtMost(added, price)
       if (this.#counted + cost > limit.amount) {
         const left = { ...limit, amount: limit.amount - this.#counted }
         throw new GdnError(
@@ -45,19 +76,32 @@ export class Ledger {
         )
       }
       this.#counted += cost
+      run.counted += added
+      return most.limit
     }
   }
+
+  /** Returns what is counted of the run so far. Requests that aren't limited are counted again, unless it is the same one. */
+  #countedRun({ run }: Spending, { limit, before }: Most): CountedRun {
+    if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
+    const known = this.#runs.get(run.id) ?? { before, counted: 0n }
+    this.#runs.set(run.id, known)
+    return known
+  }
 }
+
+const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)
 
 const notAllowed = (message: string) =>
   new GdnError('not_confirmed', message, {
     hint: 'Nothing was sent. Ask the operator to start gdn mcp with --allow-spending and --max-cost.',
   })
 
-type Fees = Awaited<ReturnType<typeof findFees>>
-
 /** Returns the fees of a network where coins have value; null for one where they have none. */
-async function feesOnPublicNetwork(deps: Deps, { blockchain, connection }: Spending): Promise<Fees | 'unknown' | null> {
+async function feesOnPublicNetwork(
+  deps: Deps,
+  { blockchain, connection }: Spending,
+): Promise<FoundFees | 'unknown' | null> {
   if (blockchain === null) return 'unknown'
   if (isTestnet(blockchain)) return null
   const isLocal = !costsMoney(blockchain, connection.server)
@@ -72,25 +116,81 @@ async function feesOnPublicNetwork(deps: Deps, { blockchain, connection }: Spend
   }
 }
 
-async function inCurrency(deps: Deps, spending: Spending, fees: Fees | 'unknown', currency: string): Promise<bigint> {
-  const { blockchain, connection } = spending
-  if (fees === 'unknown') {
-    throw notCounted(
-      `the cost on ${blockchain ?? 'an unknown blockchain'} can't be estimated`,
-      'Set GDN_RPC_URL to a node of the network.',
-    )
-  }
-  const wei = await worstCaseOf(spending, fees.fees)
-  if (fees.coin?.toUpperCase() === currency) return wei
-  const price = await findPrice(deps, {}, connection.settings, fees.coin)
-  if (price === null || price.currency !== currency) {
-    throw notCounted(
-      `the price of ${fees.coin ?? 'the coin'} in ${currency} is not known`,
-      'Configure price_url in your profile.',
-    )
-  }
-  return worthOf(wei, price).amount
+/** Returns the price of the coin for a limit in money; null for a limit in coins of the network. */
+async function priceIn(
+  deps: Deps,
+  { connection: { settings } }: Spending,
+  coin: string | null,
+  currency: string,
+): Promise<Money | null> {
+  if (coin?.toUpperCase() === currency) return null
+  const price = await findPrice(deps, {}, settings, coin)
+  if (price !== null && price.currency === currency) return price
+  throw notCounted(
+    `the price of ${coin ?? 'the coin'} in ${currency} is not known`,
+    'Configure price_url in your profile.',
+  )
 }
+
+/** Returns the most that requests can cost on a public network. */
+async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise<Most> {
+  const { connection, run } = spending
+  const { client } = connection
+  const { signal } = deps.signals
+  if (run?.canLimit === true) {
+    await client.learnIdempotency({ signal })
+    if (client.limitsCosts() === true) return await limitedRun(deps, spending, run, found)
+  }
+  const max = found.max ?? (await maxFeeOf(deps, spending)) ?? found.fees.offered * MOST_RAISES
+  return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n }
+}
+
+/** Returns the limit of a run. One that it has is neither raised nor lowered, because a person may have set it. */
+async function limitedRun(
+  deps: Deps,
+  spending: Spending,
+  { id, accepted, maxCost }: SpendingRun,
+  { fees }: FoundFees,
+): Promise<Most> {
+  const { client } = spending.connection
+  const { signal } = deps.signals
+  const costs = await client
+    .call('getruncosts', { run: id }, { signal })
+    .then(({ costs }) => costs)
+    .catch((error: unknown) => {
+      if (statusOf(error) === 404) return null
+      throw error
+    })
+  const paid = BigInt(costs?.fee_paid ?? 0)
+  const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
+  if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known)
+  const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
+  const limit = known !== null && known < own ? known : own
+  return { limit, total: limit, before: paid }
+}
+
+const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
+  spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
+
+const otherLimit = (wei: bigint) =>
+  new GdnError('usage', `the run has the limit of ${formatUnits(wei)} coins, which gdn mcp does not change`, {
+    place: { field: 'max_cost' },
+    hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
+  })
+
+/** Returns the highest price of a unit of gas that the server ever offers; null if it doesn't say. */
+async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
+  if (blockchain === null) return null
+  try {
+    const { fees } = await connection.client.call('getfees', { blockchain }, { signal })
+    return fees.gas_price.max === undefined ? null : BigInt(fees.gas_price.max)
+  } catch (error) {
+    if (signal.aborted) throw error
+    return null
+  }
+}
+
+const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 
 /** What can't be counted isn't sent. */
 const notCounted = (message: string, hint: string) =>

@@ -28,7 +28,7 @@ export function addOperationFlags(command: GdnCommand): void {
   })
 }
 
-type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget'> &
+type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit'> &
   Pick<Spending, 'findBlockchain'>
 
 /** Sends one request at most once, and reports its progress. */
@@ -65,9 +65,10 @@ export async function operateOnce(
     },
     {
       ...wanted,
-      async request() {
-        await deps.permit({ connection, blockchain: wanted.blockchain, findBlockchain, ...kindOf(wanted) })
-        return await wanted.request()
+      async permit(id) {
+        const { blockchain, endpoint } = wanted
+        const run = { id, isOperation: true, canLimit: MINTS.has(endpoint), accepted: 0, maxCost: null }
+        return await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
       },
       again,
       operationId: operation ?? null,
@@ -86,6 +87,8 @@ export async function operateOnce(
     state.close()
   })
 }
+
+const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])
 
 /** What a request creates or changes, by its content. */
 function kindOf({ endpoint, content }: WantedByCommand): SpendingKind {

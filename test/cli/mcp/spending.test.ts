@@ -2,8 +2,9 @@ import { size } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Blockchain } from '../../../src/api/blockchains.ts'
 import { WORST_NFT, worstCaseOf } from '../../../src/cli/cost/worst-case.ts'
-import type { Deps, Spending } from '../../../src/cli/deps.ts'
+import type { Deps, Spending, SpendingRun } from '../../../src/cli/deps.ts'
 import { Ledger } from '../../../src/cli/mcp/spending.ts'
+import { GdnError } from '../../../src/core/errors.ts'
 import { collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
 import { ENVELOPE_BYTES } from '../../../src/server/chain/evm/cost/drop-gas.ts'
 import { encodeMake } from '../../../src/server/chain/evm/factory.ts'
@@ -23,8 +24,11 @@ import { startHttpServer } from '../../helpers/http-server.ts'
 const ONE = 10n ** 18n
 const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OFFERED = 10n ** 9n
-/** What one NFT is counted at. */
-const PER_NFT = WORST_NFT.gasLimit * OFFERED
+/** The highest price that the server ever offers. */
+const MAX = 3n * OFFERED
+/** What an NFT is counted at where the server limits its cost, and where it doesn't. */
+const LIMITED = WORST_NFT.gasLimit * OFFERED
+const PER_NFT = WORST_NFT.gasLimit * MAX
 const POL = (amount: bigint) => ({ amount, currency: 'POL' })
 
 interface Network {
@@ -32,35 +36,46 @@ interface Network {
   simulated?: boolean
   currency?: string
   answers?: boolean
+  /** The highest price that the server states; null if it states none. */
+  max?: bigint | null
   /** Where the price of a coin is read. */
   prices?: object
+  /** What the requests belong to. */
+  run?: SpendingRun | null
+  /** Whether the server limits the cost of runs. */
+  limits?: boolean
+  /** What the server knows of the run; null if nothing. */
+  costs?: { fee_paid: bigint; max_cost: bigint | null } | null
 }
 
 const io = { note: () => {}, settings: { debug: false } }
 const deps = { env: {}, signals: { signal: new AbortController().signal }, io } as unknown as Deps
 
-function spending(
-  count: number,
-  { loopback = false, simulated = false, currency = 'POL', answers = true, prices = {} }: Network = {},
-  blockchain: Blockchain | null = 'polygon',
-): Spending {
+function spending(count: number, network: Network = {}, blockchain: Blockchain | null = 'polygon'): Spending {
+  const { loopback = false, simulated = false, currency = 'POL', answers = true, max = MAX, prices = {} } = network
+  const { run = null, limits = true, costs = null } = network
   const price = String(OFFERED)
   const fees = {
     is_simulated: simulated,
     currency,
-    gas_price: { low: price, typical: price, high: price, offered: price },
+    gas_price: {
+      ...{ low: price, typical: price, high: price, offered: price },
+      ...(max === null ? {} : { max: String(max) }),
+    },
     data: { bytes: 1, fee: '0', gas: '0' },
   }
-  const call = async () => {
+  const call = async (name: string) => {
     if (!answers) throw new Error('no answer')
-    return { fees }
+    if (name === 'getfees') return { fees }
+    if (costs === null) throw new GdnError('not_found', 'there is no such run', { details: { status: 404 } })
+    return { costs: { fee_paid: String(costs.fee_paid), max_cost: costs.max_cost && String(costs.max_cost) } }
   }
   const connection = {
-    client: { call },
+    client: { call, learnIdempotency: async () => true, limitsCosts: () => limits },
     server: { loopback, origin: 'https://api.test' },
     settings: { prices, profile: null },
   }
-  return { connection: connection as never, blockchain, kind: 'nft', count }
+  return { connection: connection as never, blockchain, kind: 'nft', count, run }
 }
 
 test('counts each request at more than any of its transactions can use', () => {
@@ -113,7 +128,7 @@ test('stops at the limit of the session, over all calls', async () => {
   await permit(spending(5))
   await expect(permit(spending(2))).rejects.toMatchObject({
     code: 'max_cost',
-    message: 'this may cost 0.0004 POL, and 0.0002 POL of 0.002 POL are left',
+    message: 'this may cost 0.0012 POL, and 0.0006 POL of 0.006 POL are left',
   })
   await permit(spending(1))
   await expect(permit(spending(1))).rejects.toMatchObject({ code: 'max_cost' })
@@ -160,4 +175,127 @@ test('refuses what it can not count', async () => {
       message: expect.stringMatching(message),
     })
   }
+})
+
+/** A run of a manifest, or a single operation. */
+const runOf = (id: string, more: Partial<SpendingRun> = {}): SpendingRun => ({
+  ...{ id, isOperation: false, canLimit: true, accepted: 0, maxCost: null },
+  ...more,
+})
+const operation = (id: string, more: Partial<SpendingRun> = {}) => runOf(id, { isOperation: true, ...more })
+
+/** What requests count in a new session. */
+async function countOf(...args: Parameters<typeof spending>): Promise<bigint> {
+  const ledger = new Ledger(POL(ONE))
+  await ledger.permit(deps)(spending(...args))
+  return ledger.counted?.amount ?? 0n
+}
+
+test('counts what no server limits at the highest price that the server ever offers', async () => {
+  for (const run of [null, operation('a-transfer', { canLimit: false })]) {
+    expect(await countOf(3, { run })).toBe(3n * PER_NFT)
+  }
+  for (const run of [operation('a-mint'), runOf('a-drop')]) {
+    expect(await countOf(3, { run, limits: false })).toBe(3n * PER_NFT)
+  }
+})
+
+test('counts what no server limits at four times the fees of now if the server states no highest price', async () => {
+  expect(await countOf(1, { max: null })).toBe(4n * LIMITED)
+})
+
+test('returns the limit that each request of a run carries, and counts it', async () => {
+  for (const run of [operation('a-mint'), runOf('a-drop')]) {
+    const ledger = new Ledger(POL(ONE))
+    expect(await ledger.permit(deps)(spending(2, { run }))).toBe(2n * LIMITED)
+    expect(ledger.counted?.amount).toBe(2n * LIMITED)
+  }
+  expect(await new Ledger(POL(ONE)).permit(deps)(spending(2))).toBe(null)
+  expect(await new Ledger(null).permit(deps)(spending(2, { run: runOf('a-drop') }, 'polygon-amoy'))).toBe(null)
+})
+
+test('counts a run once, and more of it only where its limit is higher', async () => {
+  const ledger = new Ledger(POL(ONE))
+  const permit = ledger.permit(deps)
+  const again = (costs: Required<Network>['costs']) => permit(spending(2, { run: runOf('a-drop'), costs }))
+  const counted = () => ledger.counted?.amount
+  // The first request did not arrive.
+  for (let time = 0; time < 2; time++) {
+    expect(await again(null)).toBe(2n * LIMITED)
+    expect(counted()).toBe(2n * LIMITED)
+  }
+  // It has paid some of its limit.
+  expect(await again({ fee_paid: LIMITED, max_cost: 2n * LIMITED })).toBe(2n * LIMITED)
+  expect(counted()).toBe(2n * LIMITED)
+  // A person raised the limit.
+  expect(await again({ fee_paid: LIMITED, max_cost: 5n * LIMITED })).toBe(5n * LIMITED)
+  expect(counted()).toBe(5n * LIMITED)
+  // Another run.
+  await permit(spending(1, { run: runOf('another') }))
+  expect(counted()).toBe(6n * LIMITED)
+})
+
+test('counts an operation once where the server does not limit it, and each request of a run', async () => {
+  const ledger = new Ledger(POL(ONE))
+  const permit = ledger.permit(deps)
+  const counted = () => (ledger.counted?.amount ?? 0n) / PER_NFT
+  for (let time = 0; time < 2; time++) await permit(spending(1, { run: operation('a-burn', { canLimit: false }) }))
+  expect(counted()).toBe(1n)
+  for (let time = 0; time < 2; time++) await permit(spending(1, { run: runOf('a-drop'), limits: false }))
+  expect(counted()).toBe(3n)
+  for (let time = 0; time < 2; time++) await permit(spending(1))
+  expect(counted()).toBe(5n)
+})
+
+test('counts what is left of the limit of a run that another session or a person has begun', async () => {
+  const run = runOf('a-drop')
+  const ledger = new Ledger(POL(ONE))
+  const begun = spending(1, { run, costs: { fee_paid: 4n * LIMITED, max_cost: 10n * LIMITED } })
+  expect(await ledger.permit(deps)(begun)).toBe(10n * LIMITED)
+  expect(ledger.counted?.amount).toBe(6n * LIMITED)
+  const small = new Ledger(POL(5n * LIMITED))
+  await expect(small.permit(deps)(begun)).rejects.toMatchObject({ code: 'max_cost' })
+  expect(small.counted?.amount).toBe(0n)
+})
+
+test('limits a run that was begun without a limit to what it has paid and what is to come', async () => {
+  const run = runOf('a-drop', { accepted: 3 })
+  const ledger = new Ledger(POL(ONE))
+  const begun = spending(2, { run, costs: { fee_paid: 7n, max_cost: null } })
+  expect(await ledger.permit(deps)(begun)).toBe(7n + 5n * LIMITED)
+  expect(ledger.counted?.amount).toBe(5n * LIMITED)
+})
+
+test('neither raises nor lowers the limit that a run has', async () => {
+  const limited = (maxCost: SpendingRun['maxCost'], max_cost: bigint | null) => {
+    const costs = max_cost === null ? null : { fee_paid: 0n, max_cost }
+    return new Ledger(POL(ONE)).permit(deps)(spending(1, { run: runOf('a-drop', { maxCost }), costs }))
+  }
+  for (const wei of [5n * LIMITED, 20n * LIMITED]) {
+    await expect(limited({ wei, isSet: true }, 10n * LIMITED)).rejects.toMatchObject({
+      code: 'usage',
+      place: { field: 'max_cost' },
+      message: 'the run has the limit of 0.002 coins, which gdn mcp does not change',
+    })
+  }
+  expect(await limited({ wei: 10n * LIMITED, isSet: true }, 10n * LIMITED)).toBe(10n * LIMITED)
+  // As the call says, for a new run.
+  expect(await limited({ wei: 20n * LIMITED, isSet: true }, null)).toBe(20n * LIMITED)
+  // As recorded on this machine, before the server has seen a request.
+  expect(await limited({ wei: 3n * LIMITED, isSet: false }, null)).toBe(3n * LIMITED)
+  expect(await limited({ wei: 3n * LIMITED, isSet: false }, 2n * LIMITED)).toBe(2n * LIMITED)
+})
+
+test('counts a limit in money at the price of the moment at which it is counted, rounded up', async () => {
+  let price = '3000'
+  const server = await startHttpServer(() => ({ json: { price } }))
+  onTestFinished(() => server.close())
+  const prices = { price_url: server.url, price_path: 'price', price_currency: 'USD' }
+  const ledger = new Ledger({ amount: ONE, currency: 'USD' })
+  const permit = ledger.permit(deps)
+  await permit(spending(1, { prices, run: operation('first'), currency: 'POL' }))
+  expect(ledger.counted?.amount).toBe(LIMITED * 3000n)
+  price = `0.${'1'.padStart(18, '0')}`
+  await permit(spending(1, { prices, run: operation('second') }))
+  expect(ledger.counted?.amount).toBe(LIMITED * 3000n + 1n)
 })

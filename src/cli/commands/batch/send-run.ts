@@ -1,3 +1,4 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
 import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
 import { openRun, runStatus } from '../../../batch/runs.ts'
@@ -85,13 +86,13 @@ export async function sendRun(
           progress.tell(event)
           events?.tell(event)
         },
+        permit: (planned, kept) => permitRun(deps, planned, { connection, blockchain, given: limit, kept }),
         confirm: async (planned) => {
           const rows = planned.rows.pending
           progress.stop()
           printPlan(deps, planned)
           if (rows > 0) {
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
-            await deps.permit({ connection, blockchain, kind: 'nft', count: rows })
             await confirmSpending(
               io,
               flags.yes,
@@ -121,6 +122,32 @@ export async function sendRun(
     await events?.written()
     await client.close()
   }
+}
+
+interface Limits {
+  connection: Connection
+  blockchain: Blockchain
+  /** The limit that this command was given, and that of the run. */
+  given: bigint | null
+  kept: bigint | null
+}
+
+/** Returns the limit that each request carries. Requests of unknown outcome may be sent again. */
+async function permitRun(
+  deps: Deps,
+  { run, rows }: PlannedEvent,
+  { connection, blockchain, given, kept }: Limits,
+): Promise<bigint | null> {
+  const count = rows.pending + rows.unknown
+  if (count === 0) return null
+  const maxCost = given ?? kept
+  return await deps.permit({
+    ...({ connection, blockchain, kind: 'nft', count } as const),
+    run: {
+      ...{ id: run.id, isOperation: false, canLimit: true, accepted: rows.accepted },
+      maxCost: maxCost === null ? null : { wei: maxCost, isSet: given !== null },
+    },
+  })
 }
 
 interface PlannedFiles {

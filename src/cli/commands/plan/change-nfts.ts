@@ -35,7 +35,7 @@ export async function changeNfts(
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
   const all = counts.update + counts.transfer + counts.burn
-  if (all > 0) await deps.permit({ connection, blockchain, kind: 'nft', count: all })
+  if (all > 0) await deps.permit({ connection, blockchain, kind: 'nft', count: all, run: null })
   const { client } = connection
   const making = { client, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
   if (counts.update > 0) {

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import type { Spending, SpendingRun } from '../../../src/cli/deps.ts'
+import { GdnError } from '../../../src/core/errors.ts'
+import { CSV, folder, service, TARGET } from '../drop.ts'
+import { type Call, fakeApi, OWNER } from '../fake-api.ts'
+import { cli } from '../harness.ts'
+
+const SUPPORTS = { 'idempotency-supported': 'yes', 'run-max-cost-supported': 'yes' }
+const LIMIT = 123n
+
+/** Permits everything up to a limit, and records what it was asked. */
+function permitting(limit: bigint | null = LIMIT) {
+  const asked: (SpendingRun | null)[] = []
+  const permit = async ({ run }: Spending) => {
+    asked.push(run)
+    return limit
+  }
+  return { asked, permit }
+}
+
+/** The run and the limit in the headers of each request to an endpoint. */
+const limitsIn = (calls: readonly Call[], name: string) =>
+  calls
+    .filter(({ path }) => path.endsWith(`/${name}`))
+    .map(({ headers }) => [headers['gdn-run'], headers['gdn-run-max-cost']])
+
+const MINT = ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'Dawn', '--no-wait', '--yes', '--json']
+
+test.each([
+  ['carries its permitted limit, with the operation as its run', LIMIT],
+  ['names no run without a limit', null],
+])('a single mint %s', async (_, limit) => {
+  const { createnft } = service()
+  const { url, calls } = await fakeApi({ createnft, '*': () => ({ headers: SUPPORTS, body: {} }) })
+  const { asked, permit } = permitting(limit)
+  const { options } = await folder({})
+  expect((await cli([...MINT, '--base-url', url], { ...options, permit })).code).toBe(0)
+  expect(asked).toEqual([{ id: expect.any(String), isOperation: true, canLimit: true, accepted: 0, maxCost: null }])
+  expect(limitsIn(calls, 'createnft')).toEqual([limit === null ? [undefined, undefined] : [asked[0]?.id, '123']])
+})
+
+const fees = () => {
+  const price = '1000000000'
+  const gas_price = { low: price, typical: price, high: price, offered: price }
+  const record = { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1, fee: '0', gas: '0' } }
+  return { headers: SUPPORTS, body: { requests: { blockchain: 'polygon' }, fees: record } }
+}
+
+test('each request of a drop carries the permitted limit, which never replaces one that a person has set', async () => {
+  const { url, calls } = await fakeApi({ ...service(), getfees: fees, '*': () => ({ headers: SUPPORTS, body: {} }) })
+  const { path, options } = await folder({ 'drop.csv': CSV })
+  const { asked, permit } = permitting()
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--chunk-size', '1', '--no-lookup']
+  const { code } = await cli([...argv, '--max-cost', '0.5', '--yes', '--json'], { ...options, permit })
+  expect(code).toBe(0)
+  const maxCost = { wei: 5n * 10n ** 17n, isSet: true }
+  expect(asked).toEqual([{ id: expect.any(String), isOperation: false, canLimit: true, accepted: 0, maxCost }])
+  expect(limitsIn(calls, 'createnft')).toEqual(Array(2).fill([asked[0]?.id, '123']))
+})
+
+test('a drop that has only requests of unknown outcome to repeat is permitted', async () => {
+  const stop = new AbortController()
+  const { createnft, getnfts } = service()
+  const { url, calls } = await fakeApi({
+    createnft(body) {
+      if (stop.signal.aborted) return { headers: SUPPORTS, ...createnft(body) }
+      stop.abort(new GdnError('interrupted', 'interrupted by this test'))
+      return { status: 502, headers: SUPPORTS, body: {} }
+    },
+    getnfts,
+    getnftgdnids: () => ({ headers: SUPPORTS, body: { requests: {}, nft_gdn_ids: [] } }),
+    '*': () => ({ headers: SUPPORTS, body: {} }),
+  })
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}\n` })
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--no-lookup', '--yes', '--json']
+  const { signal } = stop
+  expect((await cli(argv, { ...options, signal, permit: permitting().permit })).code).not.toBe(0)
+  expect(limitsIn(calls, 'createnft')).toHaveLength(1)
+  const { asked, permit } = permitting()
+  expect((await cli(argv, { ...options, permit })).code).toBe(0)
+  expect(asked).toHaveLength(1)
+  expect(limitsIn(calls, 'createnft').slice(1)).toEqual([[asked[0]?.id, '123']])
+})
