@@ -12,6 +12,8 @@ export const runCosts = z.looseObject({
   /** Of transactions in blocks. In one with other NFTs, the share of the run. */
   gas_used: digits,
   fee_paid: digits,
+  /** The part of it that no reorg changes. */
+  final_fee_paid: digits.optional(),
   /** The limit of the run; null without one. */
   max_cost: digits.nullable(),
   /** The most that the run offers for a unit of gas; null without a limit. */
@@ -33,7 +35,7 @@ export const getruncosts = defineEndpoint({
       requests: { run: 'd1f0a9c4' },
       costs: {
         ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '9659500' },
-        ...{ fee_paid: '313933750000000000', max_cost: '500000000000000000' },
+        ...{ fee_paid: '313933750000000000', final_fee_paid: '281000000000000000', max_cost: '500000000000000000' },
         ...{ max_fee: '30000000000', waiting: null },
       },
     },

@@ -24,7 +24,7 @@ interface Most {
   limit: bigint | null
   /** What their run may cost, or what the requests can cost if the server limits nothing. */
   total: bigint
-  /** What transactions of the run had cost before. */
+  /** What transactions of the run had cost before, for certain: a reorg can move others to dearer blocks. */
   before: bigint
 }
 
@@ -166,7 +166,7 @@ async function limitedRun(
   if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known)
   const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
   const limit = known !== null && known < own ? known : own
-  return { limit, total: limit, before: paid }
+  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0) }
 }
 
 const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>

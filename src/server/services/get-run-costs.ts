@@ -34,16 +34,18 @@ export async function getRunCosts(
     }
     await nextTurn()
   }
-  let [gas, fees] = [0n, 0n]
-  for (const { id, gas_used, fee_paid, token_count } of await feesPaid(db, [...shares.keys()])) {
+  let [gas, fees, finalFees] = [0n, 0n, 0n]
+  for (const { id, gas_used, fee_paid, token_count, watched } of await feesPaid(db, [...shares.keys()])) {
     const part = (amount: string | null) => (BigInt(amount ?? 0) * BigInt(shares.get(id) ?? 0)) / BigInt(token_count)
     gas += part(gas_used)
     fees += part(fee_paid)
+    if (watched === 0) finalFees += part(fee_paid)
   }
-  for (const { id, gas_used, fee_paid } of await feesPaidInVain(db, of)) {
+  for (const { id, gas_used, fee_paid, watched } of await feesPaidInVain(db, of)) {
     if (shares.has(id)) continue
     gas += BigInt(gas_used ?? 0)
     fees += BigInt(fee_paid ?? 0)
+    if (watched === 0) finalFees += BigInt(fee_paid ?? 0)
   }
   const limited = await findLimited(db, { accountId, run })
   const waits = limited !== null && (await hasUnsigned(db, limited))
@@ -55,6 +57,7 @@ export async function getRunCosts(
       currency: coinOf((await chains.network(blockchain)).chainId),
       gas_used: String(gas),
       fee_paid: String(fees),
+      final_fee_paid: String(finalFees),
       max_cost: limited?.max_cost ?? null,
       max_fee: limited?.max_fee ?? null,
       waiting: waits ? await waitingOf(chains, blockchain, limited) : null,

@@ -163,7 +163,7 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
     const rows = await db
       .selectFrom('transactions')
-      .select(['id', 'gas_used', 'fee_paid', 'token_count'])
+      .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched'])
       .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
       .where('token_count', '>', 0)
       .execute()
@@ -176,7 +176,7 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
 export async function feesPaidInVain(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db
     .selectFrom('transactions')
-    .select(['id', 'gas_used', 'fee_paid'])
+    .select(['id', 'gas_used', 'fee_paid', 'watched'])
     .where('collection_id', '=', collectionId)
     .where('run', '=', run)
     .where('state', 'in', ['reverted', 'cancelled'])

@@ -45,7 +45,7 @@ interface Network {
   /** Whether the server limits the cost of runs. */
   limits?: boolean
   /** What the server knows of the run; null if nothing. */
-  costs?: { fee_paid: bigint; max_cost: bigint | null } | null
+  costs?: { fee_paid: bigint; max_cost: bigint | null; final?: bigint } | null
 }
 
 const io = { note: () => {}, settings: { debug: false } }
@@ -68,7 +68,9 @@ function spending(count: number, network: Network = {}, blockchain: Blockchain |
     if (!answers) throw new Error('no answer')
     if (name === 'getfees') return { fees }
     if (costs === null) throw new GdnError('not_found', 'there is no such run', { details: { status: 404 } })
-    return { costs: { fee_paid: String(costs.fee_paid), max_cost: costs.max_cost && String(costs.max_cost) } }
+    const { fee_paid, max_cost, final = fee_paid } = costs
+    const record = { fee_paid: String(fee_paid), final_fee_paid: String(final) }
+    return { costs: { ...record, max_cost: max_cost && String(max_cost) } }
   }
   const connection = {
     client: { call, learnIdempotency: async () => true, limitsCosts: () => limits },
@@ -253,6 +255,12 @@ test('counts what is left of the limit of a run that another session or a person
   const begun = spending(1, { run, costs: { fee_paid: 4n * LIMITED, max_cost: 10n * LIMITED } })
   expect(await ledger.permit(deps)(begun)).toBe(10n * LIMITED)
   expect(ledger.counted?.amount).toBe(6n * LIMITED)
+  // A reorg may change what isn't final.
+  const moving = new Ledger(POL(ONE))
+  await moving.permit(deps)(
+    spending(1, { run, costs: { fee_paid: 4n * LIMITED, max_cost: 10n * LIMITED, final: LIMITED } }),
+  )
+  expect(moving.counted?.amount).toBe(9n * LIMITED)
   const small = new Ledger(POL(5n * LIMITED))
   await expect(small.permit(deps)(begun)).rejects.toMatchObject({ code: 'max_cost' })
   expect(small.counted?.amount).toBe(0n)

@@ -170,6 +170,15 @@ it('returns what a run has spent, of NFTs of its own, to its account only', asyn
   expect((await backend.post('/api/v1/getruncosts', { run: RUN }, stranger.headers)).status).toBe(404)
 })
 
+it('returns the part of the costs that no reorg changes', async () => {
+  await settled(backend, idsOf(await send(limited(9n * ONE))))
+  const costs = async () => (await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs
+  const paid = String(await spent())
+  expect(await costs()).toMatchObject({ fee_paid: paid, final_fee_paid: paid })
+  await withStore(dataDir.path, ({ db }) => db.updateTable('transactions').set({ watched: 1 }).execute())
+  expect(await costs()).toMatchObject({ fee_paid: paid, final_fee_paid: '0' })
+})
+
 it.each(['-1', '1.5', '0x1', '1;SET', 'much'])('rejects the limit "%s"', async (value) => {
   const { status, json } = await send(limited(value))
   expect([status, json.error.message]).toEqual([400, expect.stringContaining('gdn-run-max-cost must be wei')])
