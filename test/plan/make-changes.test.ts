@@ -1,68 +1,232 @@
 import { expect, test } from 'vitest'
-import { GdnError } from '../../src/core/errors.ts'
-import { makeChanges } from '../../src/plan/make-changes.ts'
+import { type ErrorCode, GdnError } from '../../src/core/errors.ts'
+import { type Accepted, makeChanges } from '../../src/plan/make-changes.ts'
+import { gate } from '../helpers/gate.ts'
 
 interface Change {
   key: string
   line: number
 }
-const CHANGES = Array.from({ length: 20 }, (_, line): Change => ({ key: `r${line}`, line }))
-const down = () => new GdnError('unreachable', 'the server is down')
-const proxyError = () => new GdnError('bad_answer', 'a page of the proxy', { details: { status: 502 } })
+type Sent = Accepted<Change>
 
-/** Makes the changes on a server that is down at these times. Resolves with the outcomes, and what was sent. */
-async function make(isDown: (now: number) => boolean, error = down, stopAfter = Number.POSITIVE_INFINITY) {
-  let now = 0
-  const sent: string[] = []
-  async function* changes() {
-    yield* CHANGES
-  }
-  const answer = <Result>(result: () => Result) => {
-    now += 10
-    if (isDown(now)) throw error()
-    return result()
-  }
-  const outcomes = await makeChanges(
-    changes(),
-    {
-      send: async (change: Change) =>
-        answer(() => {
-          sent.push(change.key)
+const changesUpTo = (count: number) => Array.from({ length: count }, (_, line): Change => ({ key: `r${line}`, line }))
+const error = (code: ErrorCode) => new GdnError(code, `it is ${code}`)
+const down = () => error('unreachable')
+const proxyError = (status: number) => () => new GdnError('bad_answer', 'a page of the proxy', { details: { status } })
+const allEnded = async (page: readonly Sent[]) => new Map(page.map((one) => [one, null]))
+
+interface Options {
+  changes?: Change[]
+  timeoutMs?: number
+  /** Called before a change is accepted. */
+  onSend?: (change: Change) => Promise<void> | void
+  /** By default, each accepted change has ended at the next look. */
+  endsOf?: (page: readonly Sent[]) => Promise<Map<Sent, string | null>>
+  onEnd?: (sent: Sent, reason: string | null) => Promise<void>
+  /** Called when time has passed. It may throw, as an interruption does. */
+  onSleep?: () => void
+}
+
+/** Simulated time, in which changes are made. */
+class World {
+  now = 0
+  readonly sent: string[] = []
+
+  make({ changes = changesUpTo(20), timeoutMs = 600_000, onSleep, onSend, endsOf = allEnded, onEnd }: Options) {
+    return makeChanges(
+      (async function* () {
+        yield* changes
+      })(),
+      {
+        send: async (change: Change): Promise<Sent> => {
+          await onSend?.(change)
+          this.sent.push(change.key)
           return { change, transactionId: change.key }
-        }),
-      endsOf: async (page) => answer(() => new Map(page.map((one) => [one, null]))),
-    },
-    {
-      now: () => now,
-      async sleep(ms) {
-        now += ms
-        if (now > stopAfter) throw new GdnError('interrupted', 'interrupted')
-        await new Promise(setImmediate)
+        },
+        ...{ endsOf, onEnd: onEnd ?? (async () => {}) },
       },
-      ...{ signal: new AbortController().signal, timeoutMs: 600_000, onProgress: () => {} },
-    },
-  )
-  return { outcomes, sent }
+      {
+        now: () => this.now,
+        sleep: async (ms) => {
+          this.now += ms
+          onSleep?.()
+          await new Promise(setImmediate)
+        },
+        ...{ signal: new AbortController().signal, timeoutMs, onProgress: () => {} },
+      },
+    )
+  }
+
+  /** Makes changes on a server that is down at these times. */
+  makeWhile(isDown: (now: number) => boolean, { reason = down, ...more }: Options & { reason?: () => GdnError } = {}) {
+    const answer = () => {
+      this.now += 10
+      if (isDown(this.now)) throw reason()
+    }
+    return this.make({
+      onSend: answer,
+      endsOf: async (page) => {
+        answer()
+        return await allEnded(page)
+      },
+      ...more,
+    })
+  }
 }
 
 test.each([
   ['the server was unreachable', down],
-  ['a proxy could not reach it', proxyError],
-])('goes on after %s, with each change once', async (_, error) => {
+  ['a proxy could not reach it', proxyError(502)],
+  ['a proxy limited the rate', proxyError(429)],
+])('goes on after %s, with each change once', async (_, reason) => {
+  const world = new World()
   const isDown = (now: number) => (now > 50 && now < 30_000) || (now > 30_100 && now < 60_000)
-  const { outcomes, sent } = await make(isDown, error)
-  expect(outcomes).toMatchObject({ done: 20, pending: 0, unsent: false })
-  expect(sent.sort()).toEqual(CHANGES.map(({ key }) => key).sort())
+  expect(await world.makeWhile(isDown, { reason })).toMatchObject({ done: 20, pending: 0, unsent: false })
+  expect(world.sent.sort()).toEqual(
+    changesUpTo(20)
+      .map(({ key }) => key)
+      .sort(),
+  )
 })
 
 test('ends where the server stays unreachable', async () => {
-  await expect(make((now) => now > 50)).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(new World().makeWhile((now) => now > 50)).rejects.toMatchObject({ code: 'unreachable' })
 })
 
-test('tells how to resume after Ctrl-C, while it waits and while it sends', async () => {
-  for (const isDown of [() => false, (now: number) => now > 50]) {
-    await expect(make(isDown, down, 100)).rejects.toMatchObject({
-      ...{ code: 'interrupted', hint: 'Run the same command again: it resumes what is in progress.' },
-    })
+test.each(['interrupted', 'terminated'] as const)(
+  'tells how to resume when it is %s, while it waits and while it sends',
+  async (code) => {
+    for (const isDown of [() => false, (now: number) => now > 50]) {
+      const world = new World()
+      const onSleep = () => {
+        if (world.now > 100) throw error(code)
+      }
+      await expect(world.makeWhile(isDown, { onSleep })).rejects.toMatchObject({
+        ...{ code, hint: 'Run the same command again: it resumes what is in progress.' },
+      })
+    }
+  },
+)
+
+test('counts the outcome of each change by its error, and makes the others', async () => {
+  const errors = [error('refused'), error('not_found'), error('invalid_input'), error('unknown_outcome')]
+  const onSend = ({ line }: Change) => {
+    const found = errors[line]
+    if (found !== undefined) throw found
   }
+  const problem = (line: number) => ({ key: `r${line}`, line, reason: errors[line]?.message })
+  expect(await new World().make({ onSend })).toEqual({
+    ...{ done: 16, pending: 0, unsent: false },
+    failed: { count: 3, first: [problem(0), problem(1), problem(2)] },
+    unknown: { count: 1, first: [problem(3)] },
+  })
+})
+
+test('counts the changes that failed after they were accepted, and reports each end once', async () => {
+  const ended: [string, string | null][] = []
+  const outcomes = await new World().make({
+    endsOf: async (page) => new Map(page.map((one) => [one, one.change.line < 2 ? 'it reverted' : null])),
+    onEnd: async ({ change }, reason) => void ended.push([change.key, reason]),
+  })
+  expect(outcomes).toMatchObject({ done: 18, pending: 0, failed: { count: 2, first: [{ reason: 'it reverted' }, {}] } })
+  expect(ended.filter(([, reason]) => reason !== null).map(([key]) => key)).toEqual(['r0', 'r1'])
+  expect(new Set(ended.map(([key]) => key)).size).toBe(20)
+  expect(ended).toHaveLength(20)
+})
+
+test('names the first 1,000 problems, and counts all', async () => {
+  const onSend = () => {
+    throw error('refused')
+  }
+  const { failed } = await new World().make({ changes: changesUpTo(1_001), onSend })
+  expect([failed.count, failed.first.length]).toEqual([1_001, 1_000])
+})
+
+test.each([
+  ['an error that prevents sending', error('forbidden')],
+  ['an error of its own', new Error('a bug')],
+])('sends nothing more after %s, and retries nothing', async (_, reason) => {
+  const world = new World()
+  const onSend = ({ line }: Change) => {
+    if (line === 0) throw reason
+    if (line === 1) throw down()
+  }
+  await expect(world.make({ onSend })).rejects.toBe(reason)
+  // Those that were in flight.
+  expect(world.sent.length).toBeLessThan(8)
+  expect(world.now).toBeLessThan(10_000)
+})
+
+test('ends only once nothing is in flight, and sends nothing more, if it can not ask for the ends', async () => {
+  const world = new World()
+  const held = gate()
+  let isDone = false
+  const made = world
+    .make({
+      onSend: async ({ line }) => {
+        if (line > 0) await held.pass()
+      },
+      endsOf: async () => {
+        throw error('forbidden')
+      },
+    })
+    .catch((reason: unknown) => reason)
+    .finally(() => {
+      isDone = true
+    })
+  await held.reached
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  expect(isDone).toBe(false)
+  held.open()
+  expect(await made).toMatchObject({ code: 'forbidden' })
+  expect(world.sent.sort()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', 'r5', 'r6', 'r7', 'r8'])
+})
+
+test('waits until all have ended', async () => {
+  let looks = 0
+  const endsOf = async (page: readonly Sent[]) => (++looks < 10 ? new Map() : await allEnded(page))
+  expect(await new World().make({ endsOf })).toMatchObject({ done: 20, pending: 0 })
+})
+
+test('stops waiting when nothing was accepted and nothing has ended for a time', async () => {
+  const world = new World()
+  const endsOf = async (page: readonly Sent[]) => {
+    // One ends every 9 s.
+    const [first] = page
+    return new Map(first !== undefined && world.now % 9_000 === 0 && world.now < 60_000 ? [[first, null]] : [])
+  }
+  const outcomes = await world.make({ endsOf, timeoutMs: 10_000 })
+  expect(outcomes).toMatchObject({ done: 6, pending: 14, unsent: false })
+  expect(world.now).toBe(65_000)
+})
+
+test('goes on waiting while changes are accepted', async () => {
+  const world = new World()
+  let last = Promise.resolve()
+  // One after the other, each in some seconds.
+  const onSend = () => {
+    last = last.then(async () => {
+      world.now += 5_000
+      await new Promise(setImmediate)
+    })
+    return last
+  }
+  const endsOf = async (page: readonly Sent[]) => (world.sent.length === 20 ? await allEnded(page) : new Map())
+  expect(await world.make({ onSend, endsOf, timeoutMs: 10_000 })).toMatchObject({ done: 20, unsent: false })
+  expect(world.now).toBeGreaterThan(100_000)
+})
+
+test('sends no more than 5,000 changes that have not ended, and asks for 1,000 at a time', async () => {
+  const world = new World()
+  const pages: number[] = []
+  const endsOf = async (page: readonly Sent[]) => {
+    pages.push(page.length)
+    return new Map()
+  }
+  const outcomes = await world.make({ changes: changesUpTo(6_000), endsOf, timeoutMs: 10_000 })
+  expect(outcomes).toMatchObject({ done: 0, pending: world.sent.length, unsent: true })
+  // Those in flight may be accepted in addition.
+  expect(world.sent.length).toBeGreaterThanOrEqual(5_000)
+  expect(world.sent.length).toBeLessThan(5_008)
+  expect(Math.max(...pages)).toBe(1_000)
 })
