@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { HEADERS } from '../../src/api/headers.ts'
 
 export interface Call {
   path: string
@@ -16,6 +17,25 @@ export interface Reply {
 
 type Handler = (body: never, call: Call) => Reply
 
+/** What the APIs of a test announce in responses that don't say otherwise: embedded chains. */
+let announced: string | null = '*'
+/** Handles the requests of a test that create something before the handlers do. */
+let creating: ((call: Call) => Reply | null) | null = null
+
+/**
+ * Makes the APIs of this test announce other blockchains whose coins have no value; null for none.
+ *
+ * @param onCreating gets each request that creates something, and may respond to it
+ */
+export function announce(names: string | null, onCreating: (call: Call) => Reply | null = () => null): void {
+  announced = names
+  creating = onCreating
+  onTestFinished(() => {
+    announced = '*'
+    creating = null
+  })
+}
+
 export interface FakeApi {
   url: string
   calls: Call[]
@@ -25,7 +45,8 @@ export interface FakeApi {
 
 /**
  * An API on loopback whose responses the test defines by endpoint. An endpoint without a handler returns 404.
- * The test fails if a handler is never used. `*` handles all other requests, and may stay unused.
+ * The test fails if a handler is never used. `*` handles all other requests, and may stay unused. Its blockchains are
+ * embedded chains, see `announce`.
  */
 export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeApi> {
   const calls: Call[] = []
@@ -40,12 +61,18 @@ export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeAp
     const call = { path: request.url ?? '', headers: request.headers, body }
     calls.push(call)
     const handler = handlers[name] ?? handlers['*']
+    const own = request.headers['idempotency-key'] === undefined ? null : (creating?.(call) ?? null)
     const reply: Reply =
-      handler === undefined
+      own ??
+      (handler === undefined
         ? { status: 404, body: { error: { title: 'Not Found', message: `there is no ${name} here` } } }
-        : handler(body as never, call)
+        : handler(body as never, call))
     used.add(name in handlers ? name : '*')
-    response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers })
+    response.writeHead(reply.status ?? 200, {
+      'content-type': 'application/json',
+      ...(announced === null ? {} : { [HEADERS.blockchainsWithoutValue]: announced }),
+      ...reply.headers,
+    })
     response.end(JSON.stringify(reply.body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -159,6 +159,7 @@ describe('nft mint', () => {
     expect(api.bodies('files')).toEqual([expect.stringContaining('png!')])
     expect(api.calls.map(({ path }) => path)).toEqual([
       '/healthz',
+      '/api/v1/getisgdnnft',
       '/api/v1/files',
       '/api/v1/getnftgdnids',
       '/api/v1/createnft',

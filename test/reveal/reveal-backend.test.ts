@@ -14,7 +14,7 @@ import {
   WALLETS,
 } from '../helpers/backend.ts'
 import { holdSettling } from '../helpers/hold.ts'
-import { startHttpServer } from '../helpers/http-server.ts'
+import { type SeenRequest, startHttpServer } from '../helpers/http-server.ts'
 
 const [ALICE, BOB] = WALLETS
 
@@ -347,29 +347,54 @@ test('reveals a renamed manifest under its former name, and says that it needs t
   expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 3 })
 })
 
+/** Returns the response of the backend to a request. */
+async function forwarded({ method, path, headers, body }: SeenRequest) {
+  const kept = ['x-api-key', 'content-type'].flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))
+  const init = { method, headers: Object.fromEntries(kept) }
+  const answer = await fetch(`${backend.url}${path}`, method === 'GET' ? init : { ...init, body: new Uint8Array(body) })
+  const { 'content-encoding': _, 'content-length': _length, ...sent } = Object.fromEntries(answer.headers)
+  return { status: answer.status, headers: sent, text: await answer.text() }
+}
+
+test('needs a confirmation where the server does not say that coins have no value', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const relay = await startHttpServer(async (request) => {
+    const { headers, ...answer } = await forwarded(request)
+    const { 'blockchains-without-value': names, ...rest } = headers
+    expect(names).toBe('*')
+    return { ...answer, headers: rest }
+  })
+  try {
+    await writeFile(one.path('drop.csv'), ROWS)
+    const argv = ['reveal', one.path('drop.csv'), '-c', collection.address, '-b', collection.blockchain, '--json']
+    const reveal = () => one.cliAt(relay.url, ...argv, '--rpc-url', `${backend.url}/rpc/polygon`)
+    const result = await reveal()
+    expect([result.code, errorOf(result).code]).toEqual([3, 'not_confirmed'])
+    expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+    argv.push('--yes')
+    expect((await reveal()).code).toBe(0)
+  } finally {
+    await relay.close()
+  }
+})
+
 test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const letGo = await holdSettling(data.path, 'update')
   expect((await one.reveal(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
   let looks = 0
-  const relay = await startHttpServer(async ({ method, path, headers, body }) => {
+  const relay = await startHttpServer(async (request) => {
     // The first look is that of the plan.
-    if (path.endsWith('/getnfts') && ++looks === 2) {
+    if (request.path.endsWith('/getnfts') && ++looks === 2) {
       await letGo()
       await until(
         () => nftsOf(collection),
         (nfts) => nfts.every(({ revision }) => revision > 0),
       )
     }
-    const kept = ['x-api-key', 'content-type'].flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))
-    const init = { method, headers: Object.fromEntries(kept) }
-    const answer = await fetch(
-      `${backend.url}${path}`,
-      method === 'GET' ? init : { ...init, body: new Uint8Array(body) },
-    )
-    const { 'content-encoding': _, 'content-length': _length, ...sent } = Object.fromEntries(answer.headers)
-    return { status: answer.status, headers: sent, text: await answer.text() }
+    return await forwarded(request)
   })
   try {
     const other = await machine(collection)

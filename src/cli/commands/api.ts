@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { isBlockchain, isTestnet as isOnTestnet } from '../../api/blockchains.ts'
+import { isBlockchain } from '../../api/blockchains.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportAnswer } from '../../client/transport.ts'
-import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
+import { confirmSpending } from '../connect/confirm-spending.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
-import { type Body, type BodyField, bodyField, bodyOf } from '../request/api-body.ts'
+import { type BodyField, bodyField, bodyOf } from '../request/api-body.ts'
 import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
 import { awaitResponse } from '../request/slow-response.ts'
 
@@ -69,9 +69,15 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
   const body = await bodyOf(io, flags.file, flags.field ?? [])
   const settings = await deps.settings(flags)
   if (flags.dryRun) return await printRequest(deps, flags, endpoint, body.value)
-  const { client, server } = await deps.connect(settings)
+  const connection = await deps.connect(settings)
+  const { client, server } = connection
   const hasEffect = await mayHaveEffect(endpoint)
-  if (hasEffect) await confirm(deps, flags, endpoint, body.value, server)
+  if (hasEffect) {
+    const { blockchain } = body.value
+    const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
+    const what = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
+    await confirmSpending(deps, flags.yes, on, connection, what)
+  }
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let answer: TransportAnswer | null = null
   const onAnswer = (given: TransportAnswer) => {
@@ -106,20 +112,4 @@ async function printRequest(deps: Deps, flags: ApiFlags, endpoint: RawEndpoint, 
   const isShort = flags.json === true || !deps.io.stdoutTty
   await deps.io.data(`${JSON.stringify({ method: 'POST', url, body }, null, isShort ? undefined : 2)}\n`)
   deps.io.note('Nothing was sent (--dry-run).')
-}
-
-/** Prompts before spending. A request that names no testnet counts as one for a public network. */
-async function confirm(
-  { io }: Deps,
-  flags: ApiFlags,
-  endpoint: RawEndpoint,
-  { blockchain }: Body['value'],
-  server: Server,
-): Promise<void> {
-  const isTestnet = typeof blockchain === 'string' && isBlockchain(blockchain) && isOnTestnet(blockchain)
-  if (flags.yes || server.loopback || isTestnet) return
-  const what = 'name' in endpoint ? endpoint.name : endpoint.path
-  const where = typeof blockchain === 'string' ? ` on ${blockchain}, a public network,` : ''
-  if (await io.confirm(`Send ${safe(what)}${safe(where)} through ${server.origin}?`, '--yes')) return
-  throw new GdnError('not_confirmed', 'nothing was sent')
 }

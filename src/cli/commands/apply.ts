@@ -74,8 +74,8 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.moved.count > 0) throw changedSince(plan.moved)
-      await confirmPlan(deps, connection, opened, plan, flags)
-      const minted = await mint(deps, opened, plan, flags)
+      const yes = await confirmPlan(deps, connection, opened, plan, flags)
+      const minted = await mint(deps, opened, plan, { ...flags, yes })
       const outcomes = await changeNfts(deps, connection, opened, plan, flags)
       const { blockchain, contractAddress: contract_address } = opened.options
       await output.one({
@@ -92,14 +92,19 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
 
 type Opened = Awaited<ReturnType<typeof openSource>>
 
-/** Shows the plan and prompts. @throws GdnError `refused` while a change is impossible, `not_confirmed` */
+/**
+ * Shows the plan and prompts. Returns whether the changes are confirmed, and not only without cost.
+ *
+ * @throws GdnError `refused` while a change is impossible, `not_confirmed`
+ */
 async function confirmPlan(
-  { io }: Deps,
-  { server }: Connection,
+  deps: Deps,
+  connection: Connection,
   { options: { blockchain } }: PlanSource,
   plan: ChangePlan,
   flags: ApplyFlags,
-): Promise<void> {
+): Promise<boolean> {
+  const { io } = deps
   const { counts } = plan
   const isTable = !io.settings.machine && !io.settings.quiet
   if (isTable && changesIn(counts) > 0) {
@@ -119,10 +124,12 @@ async function confirmPlan(
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, flags)
-  if (pending === 0 || flags.yes || (!io.interactive && !costsMoney(blockchain, server))) return
+  if (pending === 0 || flags.yes) return flags.yes === true
+  if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
   const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
-  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${server.origin}?`
+  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+  return true
 }
 
 const MAX_TITLES = 20
@@ -160,7 +167,7 @@ async function mint(deps: Deps, { options, settings }: Opened, plan: ChangePlan,
       for await (const { row } of plan.rows()) yield { row: row.row }
     },
     output: { ...silent, one },
-    flags: { ...flags, yes: true },
+    flags,
     run: runBatch,
   })
   return Math.min(counts.mint, summary.deployed ?? 0)

@@ -156,14 +156,15 @@ function printLeft({ io }: Deps, { rows, notMinted, left, leftRows }: RevealPlan
 
 /** @throws GdnError `not_confirmed` */
 async function confirm(
-  { io }: Deps,
-  { server }: Connection,
+  deps: Deps,
+  connection: Connection,
   { options: { blockchain } }: OpenedManifest,
   plan: RevealPlan,
   flags: RevealFlags,
 ): Promise<void> {
-  if (flags.yes || (!io.interactive && !costsMoney(blockchain, server))) return
-  const question = `Reveal ${count(plan.pending, 'NFT')} on ${blockchain} through ${server.origin}? Everybody can see them then.`
+  const { io } = deps
+  if (flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
+  const question = `Reveal ${count(plan.pending, 'NFT')} on ${blockchain} through ${connection.server.origin}? Everybody can see them then.`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
 }
 

@@ -1,26 +1,39 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
-import type { Server } from '../../config/server.ts'
+import { learnSupport } from '../../client/learn-support.ts'
 import { GdnError } from '../../core/errors.ts'
-import { type Io, safe } from '../io/io.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
 
 /**
- * Returns whether a request costs money: the blockchain is not a testnet, and the server is not on this machine. An
- * unknown blockchain may be a public network.
+ * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this machine
+ * and says that the blockchain's coins have no value. From then on, the server rejects requests of the client if that has
+ * changed. Another server isn't believed: whoever runs it may charge for requests on its chains.
+ *
+ * @param blockchain null if it isn't known, which may be a public network
+ * @throws GdnError `unreachable` if the server does not respond
  */
-export function costsMoney(blockchain: Blockchain | null, server: Server): boolean {
-  return (blockchain === null || !isTestnet(blockchain)) && !server.loopback
+export async function costsMoney(
+  { signals, sleep }: Pick<Deps, 'signals' | 'sleep'>,
+  blockchain: Blockchain | null,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+): Promise<boolean> {
+  if (blockchain !== null && isTestnet(blockchain)) return false
+  if (server.loopback) await learnSupport(client, signals.signal, { sleep, random: Math.random })
+  const isFree = server.loopback && client.hasNoValue(blockchain) === true
+  client.onlyWithoutValue(isFree)
+  return !isFree
 }
 
 /** Prompts before anything is spent on a public network. Off a terminal, only --yes confirms it. */
 export async function confirmSpending(
-  io: Io,
+  deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
   yes: boolean | undefined,
   blockchain: Blockchain | null,
-  server: Server,
+  connection: Pick<Connection, 'client' | 'server'>,
   what: string,
 ): Promise<void> {
-  if (yes || !costsMoney(blockchain, server)) return
+  if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
-  if (await io.confirm(`${safe(what)}${where} through ${server.origin}?`, '--yes')) return
+  if (await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

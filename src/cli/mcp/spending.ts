@@ -1,4 +1,4 @@
-import { isEvm, isTestnet } from '../../api/blockchains.ts'
+import { isEvm } from '../../api/blockchains.ts'
 import { statusOf } from '../../client/answers.ts'
 import { GdnError } from '../../core/errors.ts'
 import { formatUnits } from '../../core/units.ts'
@@ -102,14 +102,13 @@ async function feesOnPublicNetwork(
   deps: Deps,
   { blockchain, connection }: Spending,
 ): Promise<FoundFees | 'unknown' | null> {
-  if (blockchain === null) return 'unknown'
-  if (isTestnet(blockchain)) return null
-  const isLocal = !costsMoney(blockchain, connection.server)
-  // The fees of Solana are not estimated, and a backend on this machine doesn't say whether it is the public network.
-  if (!isEvm(blockchain)) return 'unknown'
+  if (!(await costsMoney(deps, blockchain, connection))) return null
+  // The fees of Solana are not estimated.
+  if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
-    const fees = await findFees(isLocal ? { ...deps, env: {} } : deps, {}, blockchain, async () => connection)
-    return isLocal && fees.isSimulated ? null : fees
+    // A backend on this machine knows its networks best.
+    const asking = connection.server.loopback ? { ...deps, env: {} } : deps
+    return await findFees(asking, {}, blockchain, async () => connection)
   } catch (error) {
     if (deps.signals.signal.aborted) throw error
     return 'unknown'

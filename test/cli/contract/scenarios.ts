@@ -62,7 +62,7 @@ const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 const BACKEND = 'running url data_dir pid'
 
 /** A fake API whose handlers don't all have to be used. */
-async function api(handlers: Record<string, (body: never) => Reply>) {
+export async function api(handlers: Record<string, (body: never) => Reply>) {
   const missing = (): Reply => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
   return await fakeApi({
     '*': (_body, { path }) => {
@@ -104,15 +104,22 @@ async function onOwnCollection(): Promise<Prepared> {
   const key = generatePrivateKey()
   await writeKeystore(path('owner.json'), key)
   await writePassword(path('password'))
+  const url = await rpcStandIn(collectionNode(privateKeyToAccount(key).address))
+  const wallet = ['--wallet', path('owner.json'), '--password-file', path('password'), '--yes']
+  const argv = ['collection', 'set', CONTRACT, '-b', 'polygon', '--rpc-url', url, '--royalty', '5%', ...wallet]
+  return { argv, options }
+}
+
+/** The JSON-RPC results of a node with a collection of an owner. */
+export function collectionNode(owner: string) {
   const word = (hex: string) => `0x${hex.padStart(64, '0')}`
-  const owner = word(privateKeyToAccount(key).address.slice(2).toLowerCase())
   const results = new Map([
-    [toFunctionSelector('owner()'), owner],
+    [toFunctionSelector('owner()'), word(owner.slice(2).toLowerCase())],
     [toFunctionSelector('royaltyInfo(uint256,uint256)'), `${word('')}${word('').slice(2)}`],
     [toFunctionSelector('contractURI()'), `${word('20')}${word('').slice(2)}`],
   ])
   const block = { transactionHash: word('1'), blockHash: word('2'), blockNumber: '0x1' }
-  const url = await rpcStandIn({
+  return {
     eth_chainId: '0x89',
     eth_blockNumber: '0x1',
     eth_gasPrice: '0x1',
@@ -122,10 +129,7 @@ async function onOwnCollection(): Promise<Prepared> {
     eth_sendRawTransaction: word('1'),
     eth_getTransactionReceipt: { ...block, gasUsed: '0xc350', effectiveGasPrice: '0x1', status: '0x1' },
     eth_call: ([{ data }]: [{ data: `0x${string}` }]) => results.get(slice(data, 0, 4)) ?? word(''),
-  })
-  const wallet = ['--wallet', path('owner.json'), '--password-file', path('password'), '--yes']
-  const argv = ['collection', 'set', CONTRACT, '-b', 'polygon', '--rpc-url', url, '--royalty', '5%', ...wallet]
-  return { argv, options }
+  }
 }
 
 const collections = (): Reply => ({
@@ -149,7 +153,7 @@ const known = ({ nft_gdn_ids }: { nft_gdn_ids: string[] }): Reply => ({
 })
 
 /** A command that sends requests to a server. */
-async function asking(handlers: Record<string, unknown>, ...argv: string[]): Promise<Prepared> {
+export async function asking(handlers: Record<string, unknown>, ...argv: string[]): Promise<Prepared> {
   const { options } = await folder({})
   const { url } = await api(handlers as Record<string, (body: never) => Reply>)
   return { argv: [...argv, '--base-url', url], options }
@@ -346,7 +350,7 @@ async function onWallets(...argv: string[]): Promise<Prepared> {
 }
 
 const TO = ['--receiver', OWNER]
-const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...TO]
+export const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...TO]
 
 /** Every command that prints records, by its name. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {

@@ -73,7 +73,10 @@ function spending(count: number, network: Network = {}, blockchain: Blockchain |
     return { costs: { ...record, max_cost: max_cost && String(max_cost) } }
   }
   const connection = {
-    client: { call, learnIdempotency: async () => true, limitsCosts: () => limits },
+    client: {
+      ...{ call, learnIdempotency: async () => true, limitsCosts: () => limits, supportsReferences: () => true },
+      ...{ hasNoValue: () => simulated, onlyWithoutValue: () => {} },
+    },
     server: { loopback, origin: 'https://api.test' },
     settings: { prices, profile: null },
   }

@@ -94,10 +94,10 @@ export async function sendRun(
           if (rows > 0) {
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
             await confirmSpending(
-              io,
+              deps,
               flags.yes,
-              options.blockchain,
-              server,
+              blockchain,
+              connection,
               `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
             )
           }

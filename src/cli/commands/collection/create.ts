@@ -136,7 +136,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       note: 'collection create',
       async request() {
         const what = `Create the collection "${request.name}"`
-        await confirmSpending(io, flags.yes, request.blockchain, connection.server, what)
+        await confirmSpending(deps, flags.yes, request.blockchain, connection, what)
         return request
       },
     },

@@ -46,7 +46,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
     return await printDryRun(deps.io, settings, endpoint, asGiven)
   }
   const connection = await deps.connect(settings)
-  const { client, server } = connection
+  const { client } = connection
   const n = request.metadata.length
   const hashes = await hashLocalFiles(localFiles)
   await operateOnce(
@@ -61,7 +61,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
       note: `nft ${verb.toLowerCase()}`,
       async request() {
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
-        await confirmSpending(deps.io, flags.yes, request.blockchain, server, what)
+        await confirmSpending(deps, flags.yes, request.blockchain, connection, what)
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },

@@ -107,7 +107,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
         const { token_id, contract_address, receiver_wallet_address } = request
         const question = `Transfer token ${token_id} of ${contract_address} to ${receiver_wallet_address}`
-        await confirmSpending(deps.io, flags.yes, blockchain, server, question)
+        await confirmSpending(deps, flags.yes, blockchain, connection, question)
         return request
       },
     },

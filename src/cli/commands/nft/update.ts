@@ -81,7 +81,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     ...({ endpoint: 'updatednft', note: 'nft update', what: `the update of ${safe(id)}` } as const),
     ...{ blockchain: nft.blockchain, contract: nft.contract_address, content: replaceUrls(request, hashes) },
     async request() {
-      await confirmSpending(io, flags.yes, nft.blockchain, connection.server, `Update ${nft.title} (${id})`)
+      await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`)
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
     },
   }

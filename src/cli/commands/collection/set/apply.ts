@@ -9,6 +9,7 @@ import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm
 import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-network.ts'
 import type { Signer } from '../../../../server/chain/evm/signers.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
+import { costsMoney } from '../../../connect/confirm-spending.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
@@ -62,7 +63,8 @@ export async function applySettings(
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
     }
     const signer = await openWallet(deps, flags, from)
-    await confirm(deps, flags, { isPublic: node !== null, contract, blockchain, changes, offer })
+    const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
+    await confirm(deps, flags, { isPublic, contract, blockchain, changes, offer })
     const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the network has not confirmed every change yet')
     const progress = await io.progress('Sending the changes')
     const records: DataRecord[] = []

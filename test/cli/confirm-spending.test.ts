@@ -1,0 +1,190 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../src/cli/catalogue.ts'
+import type { Deps } from '../../src/cli/deps.ts'
+import { Ledger } from '../../src/cli/mcp/spending.ts'
+import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { api, asking, collectionNode, MINT, SCENARIOS } from './contract/scenarios.ts'
+import { CSV, folder, service, TARGET } from './drop.ts'
+import { announce, CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { type CliOptions, cli, errorOf } from './harness.ts'
+
+interface Prepared {
+  argv: string[]
+  options: CliOptions
+}
+
+/** A service that stops a run before its first row: it rejects the key. */
+async function stoppedRun(): Promise<Prepared> {
+  const { path, options } = await folder({ 'drop.csv': CSV })
+  let isStopped = false
+  const { createnft, getnfts } = service()
+  const { url } = await api({
+    getnfts,
+    createnft(body: never): Reply {
+      if (isStopped) return createnft(body)
+      isStopped = true
+      return { status: 403, body: { error: { title: 'Forbidden', message: 'not yet' } } }
+    },
+  })
+  const at = ['--base-url', url, '--rate', '1000']
+  const { code } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '-q'], options)
+  expect(code).toBe(4)
+  return { argv: ['batch', 'resume', 'drop', ...at], options }
+}
+
+/** A collection whose chain is behind the server. */
+async function collectionOnServer(): Promise<Prepared> {
+  const { path, options } = await folder()
+  const key = generatePrivateKey()
+  await writeKeystore(path('owner.json'), key)
+  await writePassword(path('password'))
+  const node: Record<string, unknown> = collectionNode(privateKeyToAccount(key).address)
+  const answer = ({ id, method, params }: { id: number; method: string; params: unknown }) => {
+    const result = node[method]
+    return { jsonrpc: '2.0', id, result: typeof result === 'function' ? result(params) : result }
+  }
+  const { url } = await api({
+    '/rpc/polygon': (body: never): Reply => ({
+      body: Array.isArray(body) ? (body as never[]).map(answer) : answer(body),
+    }),
+  })
+  const wallet = ['--wallet', path('owner.json'), '--password-file', path('password')]
+  return {
+    argv: ['collection', 'set', CONTRACT, '-b', 'polygon', '--base-url', url, '--royalty', '5%', ...wallet],
+    options,
+  }
+}
+
+/** A request by `gdn api`. */
+async function rawRequest(request: object): Promise<Prepared> {
+  const { path, options } = await folder({ 'request.json': JSON.stringify(request) })
+  const { url } = await fakeApi({ '*': () => ({ body: {} }) })
+  return { argv: ['api', 'createnft', '-f', path('request.json'), '--base-url', url], options }
+}
+
+/** The response of a backend that was restarted with a public network. */
+const HAS_VALUE: Reply = {
+  status: 412,
+  headers: { 'error-code': 'blockchain_has_value' },
+  body: { error: { title: 'Precondition Failed', message: 'polygon is a public network of this server' } },
+}
+
+/** Commands that send nothing in their scenario, or have none. */
+const OWN: Readonly<Record<string, () => Promise<Prepared>>> = {
+  'batch resume': stoppedRun,
+  'collection set': collectionOnServer,
+  api: () => rawRequest({ blockchain: 'polygon' }),
+}
+/** They don't send requests to a server, or are tested below and in test/reveal/reveal-backend.test.ts. */
+const WITHOUT_SERVER = ['chain setup', 'tx bump', 'tx cancel', 'worker', 'serve', 'mcp', 'reveal']
+/** They prompt everywhere, because their effect is for good. */
+const FOR_GOOD = ['nft freeze', 'nft burn']
+
+const SPENDING = COMMANDS.filter(({ command, effect }) => effect === 'spend' && !WITHOUT_SERVER.includes(command))
+
+/** Runs a command without `--yes`, off a terminal. Returns what it sent that creates something as well. */
+async function unconfirmed(command: string, names: string | null, onCreating: () => Reply | null = () => null) {
+  const prepare = OWN[command] ?? SCENARIOS[command]?.prepare
+  if (prepare === undefined) throw new Error(`${command} has no scenario`)
+  const { argv, options } = await prepare()
+  const sent: (string | string[] | undefined)[] = []
+  announce(names, ({ headers }) => {
+    sent.push(headers['gdn-only-without-value'])
+    return onCreating()
+  })
+  const result = await cli([...argv.filter((word) => word !== '--yes'), '--json'], options)
+  return { ...result, sent }
+}
+
+describe.each(SPENDING)('gdn $command', ({ command }) => {
+  test.each([
+    ['a server on this machine that announces nothing', null],
+    ['a public network of a backend on this machine', 'base, solana'],
+  ])('needs a confirmation on %s, and sends nothing without it', async (_what, names) => {
+    const result = await unconfirmed(command, names)
+    expect(result.sent).toEqual([])
+    expect(result.code, result.stderr).toBe(3)
+    expect(errorOf(result)).toMatchObject({ code: 'not_confirmed', hint: expect.stringContaining('--yes') })
+  })
+})
+
+describe.each(SPENDING.filter(({ command }) => !FOR_GOOD.includes(command)))('gdn $command', ({ command }) => {
+  test('needs no confirmation on an embedded chain of a backend on this machine', async () => {
+    const { code, stderr, sent } = await unconfirmed(command, 'base, polygon')
+    expect(code, stderr).toBe(0)
+    // The settings of a collection are sent to its chain.
+    if (command === 'collection set') return
+    expect(sent.length).toBeGreaterThan(0)
+    expect(new Set(sent)).toEqual(new Set(['yes']))
+  })
+
+  test.skipIf(command === 'collection set')(
+    'is rejected without an effect if the coins have value by then',
+    async () => {
+      const result = await unconfirmed(command, '*', () => HAS_VALUE)
+      expect(result.sent).toEqual(['yes'])
+      expect(result.code, result.stderr).toBe(3)
+      expect(errorOf(result)).toMatchObject({
+        code: 'not_confirmed',
+        message: expect.stringContaining('now says that the coins of this blockchain have value'),
+      })
+    },
+  )
+})
+
+describe('a tool of gdn mcp that may not spend', () => {
+  const { signal } = new AbortController()
+  const deps = { env: {}, signals: { signal }, sleep: async () => {}, io: { note: () => {} } } as unknown as Deps
+
+  /** Mints as a tool does: with `--yes`, and as the session permits. */
+  async function mint(names: string | null, onCreating: () => Reply | null = () => null) {
+    const { argv, options } = await asking(service(), ...MINT)
+    const sent: unknown[] = []
+    announce(names, ({ headers }) => {
+      sent.push(headers['gdn-only-without-value'])
+      return onCreating()
+    })
+    const permit = new Ledger(null).permit(deps)
+    return { ...(await cli([...argv, '--yes', '--json'], { ...options, permit })), sent }
+  }
+
+  test.each([
+    ['a server on this machine that announces nothing', null],
+    ['a public network of a backend on this machine', 'base, solana'],
+  ])('sends nothing on %s', async (_what, names) => {
+    const result = await mint(names)
+    expect([result.code, errorOf(result).code, result.sent]).toEqual([3, 'not_confirmed', []])
+  })
+
+  test('mints on an embedded chain of a backend on this machine, unless its coins have value by then', async () => {
+    expect(await mint('polygon')).toMatchObject({ code: 0, sent: ['yes'] })
+    const result = await mint('polygon', () => HAS_VALUE)
+    expect([result.code, errorOf(result).code, result.sent]).toEqual([3, 'not_confirmed', ['yes']])
+  })
+})
+
+test('believes no server on another machine', async () => {
+  const { options } = await folder()
+  const argv = ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'x', '--base-url', 'https://not-here.invalid']
+  const result = await cli([...argv, '--json'], options)
+  expect(errorOf(result)).toMatchObject({ code: 'not_confirmed' })
+})
+
+test.each([
+  ['names no blockchain', {}],
+  ['names one that is misspelled', { blockchain: 'polygn' }],
+])('counts a raw request that %s as one for a public network, if the server has any', async (_what, request) => {
+  const { argv, options } = await rawRequest(request)
+  announce('polygon')
+  expect(errorOf(await cli([...argv, '--json'], options)).code).toBe('not_confirmed')
+  announce('*')
+  expect((await cli([...argv, '--json'], options)).code).toBe(0)
+})
+
+test('reports a server that does not respond, and does not prompt', async () => {
+  const { options } = await folder()
+  const { url } = await fakeApi({ '*': () => ({ status: 502, body: {} }) })
+  const argv = ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'x', '--base-url', url]
+  expect(errorOf(await cli([...argv, '--json'], options))).toMatchObject({ code: 'unreachable' })
+})
