@@ -106,6 +106,13 @@ const wasRefused = ({ id, reason }: Operation): GdnError =>
     hint: 'Nothing was sent. Run the command without --operation to send another request.',
   })
 
+/** The limit is what was permitted at the fees of that moment, and they have risen since. */
+const overLimit = (cause: unknown): GdnError =>
+  new GdnError('max_cost', messageOf(cause), {
+    hint: 'Nothing was accepted. Run the same command again when fees are lower.',
+    cause,
+  })
+
 class Operating {
   readonly #deps: OperateDeps
   readonly #wanted: Wanted
@@ -325,7 +332,7 @@ class Operating {
     }
     if (outcome.kind === 'no_effect') {
       await this.#refused(outcome)
-      throw outcome.error
+      throw outcome.cause === 'max_cost' ? overLimit(outcome.error) : outcome.error
     }
     throw unknownOperation(operation, this.#creates, outcome.reason, [], outcome.cause)
   }

@@ -174,6 +174,19 @@ describe('a limit of its cost', () => {
     expect(service.made).toBe(1)
   })
 
+  test('leaves the operation free to be sent again if fees have risen above it', async () => {
+    const service = new Service(true)
+    service.faults = ['max_cost']
+    const refused = await machine.command(service, 'createnft', { ...named, permit: permitting(7n) })
+    expect(refused.error).toMatchObject({ code: 'max_cost', hint: expect.stringMatching(/when fees are lower/) })
+    expect(await machine.live()).toEqual([])
+    expect((await machine.command(service, 'createnft', { ...named, permit: permitting(8n) })).error).toBe(null)
+    expect(service.limits).toEqual([
+      [ID, '7'],
+      [ID, '8'],
+    ])
+  })
+
   test('is not asked for where nothing is sent', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft', { ending: { ended: false, state: null, problem: null } })

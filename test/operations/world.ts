@@ -93,6 +93,8 @@ export type Fault =
   | 'more_ids'
   /** The 503 of gdn's backend for a request of which it accepted nothing. */
   | 'not_now'
+  /** Its 409 for a request that doesn't fit into the limit of its run. */
+  | 'max_cost'
   | { status: number; after?: boolean }
 
 interface Minted {
@@ -177,6 +179,7 @@ export class Service {
     this.limits.push([request.headers['gdn-run'], request.headers['gdn-run-max-cost']])
     killer.step()
     if (fault === 'not_now') return this.#answer(503, refusal, { 'request-accepted': 'no' })
+    if (fault === 'max_cost') return this.#answer(409, refusal, { 'error-code': 'run_max_cost' })
     if (fault === 'cut_before') throw new TransportError('socket hang up', true)
     if (fault !== null && typeof fault === 'object' && !fault.after) return this.#answer(fault.status, refusal)
     const json = this.#create(endpoint, request.headers['idempotency-key'] ?? '', JSON.parse(body))
