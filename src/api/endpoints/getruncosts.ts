@@ -18,7 +18,7 @@ export const runCosts = z.looseObject({
   max_cost: digits.nullable(),
   /** The most that the run offers for a unit of gas; null without a limit. */
   max_fee: digits.nullable(),
-  /** Why nothing is signed for its NFTs now, if that is because of fees. */
+  /** Why nothing is signed for its NFTs now, or what its limit waits for before more are accepted; null if neither. */
   waiting: z.string().nullable(),
 })
 

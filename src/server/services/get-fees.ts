@@ -37,11 +37,21 @@ export async function getFees(
 }
 
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
-export async function feesOf({ chains }: Pick<ServiceDeps, 'chains'>, blockchain: EvmBlockchain): Promise<CurrentFees> {
+export const feesOf = async (
+  { chains }: Pick<ServiceDeps, 'chains'>,
+  blockchain: EvmBlockchain,
+): Promise<CurrentFees> => await answered(currentFees(chains, blockchain), blockchain, 'its fees')
+
+/** Resolves with what a node returns. @throws Refusal 503 if none does */
+export async function answered<Answer>(
+  asked: Promise<Answer>,
+  blockchain: EvmBlockchain,
+  what: string,
+): Promise<Answer> {
   try {
-    return await currentFees(chains, blockchain)
+    return await asked
   } catch (error) {
     if (!isNoAnswer(error)) throw error
-    throw notNow(`no node of ${blockchain} returned its fees`, RETRY_SECONDS)
+    throw notNow(`no node of ${blockchain} returned ${what}`, RETRY_SECONDS)
   }
 }

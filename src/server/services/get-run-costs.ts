@@ -4,15 +4,18 @@ import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchain
 import type { getruncosts } from '../../api/endpoints/getruncosts.ts'
 import { TITLES } from '../../api/errors.ts'
 import { coinOf } from '../chain/evm/cost/coin.ts'
-import { waitingForFees } from '../chain/evm/cost/run-fee.ts'
+import type { CurrentFees } from '../chain/evm/cost/network-fees.ts'
+import { budgetOf, hasMaxCost, leftOf } from '../chain/evm/cost/run-budget.ts'
+import { limitFee, waitingForFees } from '../chain/evm/cost/run-fee.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
+import { whyNotSigned } from '../pipeline/evm/mint-batch.ts'
 import { findCollectionById } from '../store/collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
 import { transactionsOfBucket } from '../store/explorer-transactions.ts'
 import { feesPaid, feesPaidInVain, findLimited, type LimitedRun, transactionsOfRun } from '../store/run-costs.ts'
 import { findRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { feesOf } from './get-fees.ts'
+import { answered, feesOf } from './get-fees.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -48,7 +51,6 @@ export async function getRunCosts(
     if (watched === 0) finalFees += BigInt(fee_paid ?? 0)
   }
   const limited = await findLimited(db, { accountId, run })
-  const waits = limited !== null && (await hasUnsigned(db, limited))
   return {
     requests: { run },
     costs: {
@@ -60,23 +62,61 @@ export async function getRunCosts(
       final_fee_paid: String(finalFees),
       max_cost: limited?.max_cost ?? null,
       max_fee: limited?.max_fee ?? null,
-      waiting: waits ? await waitingOf(chains, blockchain, limited) : null,
+      waiting: limited && (await waitingOf({ db, chains }, blockchain, limited)),
     },
   }
 }
 
-async function hasUnsigned(db: Db, run: LimitedRun): Promise<boolean> {
-  const { open, signed } = await transactionsOfRun(db, run)
-  return open > signed
+/** Returns what keeps a run with a limit from getting on; null if nothing does. */
+async function waitingOf(
+  { db, chains }: { db: Db; chains: ServiceDeps['chains'] },
+  blockchain: EvmBlockchain,
+  run: LimitedRun,
+): Promise<string | null> {
+  const { open, signed, unfinalBlock } = await transactionsOfRun(db, run)
+  const isUnsigned = open > signed
+  if (!isUnsigned && unfinalBlock === null) return null
+  const current = await feesOf({ chains }, blockchain)
+  const reasons = [
+    isUnsigned ? await waitingForPrice({ db, chains }, blockchain, run, current) : null,
+    unfinalBlock !== null && (await isTight(db, run, current))
+      ? await untilFinal(chains, blockchain, unfinalBlock)
+      : null,
+  ]
+  return reasons.filter((reason) => reason !== null).join('; ') || null
 }
 
-async function waitingOf(
+/** Returns why the next NFTs of a run aren't signed for at today's fees; null if they are. */
+async function waitingForPrice(
+  { db, chains }: { db: Db; chains: ServiceDeps['chains'] },
+  blockchain: EvmBlockchain,
+  run: LimitedRun,
+  current: CurrentFees,
+): Promise<string | null> {
+  const { publicNetwork } = chains.remote.has(blockchain) ? chains.remote.network(blockchain) : {}
+  const waiting =
+    waitingForFees(run.max_fee, current) ??
+    (publicNetwork === undefined ? null : waitingFor({ baseFee: current.base }, publicNetwork.feeCap))
+  if (waiting !== null || !hasMaxCost(run)) return waiting
+  const { offered, typical, base } = current
+  const fees = { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }
+  return await whyNotSigned(db, run, fees, current)
+}
+
+/** Whether another transaction as large as those of a run doesn't fit into what is left of the limit of its cost. */
+async function isTight(db: Db, run: LimitedRun, { offered, data }: CurrentFees): Promise<boolean> {
+  if (!hasMaxCost(run)) return false
+  const budget = await budgetOf(db, run, { data, offered: limitFee(offered, run.max_fee) })
+  return leftOf(budget) < budget.largest
+}
+
+async function untilFinal(
   chains: ServiceDeps['chains'],
   blockchain: EvmBlockchain,
-  { max_fee }: LimitedRun,
+  block: number,
 ): Promise<string | null> {
-  const current = await feesOf({ chains }, blockchain)
-  const waiting = waitingForFees(max_fee, current)
-  if (waiting !== null || !chains.remote.has(blockchain)) return waiting
-  return waitingFor({ baseFee: current.base }, chains.remote.network(blockchain).publicNetwork.feeCap)
+  if (!chains.remote.has(blockchain)) return null
+  const { head, finality } = chains.remote.network(blockchain).publicNetwork
+  const left = Math.max(1, block + finality - 1 - (await answered(head(), blockchain, 'its newest block')))
+  return `waiting for finality, ${left} ${left === 1 ? 'block' : 'blocks'} left`
 }

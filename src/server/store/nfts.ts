@@ -176,13 +176,14 @@ export const OF_COLLECTION = sql<string>`collection_id || ''`
  * Returns the NFTs of a collection's next batch, oldest first.
  *
  * @param options.after only NFTs with a higher `seq`
+ * @param options.only NFTs of this run
  * @param options.except no NFTs of these runs
  */
 export async function listMintable(
   db: Db,
   collectionId: string,
   limit: number,
-  { after = 0, except = [] }: { after?: number; except?: readonly string[] } = {},
+  { after = 0, only, except = [] }: { after?: number; only?: string; except?: readonly string[] } = {},
 ) {
   return db
     .selectFrom('nfts')
@@ -190,15 +191,15 @@ export async function listMintable(
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
     .$if(after > 0, (query) => query.where('seq', '>', after))
-    .$if(except.length > 0, (query) => query.where(hasOtherRun(except)))
+    .$if(only !== undefined, (query) => query.where(sql<boolean>`${RUN_OF_NFT} = ${only}`))
+    .$if(except.length > 0, (query) => query.where(sql<boolean>`${RUN_OF_NFT} not in (${sql.join(except)})`))
     .orderBy('seq')
     .limit(limit)
     .execute()
 }
 
 /** One lookup for each NFT read: a join could read all requests. */
-const hasOtherRun = (runs: readonly string[]) =>
-  sql<boolean>`coalesce((select run from requests where requests.id = nfts.request_id), '') not in (${sql.join(runs)})`
+const RUN_OF_NFT = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
 
 /** Returns NFTs of a collection that aren't minted yet. */
 export async function countPending(db: Db, collectionId: string): Promise<number> {

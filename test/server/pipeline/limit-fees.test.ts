@@ -6,7 +6,7 @@ import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
 import { feesWithin, mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
 import { insertAttempts } from '../../../src/server/store/attempts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { limitedRuns, setLimit } from '../../../src/server/store/run-costs.ts'
+import { limitedRuns, setLimit, transactionsOfRun } from '../../../src/server/store/run-costs.ts'
 import { WALLETS } from '../../helpers/backend.ts'
 import { insertTransaction } from '../../helpers/rows.ts'
 import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
@@ -143,16 +143,18 @@ it('a transaction in a block counts with the most that any of its signings can p
   const [first, raised] = [await signed(2000n, 300n), await signed(2000n, 400n)]
   await addTransaction(first, 'final', { watched: 1, block_number: 7, gas_used: '1500', fee_paid: '77' })
   const budget = async () => await budgetOf(store.db, await run(), CURRENT)
-  expect(await budget()).toMatchObject({ paid: 0n, pending: 600_000n, unfinalBlock: 7 })
+  expect(await budget()).toMatchObject({ paid: 0n, pending: 600_000n })
   const attempt = { transaction_id: 't-final', max_priority_fee_per_gas: '1', created_at: NOW, cancels: 0 }
   await insertAttempts(store.db, [
     { ...attempt, number: 0, raw: first, hash: '0x0', max_fee_per_gas: '300' },
     { ...attempt, number: 1, raw: raised, hash: '0x1', max_fee_per_gas: '400' },
   ])
   await addTransaction(first, 'signed', { nonce: 1 })
-  expect(await budget()).toMatchObject({ paid: 0n, pending: 800_000n + 600_000n, unfinalBlock: 7 })
+  expect(await budget()).toMatchObject({ paid: 0n, pending: 800_000n + 600_000n, largest: 800_000n })
+  expect(await transactionsOfRun(store.db, await run())).toMatchObject({ unfinalBlock: 7 })
   await store.db.updateTable('transactions').set({ watched: 0 }).execute()
-  expect(await budget()).toMatchObject({ paid: 77n, pending: 600_000n, unfinalBlock: null })
+  expect(await budget()).toMatchObject({ paid: 77n, pending: 600_000n, largest: 600_000n })
+  expect(await transactionsOfRun(store.db, await run())).toMatchObject({ unfinalBlock: null })
 })
 
 it('a pending transaction counts with the fee for its data', async () => {

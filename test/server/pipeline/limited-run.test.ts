@@ -67,16 +67,25 @@ const ofRun = () =>
     db.selectFrom('transactions').selectAll().where('run', '=', RUN).orderBy('nonce').execute(),
   )
 
-async function mintLimited({ address, blockchain }: TestCollection, more: Record<string, string>): Promise<string[]> {
+function askFor({ address, blockchain }: TestCollection, headers: Record<string, string>, count = 2) {
   const body = {
     contract_address: address,
     blockchain,
     receiver_wallet_address: WALLETS[1],
-    metadata: plainMetadata(2),
+    metadata: plainMetadata(count),
   }
-  const headers = { 'gdn-run': RUN, ...more }
-  const { json } = await backend.post('/api/v1/createnft', body, headers)
-  return (json.nfts as { nft_gdn_ids: string }[]).map(({ nft_gdn_ids }) => nft_gdn_ids)
+  return backend.post('/api/v1/createnft', body, { 'gdn-run': RUN, ...headers })
+}
+const idsOf = ({ json }: Awaited<ReturnType<typeof askFor>>) =>
+  (json.nfts as { nft_gdn_ids: string }[]).map(({ nft_gdn_ids }) => nft_gdn_ids)
+const mintLimited = async (collection: TestCollection, headers: Record<string, string>) =>
+  idsOf(await askFor(collection, headers))
+const costsOf = async (run: string) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
+
+/** A tenth more than the most that one request can cost at today's fees. */
+async function limitForOne(count: number): Promise<bigint> {
+  const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+  return (mintGasLimit([{ receiver: '0x', count }]) * BigInt(fees.gas_price.offered) * 11n) / 10n
 }
 
 /** Resolves when an empty transaction has taken the nonce. */
@@ -85,9 +94,7 @@ const cancelled = (transaction: TransactionRow) =>
 
 it('a run whose limit allows no higher fees does not hold up its signer, and is minted when fees fall', async () => {
   const [limited, other] = [await deployedCollection(), await deployedCollection()]
-  const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
-  // A tenth more than the worst case.
-  const limit = (mintGasLimit([{ receiver: '0x', count: 2 }]) * BigInt(fees.gas_price.offered) * 11n) / 10n
+  const limit = await limitForOne(2)
   await stop()
   const ids = await mintLimited(limited, { 'gdn-run-max-cost': String(limit) })
   const [stuck] = await until(ofRun, (rows) => rows.length > 0)
@@ -103,8 +110,7 @@ it('a run whose limit allows no higher fees does not hold up its signer, and is 
   const paid = (await ofRun()).reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
   expect(paid).toBeLessThanOrEqual(limit)
   // The empty transaction is a cost of the run.
-  const { costs } = (await backend.post('/api/v1/getruncosts', { run: RUN })).json
-  expect(costs.fee_paid).toBe(String(paid))
+  expect((await costsOf(RUN)).fee_paid).toBe(String(paid))
 })
 
 it('a run whose limit of fees is reached does not hold up its signer either, and is minted when fees fall', async () => {
@@ -124,4 +130,79 @@ it('a run whose limit of fees is reached does not hold up its signer either, and
   baseFee /= 4n
   await settled(backend, ids)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
+})
+
+/** Mines blocks with this base fee. */
+async function mineAt(fee: bigint, blocks: number): Promise<void> {
+  for (let mined = 0; mined < blocks; mined++) {
+    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${fee.toString(16)}`])
+    await real.mine()
+  }
+}
+
+it('a reservation lasts until finality, since a reorg can move a transaction to blocks with higher fees', async () => {
+  const collection = await deployedCollection()
+  // Not enough for two in the worst case, which is above what two pay.
+  const limited = { 'gdn-run-max-cost': String(((await limitForOne(1)) * 19n) / 11n) }
+  await stop()
+  const ids = idsOf(await askFor(collection, limited, 1))
+  const minedAt = async (fee: bigint) => {
+    await until(
+      () => real.pool(),
+      (pool) => pool.length > 0,
+    )
+    await mineAt(fee, 2)
+    await settled(backend, ids)
+    return BigInt((await costsOf(RUN)).fee_paid)
+  }
+  const refused = async () => {
+    const { status, headers } = await askFor(collection, limited, 1)
+    expect([status, headers.get('error-code'), headers.get('retry-after')]).toEqual([409, 'run_max_cost', '5'])
+  }
+  const before = await minedAt(baseFee)
+  expect((await costsOf(RUN)).waiting).toBe('waiting for finality, 4 blocks left')
+  await refused()
+
+  await real.reorg(2)
+  const dearer = await minedAt((baseFee * 3n) / 2n)
+  expect(dearer).toBeGreaterThan(before)
+  await mineAt(baseFee, 3)
+  expect((await costsOf(RUN)).waiting).toBe('waiting for finality, 1 block left')
+  await refused()
+
+  await mineAt(baseFee, 1)
+  await until(
+    () => costsOf(RUN),
+    ({ waiting }) => waiting === null,
+  )
+  const [row] = await ofRun()
+  const receipt = await real.call<Record<'gasUsed' | 'effectiveGasPrice', string>>('eth_getTransactionReceipt', [
+    row?.hash,
+  ])
+  expect(dearer).toBe(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice))
+  expect((await askFor(collection, limited, 1)).status).toBe(200)
+})
+
+it('a run whose limit is too low at the fees of today waits and says why, and others of its collection go on', async () => {
+  await stop()
+  const collection = await createTestCollection(backend)
+  const waits = await mintLimited(collection, { 'gdn-run-max-cost': String(await limitForOne(2)) })
+  await backend.close()
+  // Its first request was accepted at lower fees, which are read anew.
+  baseFee *= 4n
+  startMining()
+  backend = await place.start()
+  const others = [
+    ...idsOf(await askFor(collection, { 'gdn-run': 'another' })),
+    ...idsOf(await askFor(collection, { 'gdn-run': 'third', 'gdn-run-max-cost': String(2n * (await limitForOne(2))) })),
+  ]
+  await settled(backend, others)
+  expect((await showNfts(backend, waits)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
+  expect((await costsOf(RUN)).waiting).toMatch(
+    /^blocks take [0-9.]+ gwei, and what is left of the run's cost limit pays for [0-9.]+ gwei$/,
+  )
+  expect((await costsOf('another')).waiting).toBeNull()
+  const more = await askFor(collection, { 'gdn-run-max-cost': `${4n * (await limitForOne(2))};set` })
+  await settled(backend, [...waits, ...idsOf(more)])
+  expect((await costsOf(RUN)).waiting).toBeNull()
 })

@@ -1,9 +1,18 @@
+import { inGwei } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
 import type { CurrentFees } from '../../chain/evm/cost/network-fees.ts'
-import { budgetOf, dataCost, hasMaxCost, leftOf, worstOfNft, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
+import {
+  budgetOf,
+  dataCost,
+  hasMaxCost,
+  leftOf,
+  type WorstFees,
+  worstOfNft,
+  worstOfSignings,
+} from '../../chain/evm/cost/run-budget.ts'
 import { isTooExpensive, limitFees } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
-import { type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
+import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 
@@ -28,17 +37,39 @@ export async function feesWithin(
   if (isTooExpensive(run.max_fee, current)) return null
   const fees = limitFees(suggested, run.max_fee)
   if (!hasMaxCost(run)) return fees
-  const worst = { offered: fees.maxFeePerGas, data: current.data }
+  const most = await mostWithin(db, run, { gas, data, nfts }, { offered: fees.maxFeePerGas, data: current.data })
+  if (most >= fees.maxFeePerGas) return fees
+  if (most < leastFee(fees, current)) return null
+  const { maxPriorityFeePerGas: priority } = fees
+  return { maxFeePerGas: most, maxPriorityFeePerGas: priority < most ? priority : most }
+}
+
+/** A gas price can't be lowered to what blocks take now: it is that already. */
+const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
+
+/** Returns the most that a batch may offer for a unit of gas, so that its run stays within the limit of its cost. */
+async function mostWithin(db: Db, run: CostLimitedRun, { gas, data, nfts }: Batch, worst: WorstFees): Promise<bigint> {
   const budget = await budgetOf(db, run, worst)
   const own = BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst)
   const left = leftOf(budget)
   // If fees have risen, less is left than was reserved: each NFT has its share of that.
   const share = left < 0n && own > 0n ? own + (left * own) / budget.reserved : own + left
-  const most = (share - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
-  if (most >= fees.maxFeePerGas) return fees
-  if (most < current.typical || fees.legacy) return null
-  const { maxPriorityFeePerGas: priority } = fees
-  return { maxFeePerGas: most, maxPriorityFeePerGas: priority < most ? priority : most }
+  return (share - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
+}
+
+/** Returns why a batch isn't signed for, if the limit of its run's cost prevents that; null otherwise. */
+export async function waitingForCost(
+  db: Db,
+  run: CostLimitedRun,
+  batch: Batch,
+  suggested: Fees,
+  current: CurrentFees,
+): Promise<string | null> {
+  const fees = limitFees(suggested, run.max_fee)
+  const most = await mostWithin(db, run, batch, { offered: fees.maxFeePerGas, data: current.data })
+  const least = leastFee(fees, current)
+  if (most >= least || most >= fees.maxFeePerGas) return null
+  return `blocks take ${inGwei(least)} gwei, and what is left of the run's cost limit pays for ${inGwei(most > 0n ? most : 0n)} gwei`
 }
 
 /** Same, with the run locked until the transaction ends. */

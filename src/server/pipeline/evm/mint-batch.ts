@@ -1,14 +1,17 @@
+import { zeroHash } from 'viem'
 import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../chain/evm/collection.ts'
 import type { CurrentFees } from '../../chain/evm/cost/network-fees.ts'
 import { isTooExpensive } from '../../chain/evm/cost/run-fee.ts'
 import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
-import type { Hex } from '../../chain/evm/network.ts'
+import type { Fees, Hex } from '../../chain/evm/network.ts'
 import type { BuiltDirectory } from '../../storage/directory.ts'
-import type { CollectionRow } from '../../store/collections.ts'
+import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
+import { bucketsOf, firstSeqOf } from '../../store/explorer-counts.ts'
 import { listMintable } from '../../store/nfts.ts'
-import { type LimitedRun, limitedRuns, runsOfRequests } from '../../store/run-costs.ts'
+import { type CostLimitedRun, type LimitedRun, limitedRuns, runsOfRequests } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import { batchDirectory } from '../metadata-file.ts'
+import { feesWithin, waitingForCost } from './limit-fees.ts'
 
 /** Maximum gas of one batch. Networks limit a transaction to 16.78 million (EIP-7825). */
 export const MAX_BATCH_GAS = 10_000_000n
@@ -29,45 +32,92 @@ export interface MintBatch {
   run: LimitedRun | null
 }
 
+/** What a batch may cost. */
+interface Terms {
+  /** Gas that the signer can pay for. */
+  payable: bigint
+  /** Fees that are offered without a limit. */
+  fees: Fees
+  /** Fees that runs wait for; null if no run has a limit. */
+  current: CurrentFees | null
+}
+
 /**
  * Returns the next batch of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
  * transfer in the same step need another call, with one sender at a time, and so do dynamic ones. A batch therefore ends
  * where the kind or the sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of a run
- * with a limit have transactions of their own. Those of a run that waits for cheaper blocks let the others pass.
- *
- * @param payable gas that the signer can pay for
- * @param current fees that runs wait for; null if no run has a limit
+ * with a limit have transactions of their own. Those of a run that waits because of its limits let the others pass.
  */
 export async function nextBatch(
   db: Db,
   collection: CollectionRow,
-  payable: bigint,
-  current: CurrentFees | null,
+  { payable, fees, current }: Terms,
 ): Promise<MintBatch | null> {
+  const except = current === null ? [] : await waitingRuns(db, collection.id, current)
+  for (;;) {
+    const draft = await draftBatch(db, collection, payable, { except })
+    if (draft === null) return null
+    const { run, call, ...batch } = draft
+    // Until fees fall, or a pending transaction of the run has cost less than it might have.
+    if (run !== null && current !== null && (await feesWithin(db, run, draft, fees, current)) === null) {
+      except.push(run.run)
+      continue
+    }
+    const directory = await batchDirectory(batch.nfts)
+    return { ...batch, run, directory, data: call(directory.digest) }
+  }
+}
+
+/** A batch whose metadata directory isn't made yet. */
+type BatchDraft = Omit<MintBatch, 'directory'> & { call: (digest: Hex) => Hex }
+
+/** As long as any digest. */
+const NO_DIGEST = zeroHash
+
+async function draftBatch(
+  db: Db,
+  collection: CollectionRow,
+  payable: bigint,
+  filter: Parameters<typeof listMintable>[3],
+): Promise<BatchDraft | null> {
   const locked = collection.is_locked === 1
   const limit = collection.batch_limit ?? MAX_BATCH
-  const except = current === null ? [] : await waitingRuns(db, collection.id, current)
-  const rows = await listMintable(db, collection.id, limit, { except })
+  const rows = await listMintable(db, collection.id, limit, filter)
   const { nfts: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
   const nfts = fitIntoGas(ofRun, payable, locked)
   const [first] = nfts
   if (first === undefined) return null
-  const directory = await batchDirectory(nfts)
   const startId = BigInt(collection.next_token_id)
-  const call = { startId, digest: directory.digest }
-  const data =
-    first.sender === null
-      ? encodeMint({ ...call, runs: toRuns(nfts), dynamic: first.dynamic === 1 && collection.dynamic === 0 })
-      : encodeGrant({ ...call, sender: first.sender as Hex, receivers: receiversOf(nfts) })
-  const kind = first.sender === null ? 'mint' : 'grant'
+  const { sender } = first
+  const call = (digest: Hex) =>
+    sender === null
+      ? encodeMint({ startId, digest, runs: toRuns(nfts), dynamic: first.dynamic === 1 && collection.dynamic === 0 })
+      : encodeGrant({ startId, digest, sender: sender as Hex, receivers: receiversOf(nfts) })
+  const kind = sender === null ? 'mint' : 'grant'
   const isFull = nfts.length < rows.length || rows.length === limit
-  return { nfts, kind, startId, directory, data, gas: gasOf(nfts, locked), isFull, run }
+  return { nfts, kind, startId, data: call(NO_DIGEST), call, gas: gasOf(nfts, locked), isFull, run }
 }
 
 /** Returns the runs that wait for cheaper blocks. */
 async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): Promise<string[]> {
   const limited = await limitedRuns(db, collectionId)
   return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
+}
+
+/** Returns why the next NFTs of a run aren't signed for, if the limit of its cost prevents that; null otherwise. */
+export async function whyNotSigned(
+  db: Db,
+  run: CostLimitedRun,
+  fees: Fees,
+  current: CurrentFees,
+): Promise<string | null> {
+  const collection = await findCollectionById(db, run.collection_id)
+  const buckets = await bucketsOf(db, { collectionId: run.collection_id, run: run.run })
+  const first = buckets.find(({ waiting }) => waiting > 0)
+  if (collection === null || first === undefined) return null
+  const filter = { only: run.run, after: firstSeqOf(first.bucket) - 1 }
+  const draft = await draftBatch(db, collection, MAX_BATCH_GAS, filter)
+  return draft && (await waitingForCost(db, run, draft, fees, current))
 }
 
 /** Groups consecutive NFTs with the same receiver, as the contract requires. */

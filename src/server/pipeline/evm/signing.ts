@@ -19,7 +19,7 @@ import type { Db } from '../../store/schema.ts'
 import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import { type DriverOptions, LostRace, type OnSigned, type Prepared, type Signing } from '../driver.ts'
-import { feesWithin, feesWithinLocked } from './limit-fees.ts'
+import { feesWithinLocked } from './limit-fees.ts'
 import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { capacityOfSigners, lockSigner } from './signers.ts'
@@ -92,15 +92,11 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       const possible = () => capacity.free().filter(({ address }) => signers.length === 0 || signers.includes(address))
       let most = 0n
       for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
-      const batch = await nextBatch(db, collection, most, current)
+      const batch = await nextBatch(db, collection, { payable: most, fees: terms.fees, current })
       // A smaller batch waits for the next block with the others, since each transaction costs 60,000 gas.
       if (batch === null || (waiting > 0 && !batch.isFull)) return 'idle'
       const { nfts, kind, startId, data, gas, isFull, run } = batch
-      if (run !== null) {
-        if (current === null) return 'soon'
-        // Until fees fall, or a pending transaction of the run has cost less than it might have.
-        if ((await feesWithin(db, run, batch, terms.fees, current)) === null) return 'idle'
-      }
+      if (run !== null && current === null) return 'soon'
       const able = possible().filter((signer) => payable(signer) >= gas)
       // Batches that were prepared at the same time may have taken the rest.
       if (able.length === 0 || !capacity.reserve()) return 'soon'

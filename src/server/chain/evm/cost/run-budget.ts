@@ -15,8 +15,8 @@ export interface RunBudget {
   reserved: bigint
   /** Accepted NFTs without a transaction. */
   unsigned: number
-  /** The first block with a transaction that isn't final; null if there is none. */
-  unfinalBlock: number | null
+  /** The most that one of its transactions that aren't final can cost, or one NFT. */
+  largest: bigint
 }
 
 export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null
@@ -26,15 +26,22 @@ export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
 /** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget> {
-  const { open, paid, raws, signed, unfinalBlock } = await transactionsOfRun(db, run)
+  const { open, paid, raws, signed } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
+  const one = worstOfNft(run, fees)
+  let [pending, largest] = [0n, one]
+  for (const signings of raws) {
+    const worst = worstOfSignings(signings, fees)
+    pending += worst
+    if (worst > largest) largest = worst
+  }
   return {
     max: BigInt(run.max_cost),
     paid,
-    pending: raws.reduce((sum, signings) => sum + worstOfSignings(signings, fees), 0n),
-    reserved: BigInt(unsigned) * worstOfNft(run, fees),
+    pending,
+    reserved: BigInt(unsigned) * one,
     unsigned,
-    unfinalBlock,
+    largest,
   }
 }
 
