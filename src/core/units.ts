@@ -11,17 +11,38 @@ export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | nul
   return BigInt(whole + fraction.padEnd(decimals, '0'))
 }
 
-/** Formats smallest units as a decimal number, rounded to at most so many decimals: `0.001234`. */
-export function formatUnits(units: bigint, shown = COIN_DECIMALS, decimals = COIN_DECIMALS): string {
-  const dropped = 10n ** BigInt(decimals - shown)
-  const rounded = (units + dropped / 2n) / dropped
-  if (rounded === 0n && units > 0n) return `less than 0.${'1'.padStart(shown, '0')}`
-  if (shown === 0) return String(rounded)
-  const text = String(rounded).padStart(shown + 1, '0')
-  return `${text.slice(0, -shown)}.${text.slice(-shown)}`.replace(/\.?0+$/, '')
+export type Rounding = 'nearest' | 'up' | 'down'
+
+/** Small amounts are shown with at least so many significant digits, so that none is shown as nothing. */
+const SIGNIFICANT = 4
+
+/**
+ * Formats smallest units as a decimal number, rounded to at most so many decimals: `0.001234`. An amount that would have
+ * fewer than four significant digits is shown with more decimals.
+ */
+export function formatUnits(
+  units: bigint,
+  shown = COIN_DECIMALS,
+  decimals = COIN_DECIMALS,
+  rounding: Rounding = 'nearest',
+): string {
+  const places = Math.min(decimals, Math.max(shown, decimals - String(units).length + SIGNIFICANT))
+  const dropped = 10n ** BigInt(decimals - places)
+  const added = rounding === 'down' ? 0n : rounding === 'up' ? dropped - 1n : dropped / 2n
+  const rounded = (units + added) / dropped
+  if (places === 0) return String(rounded)
+  const text = String(rounded).padStart(places + 1, '0')
+  return `${text.slice(0, -places)}.${text.slice(-places)}`.replace(/\.?0+$/, '')
 }
 
-const WEI_DECIMALS_IN_GWEI = 9
+const SHOWN_COIN_DECIMALS = 6
 
-/** Formats a fee in gwei with three significant decimals. */
-export const inGwei = (wei: bigint): string => formatUnits(wei, wei < 10n ** 8n ? 6 : 3, WEI_DECIMALS_IN_GWEI)
+/** Formats wei in coins, for people: `0.001234`. Round what somebody has to pay up. */
+export const inCoins = (wei: bigint, rounding?: Rounding): string =>
+  formatUnits(wei, SHOWN_COIN_DECIMALS, COIN_DECIMALS, rounding)
+
+const WEI_DECIMALS_IN_GWEI = 9
+const SHOWN_GWEI_DECIMALS = 3
+
+/** Formats a fee in gwei. */
+export const inGwei = (wei: bigint): string => formatUnits(wei, SHOWN_GWEI_DECIMALS, WEI_DECIMALS_IN_GWEI)

@@ -24,9 +24,9 @@ test('shows what a rehearsal did, spent and could not mint', () => {
     ['contract_address', '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 on base, as of block 1234'],
     ['rows', '400 of 450 are minted, 30 fail, 20 are not minted'],
     ['transactions', '3, 1,960,000 gas'],
-    ['cost', '0.000012 ETH at 0.006 gwei'],
+    ['cost', '0.00001176 ETH at 0.006 gwei'],
     ['time', expect.stringMatching(/^about /)],
-    ['signer', '0xS spends 0.000012 ETH of 0.05 ETH'],
+    ['signer', '0xS spends 0.00001176 ETH of 0.05 ETH'],
     ['line 7', 'the file is empty'],
     ['and', '29 more failed rows'],
   ])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatUnits, inGwei, parseUnits } from '../../src/core/units.ts'
+import { formatUnits, inCoins, inGwei, parseUnits } from '../../src/core/units.ts'
 
 test.each([
   ['0', 0n],
@@ -15,12 +15,22 @@ test.each(['', '-1', '+1', '1e3', '1.', '.5', '0x1', '1,5', ' 1', '0.00000000000
   (text) => expect(parseUnits(text)).toBeNull(),
 )
 
-test('formats units rounded, and never shows a cost as nothing', () => {
+test('formats units rounded, and small amounts with four digits', () => {
   expect(formatUnits(1_234_567_890_123_456_789n, 6)).toBe('1.234568')
   expect(formatUnits(10n ** 18n, 6)).toBe('1')
   expect(formatUnits(0n, 6)).toBe('0')
-  expect(formatUnits(1n, 6)).toBe('less than 0.000001')
+  expect(formatUnits(1n, 6)).toBe('0.000000000000000001')
+  expect(formatUnits(1_234_567_890_123n, 6)).toBe('0.000001235')
   expect(formatUnits(1n)).toBe('0.000000000000000001')
   expect(formatUnits(999_999_999_999_999_999n, 6)).toBe('1')
+  expect(formatUnits(12n, 0, 1)).toBe('1.2')
   expect([inGwei(32_500_000_000n), inGwei(6_000_000n), inGwei(1_000_000_000n)]).toEqual(['32.5', '0.006', '1'])
+  expect([inGwei(12_345_678_901n), inGwei(1_234_567n), inGwei(7n)]).toEqual(['12.346', '0.001235', '0.000000007'])
+})
+
+test('rounds coins as asked', () => {
+  const wei = 1_234_567_500_000_000_000n
+  expect([inCoins(wei), inCoins(wei, 'up'), inCoins(wei, 'down')]).toEqual(['1.234568', '1.234568', '1.234567'])
+  expect([inCoins(wei + 1n, 'up'), inCoins(10n ** 18n - 1n, 'down')]).toEqual(['1.234568', '0.999999'])
+  expect([inCoins(123_401n, 'up'), inCoins(123_499n, 'down')]).toEqual(['0.0000000000001235', '0.0000000000001234'])
 })

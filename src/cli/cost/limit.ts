@@ -1,7 +1,7 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { formatUnits } from '../../core/units.ts'
+import { inCoins } from '../../core/units.ts'
 import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
@@ -54,7 +54,7 @@ export async function costLimit(
       )
     }
     wei = weiFor(maxCost, price)
-    deps.io.note(`${moneyText(maxCost)} are ${formatUnits(wei, SHOWN_DECIMALS)} ${coin} at ${moneyText(price)}.`)
+    deps.io.note(`${moneyText(maxCost)} are ${inCoins(wei)} ${coin} at ${moneyText(price)}.`)
   }
   if (found !== null) await refuseBelowOne(wei, limitedBy(maxFeeGwei, found.fees), coin)
   if (isLimited) return wei
@@ -65,8 +65,6 @@ export async function costLimit(
 const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees
 
-const SHOWN_DECIMALS = 6
-
 async function refuseBelowOne(wei: bigint, fees: NetworkFees, coin: string): Promise<void> {
   const [{ worstCost }, { ONE_NFT }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
@@ -74,9 +72,8 @@ async function refuseBelowOne(wei: bigint, fees: NetworkFees, coin: string): Pro
   ])
   const one = worstCost(ONE_NFT, fees)
   if (wei >= one) return
-  const shown = (amount: bigint) => `${formatUnits(amount, amount < 10n ** 13n ? 18 : SHOWN_DECIMALS)} ${coin}`
   throw bad(
-    `${shown(wei)} is less than one transaction may cost: ${shown(one)}`,
+    `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`,
     'Nothing was sent. Set a higher limit, or wait for lower fees.',
   )
 }

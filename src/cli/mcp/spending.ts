@@ -1,7 +1,7 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { statusOf } from '../../client/answers.ts'
 import { GdnError } from '../../core/errors.ts'
-import { formatUnits } from '../../core/units.ts'
+import { inCoins } from '../../core/units.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
 import { findPrice } from '../cost/estimate.ts'
 import { type FoundFees, findFees } from '../cost/fees.ts'
@@ -198,7 +198,6 @@ const notCounted = (message: string, hint: string) =>
   })
 
 const COINS = /^(USD|EUR|GBP|JPY|CHF)$/
-const SHOWN_DECIMALS = 6
 
 const amountText = ({ amount, currency }: Money): string =>
-  COINS.test(currency) ? moneyText({ amount, currency }) : `${formatUnits(amount, SHOWN_DECIMALS)} ${currency}`
+  COINS.test(currency) ? moneyText({ amount, currency }) : `${inCoins(amount)} ${currency}`

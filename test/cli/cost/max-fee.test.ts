@@ -38,7 +38,7 @@ async function drop() {
 describe('batch mint --max-fee-gwei', () => {
   test('waits for cheaper blocks and says so, and the same command with another value changes the limit', async () => {
     const { mint, run } = await drop()
-    const reason = /the next blocks need up to [0-9.]+ gwei, and the run offers less than 0\.000001 gwei at most/
+    const reason = /the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most/
     const waiting = await mint('--max-fee-gwei', TOO_LOW, '--timeout', '2s', '-o', 'ndjson')
     expect(waiting.code).toBe(8)
     expect(errorOf(waiting)).toMatchObject({

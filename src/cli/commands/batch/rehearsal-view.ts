@@ -1,10 +1,8 @@
-import { formatUnits, inGwei } from '../../../core/units.ts'
+import { inCoins, inGwei } from '../../../core/units.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import type { Card, View } from '../../render/view.ts'
 import { roughly } from './progress-text.ts'
-
-const SHOWN_DECIMALS = 6
 
 export const REHEARSAL_VIEW: View = {
   fields: [
@@ -42,7 +40,7 @@ interface Failure {
 
 function card(report: DataRecord): Card {
   const { rows, minted, failed, waiting, transactions, gas, gas_price_wei, cost_wei, currency, seconds } = report
-  const coins = (wei: unknown) => `${formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)} ${currency ?? 'coins'}`
+  const coins = (wei: unknown) => `${inCoins(BigInt(String(wei)))} ${currency ?? 'coins'}`
   const before = Number(rows) - Number(minted) - Number(failed) - Number(waiting)
   const rest = [
     ...(Number(failed) > 0 ? [`${failed} fail`] : []),
