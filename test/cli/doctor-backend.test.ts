@@ -188,7 +188,7 @@ test('checks each node, the factory, and each signer with its funds, and shows n
     [first, second].map(({ url }) => ['ok', `${host(url)} responds in so long, chain 137, block 42`]),
   )
   expect(of('polygon factory')).toMatchObject([{ status: 'ok', message: `deployed at ${FACTORY}` }])
-  expect(of('polygon signer')).toMatchObject([{ status: 'ok', message: `${SIGNER} has 1 coins` }])
+  expect(of('polygon signer')).toMatchObject([{ status: 'ok', message: `${SIGNER} has 1 POL` }])
   expect(stdout).not.toContain('0123456789abcdef')
 })
 
@@ -210,7 +210,7 @@ test.each([
     { eth_getBalance: '0x0' },
     'polygon signer',
     'fail',
-    /^0x\w+ has 0 coins, but a large request may cost/,
+    /^the signer 0x\w+ has 0 POL on polygon and needs [0-9.]+: [0-9.]+ POL are missing$/,
   ],
   [
     'has little funds',

@@ -61,7 +61,12 @@ test('checks each node and the funds of the signer of a cluster, without opening
   ])
   await cluster.fund(SIGNER, 1000n)
   expect((await doctor())('solana-testnet signer')).toMatchObject([
-    { status: 'fail', message: expect.stringContaining('an NFT costs') },
+    {
+      status: 'fail',
+      message: expect.stringMatching(
+        / has 0\.000001 SOL on solana-testnet and needs [0-9.]+: [0-9.]+ SOL are missing$/,
+      ),
+    },
   ])
 })
 

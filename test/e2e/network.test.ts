@@ -73,7 +73,9 @@ test('the admin sets a network up once, and pays the cost that was estimated', a
 
   const poor = await bare().run(...setup('--yes', '--json'))
   expect(poor.exitCode).toBe(5)
-  expect(JSON.parse(poor.stderr).error.message).toMatch(/ has 0 POL and may need 0\.00\d+ POL$/)
+  expect(JSON.parse(poor.stderr).error.message).toMatch(
+    /^the admin 0x\w+ has 0 POL on polygon and needs (0\.00\d+): \1 POL are missing$/,
+  )
 
   await fund(admin, 100n * COIN)
   const unasked = await bare().run(...setup('--json'))
@@ -106,7 +108,7 @@ test('rejects collections, mints and transfers without funds, and accepts them w
       return { status: response.status, text: await response.text() }
     }
     const refused = await until(ask, ({ status }) => status === 503)
-    expect(refused.text).toContain('no signer of polygon has enough funds')
+    expect(refused.text).toMatch(/ has 0 POL on polygon and needs [0-9.]+: [0-9.]+ POL are missing/)
 
     await fund(operators[0], 10n * COIN)
     await until(ask, ({ status }) => status === 200)
@@ -155,18 +157,22 @@ test('shows missing funds everywhere during a batch, and resumes the batch when 
       async () => (await fetch(`${backend.url}/readyz`)).json() as Promise<{ ready: boolean; warnings?: string[] }>,
       ({ warnings = [] }) => warnings.length > 0,
     )
-    expect(told).toMatchObject({ ready: true, warnings: [expect.stringContaining('enough funds')] })
+    expect(told).toMatchObject({ ready: true, warnings: [expect.stringContaining('are missing')] })
     const metrics = await (await fetch(`${backend.url}/metrics`)).text()
     expect(metrics).toContain('gdn_network_hindered{blockchain="polygon"} 1')
     const status = await bare().run('chain', 'status', 'polygon', '--data-dir', dataDir, '--json')
     expect(status.exitCode).toBe(5)
     expect(JSON.parse(status.stdout)).toMatchObject([
-      { problem: expect.stringMatching(/^the balance is below 0\.\d+/) },
+      {
+        problem: expect.stringMatching(
+          /^the signer 0x\w+ has 0\.\d+ POL on polygon and needs 0\.\d+: 0\.\d+ POL are missing$/,
+        ),
+      },
     ])
     const doctor = await gdn.json<{ check: string; status: string; message: string }[]>('doctor')
     expect(doctor.find(({ check }) => check === 'backend')).toMatchObject({
       status: 'warn',
-      message: expect.stringContaining('no signer of polygon has enough funds'),
+      message: expect.stringContaining('POL are missing'),
     })
     // Only transactions that can be paid are signed, so all of them are mined.
     const list = () =>

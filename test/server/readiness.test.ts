@@ -112,7 +112,7 @@ describe('a process is ready', () => {
   })
 
   it.each([
-    ['has no funds', { eth_getBalance: '0x0' }, 'no signer of polygon has enough funds'],
+    ['has no funds', { eth_getBalance: '0x0' }, '0 POL on polygon and needs'],
     [
       'is not appointed',
       { eth_call: `0x${'0'.repeat(64)}` },

@@ -2,16 +2,7 @@ import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
-import {
-  COST_FIELDS,
-  estimateCard,
-  estimateData,
-  findPrice,
-  fundingOf,
-  inCoins,
-  openMeter,
-  SIMULATED,
-} from '../cost/estimate.ts'
+import { COST_FIELDS, coinsIn, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
 import { addCostFlags, type CostFlags, findFees, refuseSolana } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -31,14 +22,14 @@ const VIEW: View = {
     ['blockchain', data.blockchain],
     ['rows', `${data.rows} for ${data.receivers} receivers${data.deploys_collection ? ', and a new collection' : ''}`],
     ...estimateCard(data),
-    ['to fund', `${inCoins(data.funding_wei)} ${data.currency ?? 'coins'} for one signer, the most that it can need`],
+    ['to fund', `${coinsIn(data.funding_wei, 'up')} ${data.currency ?? 'coins'} for one signer, at the current fees`],
   ],
 }
 
 export function command(deps: Deps, run = cost): GdnCommand {
   const costCommand = new GdnCommand({
     about:
-      'Estimates the gas of a drop, and its cost at the current fees of the network: those of the last 20 blocks, and the fee for data on OP stack networks, Arbitrum and Scroll. The fees come from the node that --rpc-url names, or else from the server. Without a collection, its deployment is part of the estimate. The batches are those that a busy backend forms, of up to 200 NFTs. Nothing is sent.',
+      'Estimates the gas of a drop, and its cost at the current fees of the network: those of the last 20 blocks, and the fee for data on OP stack networks, Arbitrum and Scroll. The fees come from the node that --rpc-url names, or else from the server. Without a collection, its deployment is part of the estimate. The batches are those that a busy backend forms, of up to 200 NFTs. The amount to fund is the most that one signer can need at the current fees, with requests as batch mint sends them and the balance that a signer keeps in reserve. Nothing is sent.',
     examples: [
       ['Estimate a drop at the fees of the server', 'gdn cost drop.csv -b polygon'],
       [
@@ -94,8 +85,10 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   for (const { receiver, sender, count } of counts.values()) meter.add(receiver, count, sender)
   const fees = await feesFor(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)
+  const { fundingFor } = await import('../../server/chain/evm/cost/funding.ts')
   const gas = meter.total()
-  const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(await fundingOf(gas, fees)) }
+  const funding = fundingFor(gas.worst, fees.fees)
+  const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(funding) }
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
   if (fees.isSimulated) io.note(SIMULATED)
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { formatUnits, inGwei } from '../../core/units.ts'
+import { inCoins, inGwei, type Rounding } from '../../core/units.ts'
 import type { DropGas, DropMeter } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Deps } from '../deps.ts'
@@ -50,17 +50,8 @@ export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Mo
   }
 }
 
-/** Gas that a signer keeps in reserve at the offered price: with less, it signs nothing. */
-const RESERVED_GAS = 3_000_000n
-
-/** Returns what an operator needs to fund a drop, in wei: the most that its transactions can cost, and the reserve. */
-export async function fundingOf({ gasLimit, bytes }: DropGas, { fees }: FoundFees): Promise<bigint> {
-  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
-  return worstCost({ gasLimit: gasLimit + RESERVED_GAS, bytes }, fees)
-}
-
-const SHOWN_DECIMALS = 6
-export const inCoins = (wei: unknown): string => formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)
+/** Formats an amount of a record in coins. */
+export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(BigInt(String(wei)), rounding)
 
 /** Formats an estimate for a terminal. */
 export function estimateCard(data: DataRecord): Card {
@@ -70,11 +61,11 @@ export function estimateCard(data: DataRecord): Card {
   if (gas_price_wei === undefined || gas_price_wei === null) return []
   const coins = data.currency ?? 'coins'
   const worth = data.cost_estimate === null ? '' : `, ${data.cost_estimate} at ${data.coin_price}`
-  const dataFee = data.data_fee_wei === '0' ? '' : `, ${inCoins(data.data_fee_wei)} of it for data`
-  const range = `${inCoins(cost_low_wei)} to ${inCoins(cost_high_wei)} by the fees of recent blocks`
+  const dataFee = data.data_fee_wei === '0' ? '' : `, ${coinsIn(data.data_fee_wei)} of it for data`
+  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} by the fees of recent blocks`
   return [
     ['gas', `${gas}, at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
-    ['cost', `about ${inCoins(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],
+    ['cost', `about ${coinsIn(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],
     ['range', range],
   ]
 }

@@ -1,9 +1,9 @@
 import type { Run } from '../../batch/runs.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { formatUnits } from '../../core/units.ts'
 import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
+import { coinsIn } from './estimate.ts'
 
 /** The fields of what a run has spent. */
 export const SPENT_FIELDS = [
@@ -41,13 +41,10 @@ export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<R
   }
 }
 
-const SHOWN_DECIMALS = 6
-
 /** Formats what a run has spent: `0.3139 POL of at most 0.5, for 9,659,500 gas`. */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, max_cost_wei, gas_used, currency, simulated } = spent
-  const inCoins = (wei: unknown) => formatUnits(BigInt(String(wei)), SHOWN_DECIMALS)
-  const limit = typeof max_cost_wei === 'string' ? ` of at most ${inCoins(max_cost_wei)}` : ''
+  const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)}` : ''
   const gas = BigInt(String(gas_used)).toLocaleString('en-US')
-  return `${inCoins(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}`
+  return `${coinsIn(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}`
 }

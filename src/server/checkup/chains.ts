@@ -1,9 +1,12 @@
-import { formatEther, getAddress } from 'viem'
+import { getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
+import { inCoins } from '../../core/units.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
+import { leastFunds } from '../chain/evm/cost/funding.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
-import { reserve } from '../chain/evm/remote/operators.ts'
+import { lackOf } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import type { ChainSettings } from '../settings/types.ts'
@@ -115,19 +118,17 @@ async function examineSigners(
     addresses.map((address) =>
       examine(check, async () => {
         const balance = await network.publicNetwork.balance(address)
-        const least = reserve(fees)
-        const funds = `${address} has ${formatEther(balance)} coins`
-        if (balance < least) {
-          throw new GdnError('invalid_config', `${funds}, but a large request may cost ${formatEther(least)}`, {
-            hint: `Send coins to ${address}. Until then it can't sign.`,
-          })
+        const lack = lackOf(network, { address, balance, due: 0n }, fees)
+        if (lack !== null) {
+          throw new GdnError('invalid_config', lack, { hint: `Send coins to ${address}. Until then it can't sign.` })
         }
         if (factory !== null && !(await isOperator(network, factory, address))) {
           throw new GdnError('invalid_config', `${address} is not appointed by the factory`, {
             hint: `Run \`gdn chain setup ${blockchain}\` to appoint it.`,
           })
         }
-        if (balance >= least * FEW_REQUESTS) return { message: funds }
+        const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`
+        if (balance >= leastFunds(fees) * FEW_REQUESTS) return { message: funds }
         return {
           message: `${funds}, which is enough for few requests at current fees`,
           fix: `Send coins to ${address}.`,

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
-import { formatUnits } from 'viem'
 import { GdnError } from '../../core/errors.ts'
-import { tokenCosts } from '../chain/solana/costs.ts'
+import { inSol, lackOf, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
@@ -17,9 +16,7 @@ const TIMEOUT_MS = 5000
  */
 const TRIES = 3
 /** Number of tokens that the signer's funds should be enough for: below that, requests are rejected soon. */
-const LEAST_TOKENS = 10n
 const FEW_TOKENS = 200n
-const DECIMALS = 9
 /** The system program, which every cluster has. */
 const ANY_ACCOUNT = '1'.repeat(32)
 
@@ -89,16 +86,16 @@ async function examineSigner(
       hint: 'Configure the keypair that it was set up with.',
     })
   }
-  const [{ nft }, balance] = await Promise.all([
+  const [costs, balance] = await Promise.all([
     tokenCosts(network, await network.computeUnitPrice()),
     network.balance(address),
   ])
-  const funds = `${address} has ${formatUnits(balance, DECIMALS)} SOL`
-  if (balance < LEAST_TOKENS * nft) {
-    throw new GdnError('invalid_config', `${funds}, but an NFT costs ${formatUnits(nft, DECIMALS)}`, {
+  const lack = lackOf(blockchain, address, balance, costs)
+  if (lack !== null) {
+    throw new GdnError('invalid_config', lack, {
       hint: `Send SOL to ${address}. Until then the backend rejects requests.`,
     })
   }
-  const left = `${funds}, enough for ${balance / nft} NFTs`
-  return balance >= FEW_TOKENS * nft ? { message: left } : { message: left, fix: `Send SOL to ${address}.` }
+  const left = `${address} has ${inSol(balance)} SOL, enough for ${balance / costs.nft} NFTs`
+  return balance >= FEW_TOKENS * costs.nft ? { message: left } : { message: left, fix: `Send SOL to ${address}.` }
 }

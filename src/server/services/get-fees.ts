@@ -7,18 +7,16 @@ import type { CurrentFees } from '../chain/evm/cost/network-fees.ts'
 import { EMBEDDED_FEES } from '../chain/evm/signers.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import { badRequest, notNow } from './refusal.ts'
-import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const RETRY_SECONDS = 5
 
 /** Returns what a blockchain charges now. Solana has fixed fees, which aren't estimated. */
 export async function getFees(
-  deps: Pick<ServiceDeps, 'chains' | 'store'>,
+  deps: Pick<ServiceDeps, 'chains'>,
   { parsed: { blockchain } }: ServiceRequest<z.output<typeof getfees.request>>,
 ) {
   if (!isEvm(blockchain)) throw badRequest(`the fees of ${blockchain} are not estimated`)
-  await requireChain(deps, blockchain)
   const { low, typical, high, offered, data } = await feesOf(deps, blockchain)
   const { chainId, publicNetwork } = await deps.chains.network(blockchain)
   const max = publicNetwork?.feeCap ?? EMBEDDED_FEES.maxFeePerGas

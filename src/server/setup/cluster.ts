@@ -1,10 +1,9 @@
-import { formatUnits } from 'viem'
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
-import { tokenCosts } from '../chain/solana/costs.ts'
+import { inSol, lackOf, leastFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/signer.ts'
@@ -14,8 +13,6 @@ import type { ClusterSettings } from '../settings/types.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import type { ChainPlace } from './with-chain.ts'
-
-const DECIMALS = 9
 
 export interface OpenedCluster {
   store: Store
@@ -34,6 +31,8 @@ export interface ClusterStatus {
   block: number
   signer: string
   balance: string
+  /** Balance that the backend needs to accept requests. */
+  needed: string
   /** Maximum cost of a token with a name of 64 letters: fees, and rent, which is bound as long as the token exists. */
   cost_per_nft: string
   cost_per_collection: string
@@ -96,20 +95,20 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
     genesis_hash: genesisHash,
     block,
     signer: signer.address,
-    balance: sol(balance),
-    cost_per_nft: sol(costs.nft),
-    cost_per_collection: sol(costs.collection),
+    balance: inSol(balance),
+    needed: inSol(leastFunds(costs)),
+    cost_per_nft: inSol(costs.nft),
+    cost_per_collection: inSol(costs.collection),
     nfts_left: Number(balance / costs.nft),
     compute_unit_price: String(price),
     set_up: known !== null,
-    problem: problemOf(known?.factory_address ?? null, signer, balance >= costs.collection),
+    problem: setupProblem(known?.factory_address ?? null, signer) ?? lackOf(blockchain, signer.address, balance, costs),
   }
 }
 
-function problemOf(accepted: string | null, { address }: SolanaSigner, canPay: boolean): string | null {
+function setupProblem(accepted: string | null, { address }: SolanaSigner): string | null {
   if (accepted === null) return 'the cluster is not set up'
-  if (accepted !== address) return `the cluster was set up for another signer (${accepted})`
-  return canPay ? null : 'the signer does not have enough funds for a collection'
+  return accepted === address ? null : `the cluster was set up for another signer (${accepted})`
 }
 
 /**
@@ -140,5 +139,3 @@ export async function setUpCluster({ store, settings, signer }: OpenedCluster, n
     hint: 'Use another data directory, or the configuration that belongs to this one.',
   })
 }
-
-const sol = (lamports: bigint): string => formatUnits(lamports, DECIMALS)

@@ -1,6 +1,9 @@
 import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
-import { operatorsOfDeployment } from '../chain/evm/factory.ts'
+import { ENVELOPE_BYTES } from '../chain/evm/cost/drop-gas.ts'
+import { leastFunds } from '../chain/evm/cost/funding.ts'
+import { readDataFee, worstCost } from '../chain/evm/cost/network-fees.ts'
+import { encodeDeployFactory, operatorsOfDeployment } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { readQuantity } from '../chain/evm/quantity.ts'
@@ -13,6 +16,7 @@ import { wereAppointed } from './appointed.ts'
 
 /** Gas of appointing an operator: a slot, an event, and the call itself. */
 export const APPOINT_GAS = 80_000n
+const APPOINT_BYTES = ENVELOPE_BYTES + 68
 
 /** `version` in `GdnFactory.sol`. Collections of another version have other addresses. */
 const FACTORY_VERSION = 2n
@@ -34,8 +38,10 @@ export interface SetupPlan {
   /** Maximum gas. */
   gas: bigint
   fees: Fees
-  /** Maximum cost in wei. */
+  /** Maximum cost in wei, with the fee for data. */
   cost: bigint
+  /** Balance in wei that each operator needs to sign. */
+  neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
   balance: bigint
   /** Nothing has to be sent, and everything sent is final. */
@@ -80,16 +86,20 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   const toAppoint = states
     .filter(({ address, appointed }) => (factory === null ? !promised.includes(address) : !appointed))
     .map(({ address }) => address)
-  const deploying = factory === null && !isPending ? deployFactoryGasLimit(operators) : 0n
-  const gas = deploying + APPOINT_GAS * BigInt(toAppoint.length)
-  const fees = await network.publicNetwork.suggestFees()
+  const deploys = factory === null && !isPending
+  const deployment = deploys ? { gas: deployFactoryGasLimit(operators), data: encodeDeployFactory(operators) } : null
+  const gas = (deployment?.gas ?? 0n) + APPOINT_GAS * BigInt(toAppoint.length)
+  const bytes =
+    (deployment === null ? 0 : deployment.data.length / 2 + ENVELOPE_BYTES) + APPOINT_BYTES * toAppoint.length
+  const [fees, data] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
   return {
     factory,
     operators: states,
     toAppoint,
     gas,
     fees,
-    cost: gas * fees.maxFeePerGas,
+    cost: worstCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
+    neededPerOperator: leastFunds(fees),
     balance: await balanceOf(network, admin),
     isDone:
       remembered !== undefined &&

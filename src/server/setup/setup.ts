@@ -2,6 +2,7 @@
 export { formatEther } from 'viem'
 export { coinOf } from '../chain/evm/cost/coin.ts'
 export { openKeystoreFile } from '../chain/evm/open-signer.ts'
+export { missingFunds } from '../chain/missing-funds.ts'
 export { type ClusterStatus, clusterStatus, setUpCluster, withCluster } from './cluster.ts'
 export { planSetup, type SetupPlan } from './plan.ts'
 export { runSetup } from './run.ts'

@@ -4,7 +4,7 @@ import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { debtOf } from '../chain/evm/remote/cost.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
-import { reserve } from '../chain/evm/remote/operators.ts'
+import { lackOf, neededBy } from '../chain/evm/remote/operators.ts'
 import type { Signer } from '../chain/evm/signers.ts'
 import { findChain } from '../store/chains.ts'
 import { listSignedOf } from '../store/transactions.ts'
@@ -24,6 +24,8 @@ export interface SignerStatus {
   signer: string
   /** Balance in whole coins, decimal. */
   balance: string
+  /** Balance that it needs to sign, in whole coins, decimal. */
+  needed: string
   appointed: boolean
   /** Number of its transactions that aren't final. */
   waiting: number
@@ -52,10 +54,12 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
         factory,
         signer: address,
         balance: formatEther(balance),
+        needed: formatEther(neededBy({ due }, fees)),
         appointed,
         waiting: waiting.length,
         problem:
-          problemOf({ appointed, balance, least: reserve(fees), due, factory }) ??
+          setupProblem(factory, appointed) ??
+          lackOf(network, { address, balance, due }, fees) ??
           (await outageOf(signer)) ??
           waitingFor(fees, publicNetwork.feeCap),
       }
@@ -67,17 +71,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
 const outageOf = async (signer: Signer): Promise<string | null> =>
   (await signer.check?.().then(() => null, messageOf)) ?? null
 
-interface Facts {
-  factory: Hex | null
-  appointed: boolean
-  balance: bigint
-  least: bigint
-  due: bigint
-}
-
-function problemOf({ factory, appointed, balance, least, due }: Facts): string | null {
+function setupProblem(factory: Hex | null, appointed: boolean): string | null {
   if (factory === null) return 'the factory is not deployed'
-  if (!appointed) return 'the factory has not appointed this signer'
-  if (balance < due) return `the balance is below ${formatEther(due)}, the maximum cost of its next pending transaction`
-  return balance < least ? `the balance is below ${formatEther(least)}, the maximum cost of a large request` : null
+  return appointed ? null : 'the factory has not appointed this signer'
 }

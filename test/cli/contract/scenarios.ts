@@ -509,7 +509,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     json: 'blockchain rows receivers deploys_collection transactions gas_estimate gas_price_wei cost_low_wei cost_estimate_wei cost_high_wei data_fee_wei currency coin_price cost_estimate simulated funding_wei',
     async prepare() {
       const { path, options } = await folder({ 'drop.csv': CSV })
-      const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })
+      const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
       return { argv: ['cost', path('drop.csv'), ...TARGET, '--rpc-url', node], options }
     },
   },
@@ -670,7 +670,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'chain setup': {
     shape: 'object',
-    json: 'blockchain chain_id status factory admin operators to_appoint gas cost balance',
+    json: 'blockchain chain_id status factory admin operators to_appoint gas cost balance needed_per_operator',
     prepare: () =>
       onNetwork(
         false,
@@ -680,7 +680,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'chain status': {
     shape: 'array',
-    json: 'blockchain chain_id block max_fee_gwei factory signer balance appointed waiting problem',
+    json: 'blockchain chain_id block max_fee_gwei factory signer balance needed appointed waiting problem',
     prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
   },
   'chain verify': {

@@ -16,7 +16,7 @@ const FEES = {
 const served = (changes: object = {}) =>
   fakeApi({ getfees: () => ({ body: { requests: { blockchain: 'polygon' }, fees: { ...FEES, ...changes } } }) })
 
-const POLYGON_NODE = { eth_chainId: '0x89', eth_gasPrice: '0x2540be400' }
+const POLYGON_NODE = { eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x2540be400' }
 /** Gas of two NFTs for one receiver. */
 const GAS = 111_430
 
@@ -30,6 +30,8 @@ describe('gdn cost', () => {
     expect(stdout).toMatch(/^GAS +about 111,430 in 1 transaction, at 40 gwei$/m)
     expect(stdout).toMatch(/^COST +about 0\.004457 POL, less than 0\.01 USD at 0\.50 USD$/m)
     expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by the fees of recent blocks$/m)
+    // The gas that a signer must be able to pay for, at the highest price that a transaction offers.
+    expect(stdout).toMatch(/^TO FUND +0\.21 POL for one signer, at the current fees$/m)
     const { stdout: json } = await cli([...argv, '--json', '--price', '0.5'], options)
     expect(JSON.parse(json)).toEqual({
       ...{ blockchain: 'polygon', rows: 2, receivers: 1, deploys_collection: false, transactions: 1 },
@@ -37,8 +39,17 @@ describe('gdn cost', () => {
       ...{ cost_estimate_wei: String(BigInt(GAS) * 40_000_000_000n) },
       ...{ cost_high_wei: String(BigInt(GAS) * 80_000_000_000n), data_fee_wei: '0', currency: 'POL' },
       ...{ coin_price: '0.50 USD', cost_estimate: 'less than 0.01 USD', simulated: false },
-      funding_wei: expect.stringMatching(/^\d+$/),
+      funding_wei: String(3_000_000n * 70_000_000_000n),
     })
+  })
+
+  test('shows small amounts with four digits, and rounds what has to be sent up', async () => {
+    const { path, options } = await folder()
+    const api = await served({ currency: 'ETH', gas_price: { low: '1', typical: '7', high: '9', offered: '1111111' } })
+    const argv = ['cost', path('drop.csv'), ...TARGET, '--base-url', api.url]
+    const { stdout } = await cli(argv, { ...options, tty: true })
+    expect(stdout).toMatch(/^COST +about 0\.00000000000078 ETH$/m)
+    expect(stdout).toMatch(/^TO FUND +0\.000003334 ETH/m)
   })
 
   test('reads the manifest from standard input', async () => {

@@ -111,7 +111,7 @@ describe('batch mint --max-cost', () => {
   test('says that it is an estimate where the server does not enforce it', async () => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const api = await fakeApi({ ...service(), getisgdnnft: () => ({ body: {} }) })
-    const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })
+    const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
     const flags = ['--base-url', api.url, '--yes', '--rate', '1000', '--max-cost', '1', '--rpc-url', node]
     const { code, stderr } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags], options)
     expect(code).toBe(0)

@@ -7,7 +7,7 @@ import type { View } from '../../render/view.ts'
 import { chainPlace } from './chain-place.ts'
 import type { SetupFlags, StatusFlags } from './flags.ts'
 
-const COSTS = ['balance', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
+const COSTS = ['balance', 'needed', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
 
 const SETUP_VIEW: View = {
   fields: ['blockchain', 'cluster', 'genesis_hash', 'status', 'signer', ...COSTS, 'compute_unit_price'],

@@ -2,6 +2,7 @@ import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
+import { inCoins } from '../../../core/units.ts'
 import type { SetupPlan } from '../../../server/setup/setup.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -19,7 +20,19 @@ import { timeUp } from './time-up.ts'
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
 
 const VIEW: View = {
-  fields: ['blockchain', 'chain_id', 'status', 'factory', 'admin', 'operators', 'to_appoint', 'gas', 'cost', 'balance'],
+  fields: [
+    'blockchain',
+    'chain_id',
+    'status',
+    'factory',
+    'admin',
+    'operators',
+    'to_appoint',
+    'gas',
+    'cost',
+    'balance',
+    'needed_per_operator',
+  ],
   columns: ['blockchain', 'chain_id', 'status', 'factory', 'admin', 'to_appoint', 'gas', 'cost', 'balance'],
   id: 'blockchain',
 }
@@ -65,6 +78,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   const {
     coinOf,
     formatEther: coins,
+    missingFunds,
     openKeystoreFile,
     planSetup,
     runSetup,
@@ -89,12 +103,18 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       gas: Number(plan.gas),
       cost: coins(plan.cost),
       balance: coins(plan.balance),
+      needed_per_operator: coins(plan.neededPerOperator),
     })
     if (flags.dryRun) return await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory))
     if (plan.gas > 0n) {
-      const amount = (wei: bigint) => `${coins(wei)} ${coinOf(network.chainId) ?? 'of its coin'}`
-      refuseWithoutFunds(plan, admin.address, amount)
-      const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${amount(plan.cost)}`
+      const coin = coinOf(network.chainId)
+      const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
+      const lack = missingFunds(payer, plan.balance, plan.cost)
+      if (lack !== null) {
+        throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
+      }
+      const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'of its coin'}`
+      const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${most}`
       if (!flags.yes && !(await io.confirm(`${what}?`, '--yes'))) {
         throw new GdnError('not_confirmed', 'nothing was sent')
       }
@@ -140,13 +160,6 @@ async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFl
   if (passwordFile !== undefined) return readPasswordFile(passwordFile)
   const { Secret } = await import('../../../core/secret.ts')
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
-}
-
-function refuseWithoutFunds({ balance, cost }: SetupPlan, admin: string, amount: (wei: bigint) => string): void {
-  if (balance >= cost) return
-  throw new GdnError('refused', `${admin} has ${amount(balance)} and may need ${amount(cost)}`, {
-    hint: 'Nothing was sent. Send funds for gas to that address first.',
-  })
 }
 
 function workOf({ factory, toAppoint }: SetupPlan): string {

@@ -17,6 +17,7 @@ const VIEW: View = {
     'factory',
     'signer',
     'balance',
+    'needed',
     'appointed',
     'waiting',
     'problem',

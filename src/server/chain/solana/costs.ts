@@ -1,3 +1,5 @@
+import { formatUnits } from '../../../core/units.ts'
+import { missingFunds } from '../missing-funds.ts'
 import { feeOf } from './fee-instructions.ts'
 import { mintSize } from './mint-size.ts'
 import type { SolanaNetwork } from './network.ts'
@@ -9,6 +11,20 @@ const LOCKED_BYTES = 4
 
 /** Longer than most. A symbol has at most this many letters, and our URIs always have about this many. */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
+
+/** Number of NFTs that the signer must be able to pay for before a request is accepted: those of a large request. */
+const RESERVE_NFTS = 10n
+const SOL_DECIMALS = 9
+
+/** Formats lamports in SOL. */
+export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DECIMALS, SOL_DECIMALS)
+
+/** Returns the balance in lamports with which requests are accepted. */
+export const leastFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
+
+/** Returns what the signer of a cluster lacks to accept requests, as a sentence; null if it can pay. */
+export const lackOf = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
+  missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastFunds(costs))
 
 export interface TokenCosts {
   /** Lamports that a collection costs: rent for its token and for the holder's account, plus fees. */

@@ -1,6 +1,6 @@
-import { formatEther } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
+import { inCoins } from '../../../../core/units.ts'
 import { coinOf } from '../../../../server/chain/evm/cost/coin.ts'
 import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
 import { openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
@@ -137,7 +137,7 @@ async function priceChanges(
     }
   }
   const most = [...gas.values()].reduce((sum, one) => sum + one, 0n) * fees.maxFeePerGas
-  return { fees, gas, text: `${formatEther(most)} ${coinOf(network.chainId) ?? 'of its coin'}` }
+  return { fees, gas, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
 }
 
 /** Opens the keystore of the wallet that may make the changes. */

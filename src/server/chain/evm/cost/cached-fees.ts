@@ -1,13 +1,11 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { EvmNetwork } from '../network.ts'
-import { EMBEDDED_FEES } from '../signers.ts'
 import { type CurrentFees, readNetworkFees } from './network-fees.ts'
 
 /** The chains of a backend. */
 interface Source {
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
-  readonly remote: { has(blockchain: EvmBlockchain): boolean }
 }
 
 /** How old fees may be. Every client may request them, and the quota of the provider pays for it. */
@@ -22,6 +20,5 @@ export async function currentFees(chains: Source, blockchain: EvmBlockchain): Pr
   const read =
     cache.get(blockchain) ?? remembered(FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))
   cache.set(blockchain, read)
-  const fees = await read()
-  return chains.remote.has(blockchain) ? fees : { ...fees, offered: EMBEDDED_FEES.maxFeePerGas }
+  return await read()
 }

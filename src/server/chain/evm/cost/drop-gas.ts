@@ -11,6 +11,16 @@ export interface DropGas {
   gasLimit: bigint
   /** Bytes of the unsigned transactions, for networks that charge for their data. */
   bytes: number
+  /** The most that they use, however the backend forms them: each request has a transaction of its own. */
+  worst: WorstGas
+}
+
+/** The most that the transactions of a drop use. */
+export interface WorstGas {
+  gasLimit: bigint
+  bytes: number
+  /** Gas limit of the smallest mint; 0 without one. */
+  smallestMint: bigint
 }
 
 /** Grants of one transaction that stay below the gas of a batch. */
@@ -26,11 +36,16 @@ const MAKE_WORDS = 14
 
 /** A collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
+/** The one that costs most: names have up to 500 characters of 4 bytes. */
+const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
+/** NFTs for one receiver in one request of `batch mint`. */
+const REQUEST_NFTS = 50
 
 /** Adds up the gas of a drop in batches as the pipeline forms them while transactions are pending. */
 export class DropMeter {
   readonly #dynamic: boolean
-  readonly #total: DropGas = { transactions: 0, gas: 0n, gasLimit: 0n, bytes: 0 }
+  readonly #total: Omit<DropGas, 'worst'> = { transactions: 0, gas: 0n, gasLimit: 0n, bytes: 0 }
+  readonly #worst: WorstGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
   #runs: MintRun[] = []
   #size = 0
   #sender: string | null = null
@@ -42,6 +57,7 @@ export class DropMeter {
 
   /** Adds NFTs of one receiver. With a sender, they are minted to it and transferred. */
   add(receiver: string, count: number, sender: string | null = null): void {
+    this.#addRequests(count, sender !== null)
     if (sender !== this.#sender) this.#close()
     this.#sender = sender
     const most = sender === null ? MAX_BATCH : MAX_GRANTS
@@ -59,11 +75,31 @@ export class DropMeter {
   /** Adds the deployment of a collection. */
   addDeployment(): void {
     this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
+    this.#worst.gasLimit += makeGasLimit(WORST_COLLECTION)
+    this.#worst.bytes += makeBytes(WORST_COLLECTION)
   }
 
   total(): DropGas {
     this.#close()
-    return { ...this.#total }
+    return { ...this.#total, worst: { ...this.#worst } }
+  }
+
+  #addRequests(count: number, isGrant: boolean): void {
+    const limitOf = (nfts: number) =>
+      isGrant ? grantGasLimit(Array(nfts)) : mintGasLimit([{ receiver: '0x', count: nfts }], true, this.#dynamic)
+    const bytesOf = (nfts: number) => (isGrant ? grantBytes(nfts) : mintBytes(1))
+    const full = Math.floor(count / REQUEST_NFTS)
+    for (const [requests, nfts] of [
+      [full, REQUEST_NFTS],
+      [1, count % REQUEST_NFTS],
+    ] as const) {
+      if (requests * nfts === 0) continue
+      const limit = limitOf(nfts)
+      const { smallestMint } = this.#worst
+      this.#worst.gasLimit += BigInt(requests) * limit
+      this.#worst.bytes += requests * bytesOf(nfts)
+      if (smallestMint === 0n || limit < smallestMint) this.#worst.smallestMint = limit
+    }
   }
 
   #close(): void {

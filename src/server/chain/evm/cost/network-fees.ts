@@ -3,6 +3,7 @@ import { RpcError } from '../../rpc/rpc-answer.ts'
 import { encodeMint } from '../collection.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
+import { EMBEDDED_FEES } from '../signers.ts'
 import type { DropGas } from './drop-gas.ts'
 
 /** What a network charges now, in wei. */
@@ -36,7 +37,6 @@ export interface Cost {
 
 const RECENT_BLOCKS = 20
 const PERCENTILES = [10, 50, 90]
-const OFFERED_BASE_FEES = 2n
 
 /** Returns what transactions cost at these fees. */
 export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, ...fees }: NetworkFees): Cost {
@@ -60,10 +60,17 @@ export function worstCost(
 const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
-/** Reads the fees of recent blocks and of data. Rejects as `request` does. */
-export async function readNetworkFees({ request }: Pick<EvmNetwork, 'request'>): Promise<CurrentFees> {
-  const [prices, data] = await Promise.all([readPrices(request), readDataFee(request)])
-  return { ...prices, data }
+/** Reads the fees of recent blocks, of data, and those that a transaction is signed with. Rejects as `request` does. */
+export async function readNetworkFees({
+  request,
+  publicNetwork,
+}: Pick<EvmNetwork, 'request' | 'publicNetwork'>): Promise<CurrentFees> {
+  const [prices, data, { maxFeePerGas: offered }] = await Promise.all([
+    readPrices(request),
+    readDataFee(request),
+    publicNetwork?.suggestFees() ?? EMBEDDED_FEES,
+  ])
+  return { ...prices, offered, data }
 }
 
 type Ask = EvmNetwork['request']
@@ -78,7 +85,7 @@ interface FeeHistory {
 /** Numbers of a node, which may return anything. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data'>> {
+async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data' | 'offered'>> {
   const history = await orNull(
     request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]),
   )
@@ -86,7 +93,7 @@ async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data'>> {
   const next = bases.pop()
   if (next === undefined || bases.length === 0) {
     const price = readQuantity(await request('eth_gasPrice', []))
-    return { low: price, typical: price, high: price, offered: price, base: price }
+    return { low: price, typical: price, high: price, base: price }
   }
   // Blocks without transactions have no priority fees.
   const rewards = listIn(history?.reward)
@@ -104,7 +111,6 @@ async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data'>> {
     low: inOrder([low, typical])[0] ?? low,
     typical,
     high: inOrder([high, typical])[1] ?? high,
-    offered: OFFERED_BASE_FEES * next + reward(1),
     base: next,
   }
 }
@@ -135,7 +141,7 @@ const SAMPLE_FEE = 1_000_000_000n
  * Reads what the data of a usual mint costs. The oracles themselves show of which kind the network is: there is nothing
  * at these addresses on others.
  */
-async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
+export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   const { call, raw } = sample()
   const bytes = (raw.length - 2) / 2
   const ask = async (to: Hex, data: Hex): Promise<Hex | null> => {

@@ -1,4 +1,7 @@
 import { GdnError } from '../../../../core/errors.ts'
+import { missingFunds } from '../../missing-funds.ts'
+import { coinOf } from '../cost/coin.ts'
+import { leastFunds } from '../cost/funding.ts'
 import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
 import type { Signer } from '../signers.ts'
@@ -10,8 +13,6 @@ const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
 /** Number of large requests that a well-funded signer can pay for: more than its transactions that wait for a block. */
 const PLENTY = 250n
-/** Gas that a signer must be able to pay for before it signs: that of a large request. */
-const RESERVE_GAS = 3_000_000n
 
 /** The state of a signing account as of the last check. */
 export interface OperatorState {
@@ -49,9 +50,11 @@ export interface Operators {
   readonly seen: readonly OperatorState[]
 }
 
+type WatchedNetwork = Pick<RemoteNetwork, 'request' | 'blockchain' | 'chainId' | 'publicNetwork'>
+
 /** Watches the signers of a network: nothing is signed that the factory would reject or that can't be paid for. */
 export function watchOperators(options: {
-  network: Pick<RemoteNetwork, 'request' | 'blockchain' | 'publicNetwork'>
+  network: WatchedNetwork
   factory: () => Promise<Hex>
   signers: readonly Signer[]
   /** Returns a signer's transactions that aren't mined yet, in nonce order. */
@@ -79,7 +82,7 @@ export function watchOperators(options: {
   }
 
   const look = async (fees: Fees): Promise<readonly OperatorState[]> => {
-    const isPoor = seen.some(({ balance, appointed }) => appointed && balance < PLENTY * reserve(fees))
+    const isPoor = seen.some(({ balance, appointed }) => appointed && balance < PLENTY * leastFunds(fees))
     const freshMs = isPoor ? FRESH_WHEN_POOR_MS : FRESH_MS
     const isFresh = now() >= seenAt && now() - seenAt < freshMs && problem === null
     if (!isFresh) {
@@ -88,7 +91,7 @@ export function watchOperators(options: {
       })
       await looking
     }
-    problem = problemOf(network.blockchain, seen, fees)
+    problem = problemOf(network, seen, fees)
     return seen
   }
 
@@ -107,11 +110,11 @@ export function watchOperators(options: {
       for (const signer of signers) {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
-        const isPoor = state.balance < PLENTY * reserve(fees)
+        const isPoor = state.balance < PLENTY * leastFunds(fees)
         // Transactions signed since don't matter for a signer with ample funds.
         const { owed } = isPoor ? debtOf(await options.waiting(signer.address), state.nextNonce) : state
         const free = state.balance - owed
-        if (free >= reserve(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
+        if (free >= leastFunds(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
       }
       return able
     },
@@ -127,16 +130,30 @@ export function watchOperators(options: {
   }
 }
 
-const canSign = ({ balance, appointed, due }: OperatorState, fees: Fees) =>
-  appointed && balance >= reserve(fees) && balance >= due
+type Funds = Pick<OperatorState, 'address' | 'balance' | 'due'>
 
-/** Minimum balance of a signer in wei. */
-export const reserve = ({ maxFeePerGas }: Fees): bigint => maxFeePerGas * RESERVE_GAS
+const canSign = (state: OperatorState, fees: Fees) => state.appointed && state.balance >= neededBy(state, fees)
 
-function problemOf(blockchain: string, states: readonly OperatorState[], fees: Fees): string | null {
+/** Returns the balance in wei that a signer needs to sign: for its next pending transaction, or for anything new. */
+export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
+  const least = leastFunds(fees)
+  return due > least ? due : least
+}
+
+/** Returns what a signer lacks to sign, as a sentence; null if it can pay. */
+export const lackOf = (
+  { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
+  { address, balance, due }: Funds,
+  fees: Fees,
+): string | null =>
+  missingFunds({ role: 'signer', address, blockchain, coin: coinOf(chainId) }, balance, neededBy({ due }, fees))
+
+function problemOf(network: WatchedNetwork, states: readonly OperatorState[], fees: Fees): string | null {
   if (states.some((state) => canSign(state, fees))) return null
-  if (!states.some(({ appointed }) => appointed)) {
+  const { blockchain } = network
+  const appointed = states.filter((state) => state.appointed)
+  if (appointed.length === 0) {
     return `the factory of ${blockchain} has appointed none of the signers: run \`gdn chain setup ${blockchain}\``
   }
-  return `no signer of ${blockchain} has enough funds to pay for gas`
+  return appointed.map((state) => lackOf(network, state, fees)).join('; ')
 }

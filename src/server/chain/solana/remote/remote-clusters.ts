@@ -6,7 +6,7 @@ import type { Db } from '../../../store/schema.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
-import { tokenCosts } from '../costs.ts'
+import { lackOf, tokenCosts } from '../costs.ts'
 import type { SolanaSigner } from '../signer.ts'
 import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 
@@ -45,8 +45,6 @@ export interface RemoteClustersOptions {
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }
 
-/** Number of tokens that the signer must be able to pay for before a request is accepted: those of a large request. */
-const RESERVE_TOKENS = 10n
 const LAMPORTS = 1_000_000_000
 
 interface Opened {
@@ -78,7 +76,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     const costs = await tokenCosts(one.network, await one.network.computeUnitPrice())
     const balance = await one.network.balance(address)
     one.balance = balance
-    one.problem = balance < RESERVE_TOKENS * costs.nft ? noFunds(blockchain, address) : null
+    one.problem = lackOf(blockchain, address, balance, costs)
     return { balance, costs }
   }
 
@@ -168,9 +166,6 @@ const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }
   new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
     hint: 'Configure the keypair that it was set up with: no other can continue its collections.',
   })
-
-export const noFunds = (blockchain: SolanaBlockchain, address: string) =>
-  `the signer ${address} of ${blockchain} does not have enough funds to pay for tokens`
 
 export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer was accepted for it`, {

@@ -128,7 +128,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
       cancels: number > 0 ? cancels : 0,
     })
     // Stored before it is sent, so that any mined signing is watched.
-    const current = transaction.run === null ? null : await readNetworkFees({ request })
+    const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
     let isOverLimit = false
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed

@@ -5,16 +5,21 @@ import {
   readNetworkFees,
   worstCost,
 } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
-import type { EvmNetwork, Hex } from '../../../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, Hex, PublicNetwork } from '../../../../../src/server/chain/evm/network.ts'
+import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/signers.ts'
 import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`
 const gwei = (value: number) => hex(Math.round(value * 1e9))
 const word = (value: number | bigint) => value.toString(16).padStart(64, '0')
 
+/** Fees of a transaction that is signed now. */
+const SIGNED = { maxFeePerGas: 33_000_000_000n, maxPriorityFeePerGas: 3_000_000_000n }
+
 type Answer = (params: readonly unknown[]) => unknown
 /** A node that responds by method, and rejects the others. */
-const nodeOf = (answers: Readonly<Record<string, Answer>>): Pick<EvmNetwork, 'request'> => ({
+const nodeOf = (answers: Readonly<Record<string, Answer>>): Pick<EvmNetwork, 'request' | 'publicNetwork'> => ({
+  publicNetwork: { suggestFees: async () => SIGNED } as PublicNetwork,
   async request<Result>(method: string, params: readonly unknown[]) {
     const answer = answers[method]
     if (answer === undefined) throw new RpcError(-32601, `no ${method} here`)
@@ -42,15 +47,20 @@ test('the prices are those of recent blocks, without blocks that nobody paid for
     low: 13_000_000_000n,
     typical: 17_000_000_000n,
     high: 28_000_000_000n,
-    offered: 32_000_000_000n,
+    offered: SIGNED.maxFeePerGas,
     base: 15_000_000_000n,
     data: { bytes: fees.data.bytes, fee: 0n, gas: 0n },
   })
 })
 
+test('an embedded chain offers what its transactions are signed with', async () => {
+  const { request } = nodeOf({ eth_feeHistory: feeHistory, eth_call: nothing })
+  expect((await readNetworkFees({ request })).offered).toBe(EMBEDDED_FEES.maxFeePerGas)
+})
+
 test('a network without base fees has one price', async () => {
   const fees = await readNetworkFees(nodeOf({ eth_gasPrice: () => gwei(5) }))
-  expect([fees.low, fees.typical, fees.high, fees.offered]).toEqual(Array(4).fill(5_000_000_000n))
+  expect([fees.low, fees.typical, fees.high]).toEqual(Array(3).fill(5_000_000_000n))
   expect(fees.data).toMatchObject({ fee: 0n, gas: 0n })
 })
 

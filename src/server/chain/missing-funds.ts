@@ -1,0 +1,25 @@
+import { inCoins } from '../../core/units.ts'
+
+/** An account that pays for transactions. */
+export interface Payer {
+  /** What it is: `the signer`. */
+  role: 'signer' | 'admin'
+  address: string
+  blockchain: string
+  /** Symbol of the coin; null if it isn't known. */
+  coin: string | null
+  /** Formats an amount in coins. By default, that of an EVM network. */
+  inCoins?: (amount: bigint, rounding: 'up' | 'down') => string
+}
+
+/** Returns what an account lacks, as a sentence in coins; null if its balance is enough. */
+export function missingFunds(
+  { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
+  balance: bigint,
+  needed: bigint,
+): string | null {
+  if (balance >= needed) return null
+  const unit = coin ?? 'coins'
+  const [has, needs, lacks] = [text(balance, 'down'), text(needed, 'up'), text(needed - balance, 'up')]
+  return `the ${role} ${address} has ${has} ${unit} on ${blockchain} and needs ${needs}: ${lacks} ${unit} are missing`
+}
