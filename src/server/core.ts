@@ -166,7 +166,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
     },
-    ...{ now, providers, onRequest },
+    ...{ now, log, providers, onRequest },
   })
   undo.push(() => remote.close())
   const clusters = await openClusters({
@@ -177,7 +177,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       const { openSolanaSigner } = await import('./chain/solana/open-signer.ts')
       return await openSolanaSigner(signer, credentialsDirectory)
     },
-    ...{ providers, onRequest },
+    ...{ log, providers, onRequest },
   })
   undo.push(() => clusters.close())
   const { ask: readiness, stopping } = watchReadiness({ store, storage: place, networks: [remote, clusters], dataDir })

@@ -72,7 +72,7 @@ async function ready(
     })
   }
   const remote = await openRemote({
-    ...{ db: store.db, settings, now: Date.now, providers: createProviders() },
+    ...{ db: store.db, settings, now: Date.now, log: LOG, providers: createProviders() },
     openSigners: async () => [{ address: SIGNER, sign: () => Promise.reject(new Error('nothing is signed here')) }],
   })
   undo.push(() => remote.close())
@@ -94,6 +94,7 @@ function age(): void {
 const now = performance.now.bind(performance)
 let ahead = 0
 
+const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 const nothing = { problems: [], warnings: [] }
 
 describe('a process is ready', () => {

@@ -172,7 +172,7 @@ const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
   spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
 
 const otherLimit = (wei: bigint) =>
-  new GdnError('usage', `the run has the limit of ${formatUnits(wei)} coins, which gdn mcp does not change`, {
+  new GdnError('usage', `the run has the limit of ${inCoins(wei)} coins, which gdn mcp does not change`, {
     place: { field: 'max_cost' },
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })

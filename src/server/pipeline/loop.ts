@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import type { Log } from '../log.ts'
+import { type Log, stateOf } from '../log.ts'
 
 /** A pipeline step that runs repeatedly: whenever it is woken, and at the time that its last turn returned. */
 export interface Loop {
@@ -17,7 +17,10 @@ export type Turn = () => Promise<number | null>
 const SWEEP_MS = 2000
 const FAILURES = { firstMs: 200, maxMs: 10_000 }
 
-/** Runs turns one after another. A turn that throws is logged and retried with increasing delays. */
+/**
+ * Runs turns one after another. A turn that throws is logged and retried with increasing delays. While a reason stays
+ * the same, it is logged once.
+ */
 export function startLoop(name: string, turn: Turn, log: Log): Loop {
   let stopped = false
   let woken = false
@@ -35,23 +38,27 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
 
   const run = async () => {
     let failures = 0
-    let waits = false
+    /** The reason that was logged last, since a turn has succeeded. */
+    let logged: string | null = null
     while (!stopped) {
       woken = false
       try {
         const wait = await turn()
         failures = 0
-        waits = false
+        logged = null
         // SQLite queries are synchronous: without a pause, turns that always find more work would block timers and
         // requests.
         if (wait === 0) await setImmediate()
         else await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
       } catch (error) {
         failures += 1
-        const isWaiting = error instanceof GdnError && error.code === 'pending'
-        if (isWaiting && !waits) log.info({ step: name }, error.message)
-        waits = isWaiting
-        if (!isWaiting) log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be retried')
+        const reason = error instanceof GdnError ? stateOf(`${error.code} ${error.message}`) : null
+        if (reason === null || reason !== logged) {
+          const isWaiting = error instanceof GdnError && error.code === 'pending'
+          if (isWaiting) log.info({ step: name }, error.message)
+          else log.error({ step: name, error: messageOf(error) }, 'a pipeline step failed and will be retried')
+        }
+        logged = reason
         woken = false
         await idle(backoffMs(failures, FAILURES))
       }

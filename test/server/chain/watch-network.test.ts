@@ -9,6 +9,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const LOG = { debug() {}, info() {}, warn() {}, error() {} }
+
 it('reports a network that has never responded as unreachable after 1.5 s', async () => {
   const watch = watchNetwork(() => new Promise(() => {}))
   const seen = watch.seen()
@@ -75,11 +77,40 @@ it('checks a healthy network every 15 s and a failing one every 3 s, until it is
       return problem
     },
   })
-  const watch = watchNetworks([watched('fine', null), watched('poor', 'no funds')])
+  const watch = watchNetworks([watched('fine', null), watched('poor', 'no funds')], LOG)
   expect(await watch.unreachable()).toEqual([{ blockchain: 'poor', reason: 'no funds', silent: false }])
   await vi.advanceTimersByTimeAsync(30_000)
   expect(looks).toEqual({ fine: 3, poor: 11 })
   watch.stop()
   await vi.advanceTimersByTimeAsync(30_000)
   expect(looks).toEqual({ fine: 3, poor: 11 })
+})
+
+it('logs a state once, however often it is checked and however its amounts change', async () => {
+  const lines: [string, object][] = []
+  const log = {
+    ...LOG,
+    info: (facts: object, message: string) => void lines.push([message, facts]),
+    warn: (facts: object, message: string) => void lines.push([message, facts]),
+  }
+  const reasons = [
+    '0.5 POL are missing',
+    '0.51 POL are missing',
+    'no signer was appointed',
+    null,
+    null,
+    '1 POL is missing',
+  ]
+  let looks = 0
+  const ask = async () => reasons[Math.min(looks++, reasons.length - 1)] ?? null
+  const watch = watchNetworks([{ blockchain: 'polygon', problem: () => 'any', ask }], log)
+  await vi.advanceTimersByTimeAsync(30_000)
+  watch.stop()
+  const refused = 'the network cannot be used, and work for it waits'
+  expect(lines).toEqual([
+    [refused, { blockchain: 'polygon', reason: '0.5 POL are missing' }],
+    [refused, { blockchain: 'polygon', reason: 'no signer was appointed' }],
+    ['the network can be used again', { blockchain: 'polygon' }],
+    [refused, { blockchain: 'polygon', reason: '1 POL is missing' }],
+  ])
 })

@@ -45,3 +45,31 @@ test('logs once, and not as a failure, that it waits', async () => {
   await loop.stop()
   expect(lines).toEqual([['info', 'waiting for cheaper blocks, 1']])
 })
+
+test('logs a failure once while its reason stays the same, and every failure that nobody expected', async () => {
+  const failures = [
+    new GdnError('unreachable', '0.5 POL are missing'),
+    new GdnError('unreachable', '0.6 POL are missing'),
+    new GdnError('unreachable', 'no node responds'),
+    new Error('a bug'),
+    new Error('a bug'),
+    null,
+    new GdnError('unreachable', 'no node responds'),
+  ]
+  const lines: unknown[] = []
+  let turns = 0
+  const loop = startLoop(
+    'mint',
+    async () => {
+      const failure = failures[turns++]
+      if (failure) throw failure
+      return turns > failures.length ? null : 0
+    },
+    { ...LOG, error: (facts) => lines.push((facts as { error: string }).error) },
+  )
+  const waking = setInterval(() => loop.wake(), 5)
+  await expect.poll(() => turns).toBeGreaterThan(failures.length)
+  clearInterval(waking)
+  await loop.stop()
+  expect(lines).toEqual(['0.5 POL are missing', 'no node responds', 'a bug', 'a bug', 'no node responds'])
+})

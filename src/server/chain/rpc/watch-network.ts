@@ -30,8 +30,12 @@ export interface NetworkWatch {
  * Caches the last result for a network, with one check at a time.
  *
  * @param ask returns what prevents work there; rejects if that can't be determined
+ * @param onSeen called with each result
  */
-export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
+export function watchNetwork(
+  ask: () => Promise<string | null>,
+  onSeen: (found: Hindrance | null) => void = () => {},
+): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
   /** Whether the last check failed only after that time. */
@@ -47,6 +51,7 @@ export function watchNetwork(ask: () => Promise<string | null>): NetworkWatch {
         last = { found, at: performance.now() }
         hung = found?.silent === true && isSilent()
         asking = null
+        onSeen(found)
         return found
       })
     asking = { since: performance.now(), seen }

@@ -1,3 +1,4 @@
+import { type Log, stateOf } from '../../log.ts'
 import { type Hindrance, watchNetwork } from './watch-network.ts'
 
 /** Interval of checks of networks and signers, also while nothing is signed. */
@@ -21,9 +22,13 @@ export interface NetworksWatch<Name> {
   stop(): void
 }
 
-/** Checks networks periodically until it is stopped. */
-export function watchNetworks<Name>(networks: readonly Watched<Name>[]): NetworksWatch<Name> {
-  const watches = networks.map(({ blockchain, ask, problem }) => ({ blockchain, problem, watch: watchNetwork(ask) }))
+/** Checks networks periodically until it is stopped. Logs when one can't be used, and when it can be used again. */
+export function watchNetworks<Name>(networks: readonly Watched<Name>[], log: Log): NetworksWatch<Name> {
+  const watches = networks.map(({ blockchain, ask, problem }) => ({
+    blockchain,
+    problem,
+    watch: watchNetwork(ask, logChanges(blockchain, log)),
+  }))
   let turns = 0
   const look = () => {
     const all = turns++ % (LOOK_EVERY_MS / LOOK_AGAIN_MS) === 0
@@ -40,5 +45,17 @@ export function watchNetworks<Name>(networks: readonly Watched<Name>[]): Network
     },
     hangs: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.hangs() === true,
     stop: () => clearInterval(looking),
+  }
+}
+
+/** Logs once for each state, however often it is checked. */
+function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) => void {
+  let state: string | null = null
+  return (found) => {
+    const now = found === null ? null : stateOf(found.reason)
+    if (now === state) return
+    state = now
+    if (found === null) log.info({ blockchain }, 'the network can be used again')
+    else log.warn({ blockchain, reason: found.reason }, 'the network cannot be used, and work for it waits')
   }
 }

@@ -1,5 +1,6 @@
 import type { Blockchain, EvmBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
+import type { Log } from '../../../log.ts'
 import type { ChainSettings, Networks } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
@@ -45,6 +46,7 @@ export interface RemoteChainsOptions {
   settings: Networks
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
+  log: Log
   /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
   providers: Providers
   /** Called for each request to a provider. */
@@ -69,6 +71,7 @@ export async function openRemoteChains({
   settings,
   openSigners,
   now,
+  log,
   providers,
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
@@ -111,6 +114,7 @@ export async function openRemoteChains({
         return operators.problem ?? operators.outage
       },
     })),
+    log,
   )
 
   return {

@@ -1,5 +1,6 @@
 import type { Blockchain, SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { GdnError } from '../../../../core/errors.ts'
+import type { Log } from '../../../log.ts'
 import type { ClusterSettings, Clusters } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
@@ -39,6 +40,7 @@ export interface RemoteClustersOptions {
   settings: Clusters
   /** Null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
+  log: Log
   /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
   providers: Providers
   /** Called for each request to a provider. */
@@ -106,6 +108,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
         return one.problem
       },
     })),
+    options.log,
   )
 
   return {

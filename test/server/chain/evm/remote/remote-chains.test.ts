@@ -14,6 +14,8 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
+const LOG = { debug() {}, info() {}, warn() {}, error() {} }
+
 it('skips a hanging network when signing, so that other networks are signed for in the same turn', async () => {
   const dir = await freshDataDir()
   const store = await openStore(join(dir.path, 'gdn.db'))
@@ -31,7 +33,7 @@ it('skips a hanging network when signing, so that other networks are signed for 
   vi.useFakeTimers({ toFake: ['performance'] })
   const remote = await openRemote({
     settings: new Map([['polygon', { ...polygon, blockExplorerUrl: null, operators: [], requestLimits: new Map() }]]),
-    ...{ db: store.db, now: Date.now, providers: createProviders(), openSigners: async () => [] },
+    ...{ db: store.db, now: Date.now, log: LOG, providers: createProviders(), openSigners: async () => [] },
   })
   undo.push(() => remote.close())
   vi.advanceTimersByTime(10_001)
@@ -66,7 +68,7 @@ it('signs nothing while the base fee is above the highest configured fee, and ta
     }
     const remote = await openRemote({
       settings: new Map([['polygon', chain]]),
-      ...{ db: store.db, now: Date.now, providers: createProviders(), openSigners: async () => [] },
+      ...{ db: store.db, now: Date.now, log: LOG, providers: createProviders(), openSigners: async () => [] },
     })
     undo.push(() => remote.close())
     return remote
