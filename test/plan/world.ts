@@ -43,7 +43,10 @@ export interface Nft {
   metadata: unknown
   revision: number
   revisionReference: string | null
+  status: 'initiated' | 'deployed' | 'failed'
   isBurned: boolean
+  isFrozen: boolean
+  isDynamic: boolean
 }
 
 interface Transaction {
@@ -177,13 +180,18 @@ export class Server {
 
   #record(nft: Nft): NftRecord {
     const record = {
-      ...{ nft_gdn_id: nft.id, token_id: nft.id.replace('nft-', ''), contract_address: CONTRACT, status: 'deployed' },
+      ...{ nft_gdn_id: nft.id, token_id: nft.id.replace('nft-', ''), contract_address: CONTRACT, status: nft.status },
       ...{ receiver_wallet_address: nft.owner, request_metadata: nft.metadata, metadata_url: 'ipfs://x' },
     }
     if (!this.#isOurs) return record
     return {
       ...{ ...record, minted_to: nft.mintedTo, transfers: nft.transfers, revision: nft.revision },
-      ...{ revision_reference_id: nft.revisionReference, is_dynamic: true, burned: nft.isBurned },
+      ...{
+        revision_reference_id: nft.revisionReference,
+        is_dynamic: nft.isDynamic,
+        is_frozen: nft.isFrozen,
+        burned: nft.isBurned,
+      },
     }
   }
 
@@ -235,8 +243,8 @@ export class Server {
 
   #mint(metadata: unknown, owner: string): string {
     const id = `nft-${this.nfts.length + 1}`
-    const never = { transfers: 0, revision: 0, revisionReference: null, isBurned: false }
-    this.nfts.push({ id, owner, mintedTo: owner, metadata, ...never })
+    const never = { transfers: 0, revision: 0, revisionReference: null, isBurned: false, isFrozen: false }
+    this.nfts.push({ id, owner, mintedTo: owner, metadata, status: 'deployed', isDynamic: true, ...never })
     return id
   }
 
@@ -284,7 +292,7 @@ export class Machine {
     this.uploads.push(path)
     return { url: `ipfs://${basename(path)}` }
   }
-  readonly #client: ApiClient
+  readonly client: ApiClient
 
   private constructor(stateDir: string, server: Pick<Server, 'request'>) {
     this.stateDir = stateDir
@@ -295,7 +303,7 @@ export class Machine {
       userAgent: 'gdn/test',
       clock: { ...this.time, random: () => 0.5 },
     })
-    this.#client = { ...client, upload: (path) => this.upload(String(path)) }
+    this.client = { ...client, upload: (path) => this.upload(String(path)) }
   }
 
   static async start(server: Server): Promise<Machine> {
@@ -311,15 +319,15 @@ export class Machine {
     return rm(this.stateDir, { recursive: true, force: true })
   }
 
-  #options(more: Partial<BatchOptions>): BatchOptions {
+  options(more: Partial<BatchOptions> = {}): BatchOptions {
     const target = { origin: 'https://nft.example', blockchain: 'polygon', contractAddress: CONTRACT } as const
     return { stateDir: this.stateDir, ...target, manifestPath: '/drops/drop.csv', ...more }
   }
 
   async mint(rows: readonly ManifestRow[], more: Partial<BatchOptions> = {}): Promise<void> {
     const pacer = { take: async () => ({ done: () => {} }), hold: () => {} }
-    const deps = { client: this.#client, pacer, ...this.time }
-    const { counts } = await runBatch(this.#options(more), { ...deps, readManifest: () => itemsOf(rows) })
+    const deps = { client: this.client, pacer, ...this.time }
+    const { counts } = await runBatch(this.options(more), { ...deps, readManifest: () => itemsOf(rows) })
     if (counts.deployed !== counts.total) throw new Error(`not all rows were minted: ${JSON.stringify(counts)}`)
   }
 
@@ -346,7 +354,7 @@ export class Machine {
   }
 
   async transfer(changes: AsyncIterable<PlannedChange>, signal = new AbortController().signal): Promise<Outcomes> {
-    const { stateDir, origin, blockchain } = this.#options({})
+    const { stateDir, origin, blockchain } = this.options()
     const backend = { url: origin, id: null, incarnation: null, silence: null, isLocal: false }
     const target = { stateDir, origin, blockchain, backend, contract: CONTRACT }
     return await applyTransfers(target, this.#making(signal), changes)
@@ -356,7 +364,7 @@ export class Machine {
     const { now, sleep } = this.time
     // Simulated time passes while a request is answered.
     const limits = { timeoutMs: Number.POSITIVE_INFINITY, onProgress: () => {} }
-    return { client: this.#client, now, sleep, signal, ...limits }
+    return { client: this.client, now, sleep, signal, ...limits }
   }
 
   /** The states of operations of a kind that are in progress. */
@@ -384,9 +392,9 @@ export class Machine {
   ): Promise<Result> {
     const never = { noTransfers: async () => null, noBurns: async () => null, isCommitted: async () => false }
     return withPlan(
-      { ...this.#options({}), ...never, ...more },
+      { ...this.options(), ...never, ...more },
       {
-        client: this.#client,
+        client: this.client,
         contents: new LocalContents(),
         async *readManifest(reader) {
           for (const [n, row] of rows.entries()) {

@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import type { Update } from '../../src/plan/apply-updates.ts'
+import { type LeftRow, type RevealPlan, withRevealPlan } from '../../src/reveal/plan-reveal.ts'
+import { readCommitment } from '../../src/reveal/read-commitment.ts'
+import { Machine, type Nft, row, Server } from '../plan/world.ts'
+
+const ROWS = [row('a'), row('b'), row('c')]
+
+let server: Server
+let machine: Machine
+beforeEach(() => start(new Server()))
+afterEach(() => machine.stop())
+
+async function start(on: Server): Promise<void> {
+  server = on
+  machine = await Machine.start(server)
+}
+
+async function* itemsOf(rows: readonly ManifestRow[]) {
+  for (const one of rows) yield { row: one }
+}
+
+/** Mints rows unrevealed, as numbered rows of a manifest. */
+const mint = (rows: readonly ManifestRow[], numbers = rows.map((_, n) => n + 1)) =>
+  machine.mint(
+    rows.map((one, n) => ({
+      ...one,
+      identity: one,
+      metadata: { title: 'Hidden', description: '', file_fields: [], provenance_row: String(numbers[n]) },
+    })),
+  )
+
+interface Revealing extends Pick<RevealPlan, 'rows' | 'revealed' | 'pending' | 'notMinted' | 'left'> {
+  reasons: string[]
+  updates: Update[]
+}
+
+async function plan(rows: readonly ManifestRow[] = ROWS): Promise<Revealing> {
+  const commitment = await readCommitment(itemsOf(rows))
+  if (commitment === null) throw new Error('the manifest has problems')
+  const deps = { client: machine.client, readManifest: () => itemsOf(rows), rows: commitment }
+  return await withRevealPlan(machine.options(), deps, async ({ run: _, leftRows, updates: find, ...counts }) => {
+    const updates: Update[] = []
+    for await (const update of find()) updates.push(update)
+    return {
+      ...counts,
+      updates,
+      reasons: leftRows.map(({ key, line, reason }: LeftRow) => `${line} ${key}: ${reason}`),
+    }
+  })
+}
+
+const change = (n: number, more: Partial<Nft>) => Object.assign(server.nfts[n - 1] as Nft, more)
+
+test('reveals each row once', async () => {
+  await mint(ROWS)
+  const { updates, ...counts } = await plan()
+  expect(counts).toEqual({ rows: 3, revealed: 0, pending: 3, notMinted: 0, left: 0, reasons: [] })
+  expect(
+    updates.map(({ nftGdnId, metadata, replacesRevision }) => [nftGdnId, metadata.title, replacesRevision]),
+  ).toEqual([
+    ['nft-1', 'a', 0],
+    ['nft-2', 'b', 0],
+    ['nft-3', 'c', 0],
+  ])
+  expect(new Set(updates.map(({ metadata }) => metadata.provenance_salt)).size).toBe(3)
+  async function* first() {
+    yield updates[0] as Update
+  }
+  expect(await machine.update(first())).toMatchObject({ done: 1 })
+  expect(await plan()).toMatchObject({ revealed: 1, pending: 2, updates: updates.slice(1) })
+})
+
+test('counts rows again while it finds the updates, because they may be revealed by now', async () => {
+  await mint(ROWS)
+  const commitment = await readCommitment(itemsOf(ROWS))
+  if (commitment === null) throw new Error('the manifest has problems')
+  const deps = { client: machine.client, readManifest: () => itemsOf(ROWS), rows: commitment }
+  await withRevealPlan(machine.options(), deps, async (found) => {
+    change(1, { isBurned: true })
+    const updates: string[] = []
+    for await (const { key } of found.updates()) updates.push(key)
+    expect(updates).toEqual(['b', 'c'])
+    expect(found).toMatchObject({ rows: 3, pending: 2, left: 1, leftRows: [{ key: 'a', reason: 'it is burned' }] })
+  })
+})
+
+test.each<[string, Partial<Nft>, string]>([
+  ['is burned', { isBurned: true }, 'it is burned'],
+  ['has other metadata', { revision: 1, metadata: { title: 'a' } }, 'its metadata was changed elsewhere'],
+  ['was minted as it is', { metadata: { title: 'a' } }, 'it was minted as it is'],
+  ['is frozen', { isFrozen: true }, 'it is frozen'],
+  ['is not dynamic', { isDynamic: false }, 'it is not dynamic'],
+])('leaves an NFT as it is that %s', async (_, more, reason) => {
+  await mint(ROWS)
+  change(1, more)
+  expect(await plan()).toMatchObject({ pending: 2, left: 1, notMinted: 0, reasons: [`2 a: ${reason}`] })
+})
+
+test('leaves an NFT as it is that was revealed with other files', async () => {
+  await mint(ROWS)
+  const [update] = (await plan()).updates
+  change(1, { revision: 1, metadata: { ...update?.metadata, file_fields: [{ key: 'image', url: 'ipfs://x' }] } })
+  expect(await plan()).toMatchObject({ revealed: 0, left: 1, reasons: ['2 a: its metadata was changed elsewhere'] })
+})
+
+test.each([
+  ['failed', 'its mint failed'],
+  ['initiated', 'it is not deployed yet'],
+] as const)('counts a row as not minted whose NFT is %s', async (status, reason) => {
+  await mint(ROWS)
+  change(1, { status })
+  expect(await plan()).toMatchObject({ pending: 2, left: 0, notMinted: 1, reasons: [`2 a: ${reason}`] })
+})
+
+test('counts a row as not minted that has no NFT', async () => {
+  await mint(ROWS.slice(0, 2))
+  expect(await plan()).toMatchObject({ rows: 3, pending: 2, notMinted: 1, reasons: ['4 c: it is not minted'] })
+})
+
+test('refuses a manifest whose rows were minted as others, and names them', async () => {
+  await mint(ROWS, [2, 1, 3])
+  await expect(plan()).rejects.toMatchObject({
+    code: 'refused',
+    message: 'the manifest is not the one that was minted: line 2 was minted as row 2, line 3 was minted as row 1',
+    details: {
+      count: 2,
+      rows: [
+        { line: 2, row: '2' },
+        { line: 3, row: '1' },
+      ],
+    },
+  })
+})
+
+test('names the first 10 of many rows that were minted as others', async () => {
+  const rows = Array.from({ length: 12 }, (_, n) => row(String.fromCharCode(97 + n)))
+  await mint(
+    rows,
+    rows.map((_, n) => ((n + 1) % 12) + 1),
+  )
+  await expect(plan(rows)).rejects.toMatchObject({
+    message: expect.stringMatching(/line 11 was minted as row 11, …$/),
+    details: { count: 12 },
+  })
+})
+
+test('names the first 100 rows that are not revealed, and counts all', async () => {
+  await mint(ROWS)
+  const rows = [...ROWS, ...Array.from({ length: 101 }, (_, n) => row(`r${n}`))]
+  const { notMinted, reasons } = await plan(rows)
+  expect([notMinted, reasons.length]).toEqual([101, 100])
+})
+
+test('refuses a server that can not update NFTs', async () => {
+  await start(new Server({ isOurs: false }))
+  await mint(ROWS)
+  await expect(plan()).rejects.toMatchObject({ code: 'refused', message: "the server can't update NFTs" })
+})
