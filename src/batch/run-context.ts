@@ -74,6 +74,18 @@ export class RunContext {
     this.#halt.abort(error)
   }
 
+  /** Asks why the server signs or accepts nothing more of a run with a limit. Without an answer, returns the last one. */
+  async whyWaiting(last: string | null): Promise<string | null> {
+    const { maxCost, maxFee } = this.store.drop
+    if (maxCost === null && maxFee === null) return null
+    try {
+      return (await this.client.call('getruncosts', { run: this.run }, { signal: this.halt })).costs.waiting
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      return last
+    }
+  }
+
   /** Waits. Returns false if the run was stopped meanwhile. */
   async pause(ms: number): Promise<boolean> {
     return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false

@@ -42,6 +42,8 @@ const DEFAULT_IN_FLIGHT = 2
 const DEFAULT_UNREACHABLE_MS = 120_000
 const MAX_ATTEMPTS = 100
 const MAX_RATE_LIMITED_MS = 600_000
+/** Longer than any network takes until blocks are final. */
+const MAX_COST_WAIT_MS = 3_600_000
 const DEFAULT_HOLD_MS = 1_000
 
 /**
@@ -304,7 +306,8 @@ export class Sender {
       this.#context.stop(new GdnError(cause, message, { hint }))
       return false
     }
-    if (cause === 'max_cost' && (verdict.retryAfterMs === null || failingMs > MAX_RATE_LIMITED_MS)) {
+    if (cause === 'max_cost') {
+      if (verdict.retryAfterMs !== null && failingMs <= MAX_COST_WAIT_MS) return true
       this.#context.stop(new GdnError('max_cost', message, { hint: MORE_COST }))
       return false
     }
@@ -327,7 +330,8 @@ export class Sender {
       const { cause } = verdict
       const ms = Math.max(verdict.retryAfterMs ?? DEFAULT_HOLD_MS, 1)
       pacer.hold(endpoint, ms)
-      emit({ type: 'holding', reason: cause, ms, message: verdict.message })
+      const reason = cause === 'max_cost' ? await this.#context.whyWaiting(null) : null
+      emit({ type: 'holding', reason: cause, ms, message: reason ?? verdict.message })
       return this.#context.pause(ms)
     }
     const ms = backoff(attempt)

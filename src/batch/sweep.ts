@@ -52,22 +52,10 @@ export class Sweeper {
       if (pending === 0 || this.#context.halt.aborted) return
       this.#context.emit({ type: 'waiting', pending, reason: this.waitsFor })
       await this.#sweep(() => now() < deadline)
-      this.waitsFor = store.counts.accepted === 0 ? null : await this.#askForReason()
+      this.waitsFor = store.counts.accepted === 0 ? null : await this.#context.whyWaiting(this.waitsFor)
       if (store.counts.accepted === 0 || now() >= deadline) return
       if (!(await this.#context.pause(Math.min(interval, Math.max(1, deadline - now()))))) return
       interval = Math.min(MAX_INTERVAL_MS, interval * 1.5)
-    }
-  }
-
-  /** Asks why a run with a limit of its fees waits. */
-  async #askForReason(): Promise<string | null> {
-    const { store, client, halt, run } = this.#context
-    if (store.drop.maxFee === null) return null
-    try {
-      return (await client.call('getruncosts', { run }, { signal: halt })).costs.waiting
-    } catch (error) {
-      if (!(error instanceof GdnError)) throw error
-      return this.waitsFor
     }
   }
 

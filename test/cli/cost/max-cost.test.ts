@@ -81,6 +81,41 @@ describe('batch mint --max-cost', () => {
     expect([code, JSON.parse(stdout).deployed]).toEqual([0, WALLETS.length])
   })
 
+  test('says how many blocks a tight limit waits for finality, and batch status does so while rows are unsent', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const { createnft, getnfts } = service()
+    const headers = { 'run-max-cost-supported': 'yes', 'idempotency-key-supported': 'yes' }
+    const conflict = { status: 409, body: { error: { title: 'Conflict', message: 'the run may cost 5 wei' } } }
+    /** Responses with the error, and headers of each. */
+    const refusals: Record<string, string>[] = [{}, { 'retry-after': '1' }]
+    const api = await fakeApi({
+      ...{ getnfts, getisgdnnft: () => ({ headers, body: {} }) },
+      createnft(body) {
+        const more = refusals.shift()
+        if (more === undefined) return { ...createnft(body), headers }
+        return { ...conflict, headers: { ...headers, 'error-code': 'run_max_cost', ...more } }
+      },
+      getruncosts() {
+        const costs = { blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '1', fee_paid: '1' }
+        const limits = { max_cost: '5', max_fee: null, waiting: 'waiting for finality, 12 blocks left' }
+        return { body: { requests: { run: 'drop' }, costs: { ...costs, ...limits } } }
+      },
+    })
+    const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })
+    const flags = ['--base-url', api.url, '--yes', '--max-cost', '1', '--rpc-url', node]
+    const mint = () => cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags, '-o', 'ndjson'], options)
+    const status = async () =>
+      JSON.parse((await cli(['batch', 'status', 'drop', '--costs', '--base-url', api.url, '--json'], options)).stdout)
+    expect((await mint()).code).toBe(5)
+    expect(await status()).toMatchObject({ pending: 2, waiting: 'waiting for finality, 12 blocks left' })
+    const { code, stdout } = await mint()
+    expect(code).toBe(0)
+    expect(stdout.split('\n').filter((line) => line.includes('"holding"'))).toEqual([
+      expect.stringContaining('waiting for finality, 12 blocks left'),
+    ])
+    expect(await status()).toMatchObject({ pending: 0, waiting: null })
+  })
+
   test('is refused below the cost of one transaction, before anything is sent', async () => {
     const { mint, run } = await drop()
     const error = errorOf(await mint('--max-cost', coins(0.9 * ONE)))

@@ -46,8 +46,12 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     const output = createOutput(deps.io, flags, view)
     const look = async () => {
       const run = await openRun(stateDir, name, server)
+      const data = runData(await runStatus(run))
       const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run) : null
-      return { data: { ...runData(await runStatus(run)), ...spent }, hasSpent: spent !== null }
+      // A run without open rows waits for nothing, also if its limit is used up.
+      const isOpen = data.state === 'unfinished' || data.state === 'running'
+      const shown = spent === null || isOpen ? spent : { ...spent, waiting: null }
+      return { data: { ...data, ...shown }, hasSpent: spent !== null }
     }
     const seen = flags.watch ? await watchRun(deps, flags, look, view) : await look()
     if (seen === null) return

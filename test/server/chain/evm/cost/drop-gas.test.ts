@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
 import { DropMeter, grantBytes, mintBytes, ONE_NFT } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
+import { costOf, worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import { encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
+import { grantGasLimit, mintGasLimit } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
 import { anInit, type Chain, makeCollection, random, startChain } from '../contracts/fixture.ts'
 
@@ -81,4 +83,30 @@ test('the bytes of a transaction are those of its call data and about a hundred 
     expect(grantBytes(count) - sizeOf(encodeGrant({ startId: 1n, sender: random(20), receivers, digest }))).toBe(110)
   }
   expect(ONE_NFT).toEqual({ gasLimit: 113_540n, bytes: mintBytes(1) })
+})
+
+// docs/drops.md gives these factors.
+test.each([
+  ['five times', 5, { sender: null, dynamic: false }],
+  ['seven times, dynamic', 7, { sender: null, dynamic: true }],
+  ['seven times, with a sender', 7, { sender: random(20), dynamic: false }],
+])('the worst case of a drop is at most its estimate %s, and twenty times its fee for data', (_, factor, of) => {
+  const prices = { low: 1n, typical: 1000n, high: 1n, offered: 2000n }
+  const free = { ...prices, data: { bytes: 1, fee: 0n, gas: 0n } }
+  const charged = { ...prices, data: { bytes: 1, fee: 10n ** 9n, gas: 0n } }
+  for (const rows of [1, 20, 200, 1000]) {
+    for (const each of [1, 5, 50].filter((count) => rows % count === 0)) {
+      const meter = new DropMeter(of.dynamic)
+      const requests = Array.from({ length: rows / each }, () => random(20))
+      for (const receiver of requests) meter.add(receiver, each, of.sender)
+      const one =
+        of.sender === null
+          ? { gasLimit: mintGasLimit([{ receiver: random(20), count: each }], true, of.dynamic), bytes: mintBytes(1) }
+          : { gasLimit: grantGasLimit(Array(each).fill(random(20))), bytes: grantBytes(each) }
+      const worst = (fees: typeof free) => worstCost(one, fees) * BigInt(requests.length)
+      const estimate = costOf(meter.total(), charged)
+      expect(worst(free)).toBeLessThanOrEqual((estimate.typical - estimate.dataFee) * BigInt(factor))
+      expect(worst(charged) - worst(free)).toBeLessThanOrEqual(estimate.dataFee * 20n)
+    }
+  }
 })
