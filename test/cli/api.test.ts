@@ -40,7 +40,7 @@ describe('the endpoint', () => {
 
   test('sends a request to an unknown endpoint once, with an idempotency key', async () => {
     const { url, calls } = await fakeApi({ newthing: () => ({ status: 503, body: { busy: true } }) })
-    const { code, stdout } = await at(url, ['/api/v1/newthing'])
+    const { code, stdout } = await at(url, ['/api/v1/newthing', '--yes'])
     expect({ code, stdout }).toEqual({ code: 9, stdout: '{"busy":true}\n' })
     expect(calls).toHaveLength(1)
     expect(calls[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/)
@@ -127,7 +127,7 @@ describe('the response', () => {
 describe('requests that create something', () => {
   test('sends the request once and reports an unknown outcome on a 502', async () => {
     const { url, calls } = await fakeApi({ createnft: () => ({ status: 502, body: {} }) })
-    const { code } = await at(url, ['createnft', '--idempotency-key', 'mine'])
+    const { code } = await at(url, ['createnft', '--idempotency-key', 'mine', '--yes'])
     expect(code).toBe(9)
     expect(calls.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine'])
   })

@@ -46,6 +46,7 @@ async function backend({ explorer = {}, image, refuse, failed, present = {}, his
     }
     if (reads?.state === 'down') return response.destroy()
     response.setHeader('idempotency-supported', 'yes')
+    response.setHeader('blockchains-without-value', '*')
     if (history !== undefined) response.setHeader('nft-history-supported', 'yes')
     const json = (status: number, body: unknown) => {
       response.writeHead(status, { 'content-type': 'application/json' })

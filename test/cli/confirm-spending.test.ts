@@ -6,7 +6,7 @@ import { Ledger } from '../../src/cli/mcp/spending.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { api, asking, collectionNode, MINT, SCENARIOS } from './contract/scenarios.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
-import { announce, CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { announce, CONTRACT, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { type CliOptions, cli, errorOf } from './harness.ts'
 
 interface Prepared {
@@ -137,9 +137,12 @@ describe('a tool of gdn mcp that may not spend', () => {
   const { signal } = new AbortController()
   const deps = { env: {}, signals: { signal }, sleep: async () => {}, io: { note: () => {} } } as unknown as Deps
 
-  /** Mints as a tool does: with `--yes`, and as the session permits. */
-  async function mint(names: string | null, onCreating: () => Reply | null = () => null) {
-    const { argv, options } = await asking(service(), ...MINT)
+  const mint = (names: string | null, onCreating?: () => Reply | null) =>
+    permitted(asking(service(), ...MINT), names, onCreating)
+
+  /** Runs a command as a tool does: with `--yes`, and as the session permits. */
+  async function permitted(prepared: Promise<Prepared>, names: string | null, onCreating = (): Reply | null => null) {
+    const { argv, options } = await prepared
     const sent: unknown[] = []
     announce(names, ({ headers }) => {
       sent.push(headers['gdn-only-without-value'])
@@ -161,6 +164,17 @@ describe('a tool of gdn mcp that may not spend', () => {
     expect(await mint('polygon')).toMatchObject({ code: 0, sent: ['yes'] })
     const result = await mint('polygon', () => HAS_VALUE)
     expect([result.code, errorOf(result).code, result.sent]).toEqual([3, 'not_confirmed', ['yes']])
+  })
+
+  test.each([
+    ['the blockchain', ['-b', 'base']],
+    ['the collection', ['-c', OWNER, '-b', 'polygon']],
+  ])('transfers nothing if it states %s of the NFT otherwise', async (_what, lie) => {
+    const getnfts = knows(nft('a', { blockchain: 'polygon' }))
+    const argv = ['nft', 'transfer', 'a', '--receiver', CONTRACT, ...lie]
+    const result = await permitted(asking({ getnfts }, ...argv), 'polygon, base')
+    expect(errorOf(result).message).toBe('spending on an unknown blockchain is not allowed')
+    expect(result.sent).toEqual([])
   })
 })
 

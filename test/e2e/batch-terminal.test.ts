@@ -50,7 +50,10 @@ async function service(until: (request: number) => Promise<unknown> | undefined)
     const name = (request.url ?? '').replace(/^\/api\/v1\//, '').replace(/\/$/, '')
     const answer = answers[name]?.(JSON.parse(Buffer.concat(chunks).toString()) as never)
     if (name === 'createnft') await until(++requests)
-    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.writeHead(answer === undefined ? 404 : 200, {
+      'content-type': 'application/json',
+      'blockchains-without-value': '*',
+    })
     response.end(JSON.stringify(answer ?? { error: { title: 'Not Found', message: name } }))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

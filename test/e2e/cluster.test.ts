@@ -37,11 +37,12 @@ test('the installed gdn sets up a Solana cluster, mints on it and inspects it', 
     const { description, image, wallet_address } = SOLANA_COLLECTION
     const made = await gdn.json<{ contract_address: string; status: string }>(
       ...['collection', 'create', '--name', 'Tide', '-b', 'solana', '--wallet', wallet_address],
-      ...['--description', description, '--image', image],
+      ...['--description', description, '--image', image, '--yes'],
     )
     expect(made.status).toBe('deployed')
     const minted = await gdn.json<{ nft_gdn_id: string; token_id: string; status: string }>(
-      ...['nft', 'mint', '-c', made.contract_address, '-b', 'solana', '--receiver', solanaWallet(1), '--title', 'Dawn'],
+      ...['nft', 'mint', '-c', made.contract_address, '-b', 'solana', '--receiver', solanaWallet(1)],
+      ...['--title', 'Dawn', '--yes'],
     )
     expect(minted).toMatchObject({ status: 'deployed', token_id: mintAddress(place.signer, minted.nft_gdn_id) })
     expect(await cluster.account(minted.token_id)).not.toBeNull()

@@ -99,6 +99,8 @@ test('rejects collections, mints and transfers without funds, and accepts them w
   try {
     const gdn = as(backend)
     const create = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER, '--enable-transfer']
+    const unconfirmed = await gdn.run(...create, '--json')
+    expect([unconfirmed.exitCode, JSON.parse(unconfirmed.stderr.trim()).error.code]).toEqual([3, 'not_confirmed'])
     const ask = async () => {
       const response = await fetch(`${backend.url}/api/v1/createcollection`, {
         method: 'POST',
@@ -112,12 +114,12 @@ test('rejects collections, mints and transfers without funds, and accepts them w
 
     await fund(operators[0], 10n * COIN)
     await until(ask, ({ status }) => status === 200)
-    const { contract_address: contract } = await gdn.json<{ contract_address: string }>(...create)
+    const { contract_address: contract } = await gdn.json<{ contract_address: string }>(...create, '--yes')
     const minted = await gdn.json<{ nft_gdn_id: string; status: string }>(
-      ...['nft', 'mint', '-c', contract, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn'],
+      ...['nft', 'mint', '-c', contract, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn', '--yes'],
     )
     expect(minted).toMatchObject({ status: 'deployed', token_id: '1' })
-    await gdn.json('nft', 'transfer', minted.nft_gdn_id, '--receiver', OTHER)
+    await gdn.json('nft', 'transfer', minted.nft_gdn_id, '--receiver', OTHER, '--yes')
     const verified = await gdn.json<{ owner: string }>(
       ...['nft', 'verify', minted.nft_gdn_id, '-b', 'polygon', '--owner', OTHER],
     )
@@ -147,11 +149,11 @@ test('shows missing funds everywhere during a batch, and resumes the batch when 
   try {
     const gdn = as(backend)
     const { contract_address: contract } = await gdn.json<{ contract_address: string }>(
-      ...['collection', 'create', '--name', 'Poor', '-b', 'polygon', '--wallet', OWNER],
+      ...['collection', 'create', '--name', 'Poor', '-b', 'polygon', '--wallet', OWNER, '--yes'],
     )
     const rows = Array.from({ length: 300 }, (_, row) => `Row ${row},One of many,${row % 50 < 25 ? OWNER : OTHER}`)
     const csv = await gdn.file('drop.csv', `title,description,receiver\n${rows.join('\n')}\n`)
-    const batch = gdn.run('batch', 'mint', csv, '-c', contract, '-b', 'polygon', '--rate', '20', '--json')
+    const batch = gdn.run('batch', 'mint', csv, '-c', contract, '-b', 'polygon', '--rate', '20', '--yes', '--json')
 
     const told = await until(
       async () => (await fetch(`${backend.url}/readyz`)).json() as Promise<{ ready: boolean; warnings?: string[] }>,
@@ -218,7 +220,9 @@ test('an added signer signs only once it is appointed, and then shares the work'
     const gdn = as(backend)
     const made = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
-        gdn.json<{ status: string }>('collection', 'create', '--name', `C${index}`, '-b', 'polygon', '--wallet', OWNER),
+        gdn.json<{ status: string }>(
+          ...['collection', 'create', '--name', `C${index}`, '-b', 'polygon', '--wallet', OWNER, '--yes'],
+        ),
       ),
     )
     expect(made.map(({ status: of }) => of)).toEqual(new Array(6).fill('deployed'))

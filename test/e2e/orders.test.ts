@@ -182,7 +182,7 @@ describe('a single command on a server without idempotency, like the hosted one'
     tags: ['promise'],
   }, async () => {
     minted.push({ id: 'nft-0', metadata: { title: 'Hosted', description: '', file_fields: [] } })
-    const argv = ['nft', 'mint', '-c', RECEIVER, '--receiver', OWNER, '--title', 'Hosted']
+    const argv = ['nft', 'mint', '-c', RECEIVER, '--receiver', OWNER, '--title', 'Hosted', '--yes']
     await endBeforeAnswer({ home, proxy, env }, 'createnft', argv, 'SIGKILL')
     const found = await home.json<Nft>(argv, { env })
     expect(found.nft_gdn_id).toBe('nft-1')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { KnownCollection } from '../../src/state/known-collections.ts'
 import { CSV, service, TARGET } from '../cli/drop.ts'
-import { fakeApi } from '../cli/fake-api.ts'
+import { announce, fakeApi } from '../cli/fake-api.ts'
 import { cli } from '../cli/harness.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
@@ -104,6 +104,35 @@ describe('gdn init', () => {
       profile: 'default',
       profiles: { default: { base_url: url, blockchain: 'polygon-mumbai', wallet: OWNER } },
     })
+  })
+})
+
+describe('spending on a public network of a backend on this machine', () => {
+  const argv = (url: string) => `nft mint --title Dawn --receiver ${OWNER} ${TARGET.join(' ')} --base-url ${url}`
+
+  test.each([
+    ['n', 3, 0],
+    ['y', 0, 1],
+  ])('prompts, and sends nothing before the answer: %s', async (answer, code, minted) => {
+    const { env } = await home()
+    const api = await fakeApi({ ...(minted === 0 ? {} : service()), '*': () => ({ status: 404, body: {} }) })
+    announce('base')
+    const terminal = atTerminal(argv(api.url), { ...env, GDN_API_KEY: KEY })
+    await terminal.showsNow(/y\/N/i)
+    await terminal.shows('a public')
+    expect(api.bodies('createnft')).toEqual([])
+    terminal.type(`${answer}${ENTER}`)
+    const end = await terminal.end()
+    expect(end.code, end.screen).toBe(code)
+    expect(api.bodies('createnft')).toHaveLength(minted)
+  })
+
+  test('does not prompt for its embedded chains', async () => {
+    const { env } = await home()
+    const api = await fakeApi({ ...service(), '*': () => ({ status: 404, body: {} }) })
+    announce('polygon')
+    const { code, screen } = await atTerminal(argv(api.url), { ...env, GDN_API_KEY: KEY }).end()
+    expect(code, screen).toBe(0)
   })
 })
 

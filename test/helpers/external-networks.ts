@@ -105,6 +105,7 @@ export async function startExternalNetworks(options: {
   ${blockchain}:
     rpc_urls: ['http://127.0.0.1:1', '${endpoint.url}']
     chain_id: ${chainId}
+    test_network: true
     confirmations: ${CONFIRMATIONS}
     finality: 5
     poll_seconds: ${blockSeconds / 4}

@@ -134,6 +134,7 @@ export async function killBatchOnHosted(
       String(ROWS_PER_REQUEST),
       '--listing-wait',
       '2s',
+      '--yes',
     ]
     const killed = await liveAndDie(gdn, proxy, argv, options)
     proxy.heal()
@@ -141,7 +142,7 @@ export async function killBatchOnHosted(
     const results = await resultsOf(gdn)
     const { absent, undecided } = checkHosted(results, titles, service.nfts, othersMint, last)
     if (absent > 0) {
-      const retried = await gdn.run('batch', 'retry', 'drop', '--absent', '--listing-wait', '2s')
+      const retried = await gdn.run('batch', 'retry', 'drop', '--absent', '--listing-wait', '2s', '--yes')
       checkHosted(await resultsOf(gdn), titles, service.nfts, othersMint, retried)
     }
     expect(service.tooFast).toBe(0)
