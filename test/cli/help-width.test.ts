@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { COMMANDS, ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { docsLink } from '../../src/cli/help/help.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
+import { eachCase } from '../helpers/each-case.ts'
 import { cli } from './harness.ts'
 
 /** The path of this installation, which may be long and may contain spaces. */
@@ -18,23 +19,37 @@ const PAGES: string[] = [
 /** Whether a line is one word that can't be wrapped: an ID, a quoted filter, a path. */
 const isOneWord = (line: string) => /^ {2,}(\$ )?([^\s'"]|'[^']*'|"[^"]*")+( \\)?$/.test(line)
 
-describe.each(PAGES)('gdn %s', (page) => {
-  test.each([40, 80, 120])('fits into %i columns', async (columns) => {
-    const { code, stdout } = await cli(page.split(' '), { columns })
-    expect(code).toBe(0)
-    expect(
-      stdout.split('\n').filter((line) => displayWidth(line) > columns && !isOneWord(line) && line !== README),
-    ).toEqual([])
-  })
+const shown = new Map<string, Promise<string>>()
 
-  test('contains the same words at every width, so that examples can be copied', async () => {
-    const [wide, narrow] = await Promise.all([120, 40].map((columns) => cli(page.split(' '), { columns })))
-    expect(wordsOf(narrow?.stdout)).toEqual(wordsOf(wide?.stdout))
+/** Returns what a page shows in a terminal of this width. Each is rendered once. */
+function shownIn(page: string, columns: number): Promise<string> {
+  const name = `${columns} ${page}`
+  const known = shown.get(name) ?? render(page, columns)
+  shown.set(name, known)
+  return known
+}
+
+async function render(page: string, columns: number): Promise<string> {
+  const { code, stdout } = await cli(page.split(' '), { columns })
+  expect(code).toBe(0)
+  return stdout
+}
+
+test.each([40, 80, 120])('every page fits into %i columns', async (columns) => {
+  await eachCase(PAGES, async (page) => {
+    const lines = (await shownIn(page, columns)).split('\n')
+    expect(lines.filter((line) => displayWidth(line) > columns && !isOneWord(line) && line !== README)).toEqual([])
+  })
+})
+
+test('every page contains the same words at every width, so that examples can be copied', async () => {
+  await eachCase(PAGES, async (page) => {
+    expect(wordsOf(await shownIn(page, 40))).toEqual(wordsOf(await shownIn(page, 120)))
   })
 })
 
 /** The words of a page, without the characters that wrapping adds. */
-function wordsOf(page = ''): string[] {
+function wordsOf(page: string): string[] {
   return page
     .replaceAll(/ \\\n +/g, ' ')
     .replaceAll(/\n {2}# /g, '\n')

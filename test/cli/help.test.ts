@@ -4,44 +4,68 @@ import type { TreeCommand } from '../../src/cli/command-tree.ts'
 import { docsLink } from '../../src/cli/help/help.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
+import { eachCase } from '../helpers/each-case.ts'
 import { cli } from './harness.ts'
 
-describe.each(COMMANDS)('gdn $command --help', ({ command: name }) => {
+const NAMES = COMMANDS.map(({ command }) => command)
+
+const known = new Map<string, ReturnType<typeof cli>>()
+
+/** Returns the help of a command, in 80 columns. Each is rendered once. */
+function helpOf(name: string): ReturnType<typeof cli> {
+  const help = known.get(name) ?? cli([...name.split(' '), '--help'], { columns: 80 })
+  known.set(name, help)
+  return help
+}
+
+describe('gdn <command> --help', () => {
   test('shows examples before usage, and output after it', async () => {
-    const { code, stdout, stderr } = await cli([...name.split(' '), '--help'])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const [examples, usage, output] = ['EXAMPLES', 'USAGE', 'OUTPUT'].map((heading) => stdout.indexOf(`\n${heading}\n`))
-    expect(examples).toBeGreaterThan(0)
-    expect(usage).toBeGreaterThan(examples ?? 0)
-    expect(output).toBeGreaterThan(usage ?? 0)
+    await eachCase(NAMES, async (name) => {
+      const { code, stdout, stderr } = await helpOf(name)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const [examples, usage, output] = ['EXAMPLES', 'USAGE', 'OUTPUT'].map((heading) =>
+        stdout.indexOf(`\n${heading}\n`),
+      )
+      expect(examples).toBeGreaterThan(0)
+      expect(usage).toBeGreaterThan(examples ?? 0)
+      expect(output).toBeGreaterThan(usage ?? 0)
+    })
   })
 
   test('shows each flag once, under the heading of its group, and refers to help topics', async () => {
-    const { stdout } = await cli([...name.split(' '), '--help'])
-    const { flags }: TreeCommand = JSON.parse((await cli([...name.split(' '), '--help', '--json'])).stdout)
-    for (const { name: flag, group } of flags) {
-      const line = new RegExp(`^ {2}(?:-\\w, | {4})${flag}(?: |$)`, 'm')
-      const under = stdout.split('\n\n').filter((part) => line.test(part))
-      expect(under.map((part) => part.split('\n')[0])).toEqual([group.toUpperCase()])
-    }
-    const topics = [...stdout.matchAll(/See gdn help ([\w-]+) and gdn help ([\w-]+)\.$/gm)].flatMap(([, ...two]) => two)
-    expect(topics.length).toBe(2)
-    expect(TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
+    await eachCase(NAMES, async (name) => {
+      const { stdout } = await helpOf(name)
+      const { flags }: TreeCommand = JSON.parse((await cli([...name.split(' '), '--help', '--json'])).stdout)
+      for (const { name: flag, group } of flags) {
+        const line = new RegExp(`^ {2}(?:-\\w, | {4})${flag}(?: |$)`, 'm')
+        const under = stdout.split('\n\n').filter((part) => line.test(part))
+        expect(under.map((part) => part.split('\n')[0])).toEqual([group.toUpperCase()])
+      }
+      const topics = [...stdout.matchAll(/See gdn help ([\w-]+) and gdn help ([\w-]+)\.$/gm)].flatMap(
+        ([, ...two]) => two,
+      )
+      expect(topics.length).toBe(2)
+      expect(TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
+    })
   })
 
   test('fits into 80 columns', async () => {
-    const { stdout } = await cli([...name.split(' '), '--help'], { columns: 80 })
-    expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
+    await eachCase(NAMES, async (name) => {
+      const { stdout } = await helpOf(name)
+      expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
+    })
   })
 
   test('shows a prompt at the start of each command, and none on continuation lines', async () => {
-    const { stdout } = await cli([...name.split(' '), '--help'])
-    const lines = stdout.slice(stdout.indexOf('\nEXAMPLES\n'), stdout.indexOf('\nUSAGE\n')).split('\n')
-    const typed = lines.slice(2).filter((line) => line !== '' && !line.startsWith('  # '))
-    expect(typed.length).toBeGreaterThan(0)
-    for (const [i, line] of typed.entries()) {
-      expect(line.startsWith('  $ '), line).toBe(typed[i - 1]?.endsWith('\\') !== true)
-    }
+    await eachCase(NAMES, async (name) => {
+      const { stdout } = await helpOf(name)
+      const lines = stdout.slice(stdout.indexOf('\nEXAMPLES\n'), stdout.indexOf('\nUSAGE\n')).split('\n')
+      const typed = lines.slice(2).filter((line) => line !== '' && !line.startsWith('  # '))
+      expect(typed.length).toBeGreaterThan(0)
+      for (const [i, line] of typed.entries()) {
+        expect(line.startsWith('  $ '), line).toBe(typed[i - 1]?.endsWith('\\') !== true)
+      }
+    })
   })
 })
 
