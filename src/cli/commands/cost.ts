@@ -2,7 +2,16 @@ import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
-import { COST_FIELDS, coinsIn, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
+import {
+  COST_FIELDS,
+  coinsIn,
+  estimateCard,
+  estimateData,
+  findPrice,
+  fundingOf,
+  openMeter,
+  SIMULATED,
+} from '../cost/estimate.ts'
 import { addCostFlags, type CostFlags, findFees, refuseSolana } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -85,9 +94,8 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   for (const { receiver, sender, count } of counts.values()) meter.add(receiver, count, sender)
   const fees = await feesFor(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)
-  const { fundingFor } = await import('../../server/chain/evm/cost/funding.ts')
   const gas = meter.total()
-  const funding = fundingFor(gas.worst, fees.fees)
+  const funding = await fundingOf(gas, fees)
   const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(funding) }
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
   if (fees.isSimulated) io.note(SIMULATED)

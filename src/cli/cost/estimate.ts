@@ -50,6 +50,12 @@ export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Mo
   }
 }
 
+/** Returns the balance in wei with which one signer completes a drop at the fees that were found. */
+export async function fundingOf({ worst }: DropGas, { fees }: FoundFees): Promise<bigint> {
+  const { fundingFor } = await import('../../server/chain/evm/cost/funding.ts')
+  return fundingFor(worst, fees)
+}
+
 /** Formats an amount of a record in coins. */
 export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(BigInt(String(wei)), rounding)
 

@@ -1,7 +1,7 @@
 import { type CostLimitedRun, type LimitedRun, transactionsOfRun } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { Hex } from '../network.ts'
-import { debtOf } from '../remote/cost.ts'
+import { debtOf } from './debt.ts'
 import { type NetworkFees, worstCost } from './network-fees.ts'
 
 /** What a run with a limit has spent, and the most that it may still spend for what was accepted, in wei. */

@@ -1,11 +1,11 @@
 import { GdnError } from '../../../../core/errors.ts'
 import { missingFunds } from '../../missing-funds.ts'
 import { coinOf } from '../cost/coin.ts'
+import { debtOf } from '../cost/debt.ts'
 import { leastFunds } from '../cost/funding.ts'
 import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
 import type { Signer } from '../signers.ts'
-import { debtOf } from './cost.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
 /** How long a check of operators is valid; shorter if their funds may run out. */
