@@ -101,7 +101,7 @@ describe('batch mint --max-cost', () => {
         return { body: { requests: { run: 'drop' }, costs: { ...costs, ...limits } } }
       },
     })
-    const node = await rpcStandIn({ eth_chainId: '0x89', eth_gasPrice: '0x1' })
+    const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
     const flags = ['--base-url', api.url, '--yes', '--max-cost', '1', '--rpc-url', node]
     const mint = () => cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags, '-o', 'ndjson'], options)
     const status = async () =>
