@@ -1,6 +1,6 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
-import { HEADERS, REFERENCE_ERRORS } from '../api/headers.ts'
+import { HEADERS, REFERENCE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
 import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, parseJson } from './answers.ts'
@@ -20,6 +20,12 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   if (answer.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
     return new GdnError('refused', words, {
       hint: 'Nothing was created. Use another ID for the new content, or send the content that the ID was used for.',
+      details,
+    })
+  }
+  if (answer.headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
+    return new GdnError('not_confirmed', words, {
+      hint: 'Run the same command again for the blockchain that the message names, or add --yes to confirm the cost.',
       details,
     })
   }

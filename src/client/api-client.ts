@@ -109,8 +109,8 @@ export interface ApiClient {
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
-   * Says whether later requests are only for blockchains whose coins have no value. If the server has other networks by
-   * then, it rejects them, and `send` and `call` report `not_confirmed`.
+   * Says whether later requests are only for blockchains whose coins have no value. A backend of gdn rejects them for any
+   * other, also after a restart with other networks. Then `call` throws `not_confirmed`, and `send` returns it.
    */
   onlyWithoutValue(only: boolean): void
   /**

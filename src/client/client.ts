@@ -94,7 +94,8 @@ export function createClient(options: ClientOptions): ApiClient {
       const { status, headers } = answer
       const json = parseJson(answer.body)
       if (onlyWithoutValue && status === 412 && headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
-        const stop = needsConfirmation(baseUrl, status)
+        const { answerError } = await import('./answer-error.ts')
+        const stop = answerError(to.name ?? to.url, to.url, answer)
         return { kind: 'not_sent', reason: stop.message, stop, error: stop }
       }
       const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
@@ -240,10 +241,3 @@ export function createClient(options: ClientOptions): ApiClient {
     close: () => transport.close(),
   }
 }
-
-/** The error of a server whose networks changed after it announced that the coins of a blockchain have no value. */
-const needsConfirmation = (baseUrl: string, status: number): GdnError =>
-  new GdnError('not_confirmed', `the server at ${baseUrl} now says that the coins of this blockchain have value`, {
-    hint: 'The server rejected the request without an effect. Run the same command again to confirm the cost.',
-    details: { status },
-  })

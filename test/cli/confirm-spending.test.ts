@@ -127,7 +127,7 @@ describe.each(SPENDING.filter(({ command }) => !FOR_GOOD.includes(command)))('gd
       expect(result.code, result.stderr).toBe(3)
       expect(errorOf(result)).toMatchObject({
         code: 'not_confirmed',
-        message: expect.stringContaining('now says that the coins of this blockchain have value'),
+        message: expect.stringContaining('polygon is a public network of this server'),
       })
     },
   )

@@ -6,8 +6,9 @@ import { safe } from '../io/io.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this machine
- * and says that the blockchain's coins have no value. From then on, the server rejects requests of the client if that has
- * changed. Another server isn't believed: whoever runs it may charge for requests on its chains.
+ * and says that the blockchain's coins have no value. Another server isn't believed: its operator may charge for requests
+ * on any chain. A request that counts as free is sent with that condition, because the server may have been restarted
+ * with other networks since, and because the user may have named another blockchain than that of the NFT.
  *
  * @param blockchain null if it isn't known, which may be a public network
  * @throws GdnError `unreachable` if the server does not respond
@@ -17,9 +18,9 @@ export async function costsMoney(
   blockchain: Blockchain | null,
   { client, server }: Pick<Connection, 'client' | 'server'>,
 ): Promise<boolean> {
-  if (blockchain !== null && isTestnet(blockchain)) return false
-  if (server.loopback) await learnSupport(client, signals.signal, { sleep, random: Math.random })
-  const isFree = server.loopback && client.hasNoValue(blockchain) === true
+  const isOnTestnet = blockchain !== null && isTestnet(blockchain)
+  if (!isOnTestnet && server.loopback) await learnSupport(client, signals.signal, { sleep, random: Math.random })
+  const isFree = isOnTestnet || (server.loopback && client.hasNoValue(blockchain) === true)
   client.onlyWithoutValue(isFree)
   return !isFree
 }
