@@ -48,7 +48,7 @@ beforeAll(async () => {
   try {
     const { url, apiKey } = await backend.ready
     const env = { GDN_BASE_URL: url, GDN_API_KEY: apiKey }
-    const create = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
+    const create = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER, '--yes']
     contract = (await home.json<{ contract_address: string }>(create, { env })).contract_address
     await writeFile(join(home.dir, 'minted.csv'), manifest(2, 'Old'))
     await home.json(['batch', 'mint', 'minted.csv', '-c', contract, '-b', 'polygon', '--yes'], { env })
