@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fakeApi } from './fake-api.ts'
+import { announce, fakeApi } from './fake-api.ts'
 import { type CliOptions, cli, tempHome } from './harness.ts'
 
 const REFUSED = { status: 400, body: { error: { title: 'Bad Request', message: 'inconsistent' } } }
@@ -146,12 +146,19 @@ describe('requests that create something', () => {
     const { dir } = await tempHome()
     const file = join(dir, 'request.json')
     await writeFile(file, JSON.stringify({ blockchain }))
-    const { code, stderr } = await at('https://not-here.invalid', ['createnft', '-f', file])
-    expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
+    announce(null)
+    const api = await fakeApi({ '*': () => ({ body: { ok: 1 } }) })
+    const { code, stdout, stderr } = await at(api.url, ['createnft', '-f', file])
+    expect({ code, stdout, stderr }).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('--yes') })
+    expect(api.bodies('createnft')).toEqual([])
+    expect(await at(api.url, ['createnft', '-f', file, '--yes'])).toMatchObject({ code: 0, stdout: '{"ok":1}\n' })
+    expect(api.bodies('createnft')).toEqual([blockchain === undefined ? {} : { blockchain }])
   })
 
   test('needs no confirmation on a testnet', async () => {
-    const { code } = await at('https://not-here.invalid', ['createnft', '--field', 'blockchain=polygon-mumbai'])
-    expect(code).toBe(6)
+    announce(null)
+    const api = await fakeApi({ createnft: () => ({ body: { ok: 1 } }) })
+    expect(await at(api.url, ['createnft', '--field', 'blockchain=polygon-mumbai'])).toMatchObject({ code: 0 })
+    expect(api.bodies('createnft')).toEqual([{ blockchain: 'polygon-mumbai' }])
   })
 })

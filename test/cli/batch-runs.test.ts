@@ -219,8 +219,15 @@ describe('batch rm', () => {
     expect(await list()).toMatchObject([{ run: expect.stringMatching(/^b-/) }])
   })
 
-  test.each([[[]], [['drop', '--finished']]])('requires either a run or --finished: %j', async (argv) => {
-    const { gdn } = await home()
-    expect((await gdn('batch', 'rm', ...argv)).code).toBe(2)
+  test.each([
+    [[], 'no run is specified'],
+    [['drop', '--finished'], "a run and --finished can't be combined"],
+  ])('requires either a run or --finished: %j', async (argv, message) => {
+    const { gdn, mint, list, stateDir } = await home()
+    await mint((await fakeApi(service())).url)
+    expect(await gdn('batch', 'rm', ...argv, '--state-dir', stateDir, '--yes')).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining(message) },
+    })
+    expect(await list()).toHaveLength(1)
   })
 })

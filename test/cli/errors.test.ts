@@ -180,27 +180,21 @@ describe('selecting a server', () => {
   })
 
   test('rejects --local together with --base-url', async () => {
-    const { code } = await cli(['nft', 'show', 'x', '--local', '--base-url', 'http://x.test'])
-    expect(code).toBe(2)
+    const api = await fakeApi({})
+    expect(await cli(['nft', 'show', 'x', '--local', '--base-url', api.url])).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--local and --base-url name two servers') },
+    })
+    expect(api.calls).toEqual([])
   })
 
   test('exits with 6 if the server is unreachable', async () => {
-    const { code } = await cli(
-      [
-        'collection',
-        'create',
-        '-b',
-        'polygon-mumbai',
-        '--name',
-        'x',
-        '--base-url',
-        'http://127.0.0.1:1',
-        '--wallet',
-        '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-      ],
-      { env: { GDN_API_KEY: 'k' } },
-    )
-    expect(code).toBe(6)
+    const server = ['--base-url', 'http://127.0.0.1:1', '--wallet', OWNER]
+    const { env } = await tempHome()
+    expect(
+      await cli(['collection', 'create', '-b', 'polygon-mumbai', '--name', 'x', ...server], {
+        env: { ...env, GDN_API_KEY: 'k' },
+      }),
+    ).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('nothing listens at http://127.0.0.1:1') })
   })
 })
 

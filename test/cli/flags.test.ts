@@ -73,7 +73,9 @@ test('names the environment variable that holds a misspelled blockchain', async 
 })
 
 test('rejects more arguments than a command accepts', async () => {
-  expect((await cli(['batch', 'status', 'a', 'b'])).code).toBe(2)
+  expect(await cli(['batch', 'status', 'a', 'b'])).toMatchObject({
+    ...{ code: 2, stdout: '', stderr: expect.stringContaining('takes at most 1 argument, but got 2') },
+  })
 })
 
 test('accepts flags before the command', async () => {

@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openSqlite } from '../../src/sqlite/driver.ts'
@@ -17,6 +17,8 @@ vi.mock('../../src/wallet/address-book.ts', { spy: true })
 const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 /** The address in the keystore, which spells it in lower case. */
 const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
+/** The address of a collection on Solana. */
+const SOLANA = 'So11111111111111111111111111111111111111112'
 const AT = ['--base-url', 'http://127.0.0.1:9']
 
 let path: (name: string) => string
@@ -265,7 +267,9 @@ describe('an unknown name', () => {
 
   test('is rejected if there are no wallets', async () => {
     await rm(wallets, { recursive: true })
-    expect((await gdn([...MINT, '--receiver', '@alice', ...AT, '--dry-run'])).code).toBe(2)
+    expect(await gdn([...MINT, '--receiver', '@alice', ...AT, '--dry-run'])).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--receiver: no wallet or address is named @alice') },
+    })
   })
 })
 
@@ -288,13 +292,22 @@ describe('an unsafe name', () => {
   })
 
   test('is rejected for a blockchain of another kind', async () => {
-    const argv = ['nft', 'mint', '--title', 'x', '-c', CONTRACT, '-b', 'solana', '--receiver', '@bob']
-    expect((await gdn([...argv, ...AT, '--dry-run'])).code).toBe(2)
+    const argv = ['nft', 'mint', '--title', 'x', '-c', SOLANA, '-b', 'solana', '--receiver', '@bob']
+    expect(await gdn([...argv, ...AT, '--dry-run'])).toMatchObject({
+      ...{
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining(`--receiver: "${BOB}" is an EVM address, but this blockchain is Solana`),
+      },
+    })
   })
 
   test('is rejected as a collection, because only wallets have names', async () => {
-    const argv = ['nft', 'list', '-c', '@bob', '-b', 'polygon', ...AT]
-    expect((await gdn(argv)).code).toBe(2)
+    const api = await fakeApi({})
+    expect(await gdn(['nft', 'list', '-c', '@bob', '-b', 'polygon', '--base-url', api.url])).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--contract: "@bob" is not an EVM address') },
+    })
+    expect(api.calls).toEqual([])
   })
 })
 
@@ -330,7 +343,8 @@ describe('a name of both a keystore and a saved address', () => {
   })
 
   test('is exported as the keystore', async () => {
-    expect((await gdn(['wallet', 'export', 'carol', '--to', path('copy.json')])).code).toBe(0)
+    expect(await gdn(['wallet', 'export', 'carol', '--to', path('copy.json')])).toMatchObject({ code: 0 })
+    expect(await readFile(path('copy.json'), 'utf8')).toBe(await readFile(join(wallets, 'carol.json'), 'utf8'))
   })
 })
 

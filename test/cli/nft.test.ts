@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { Connection, Deps } from '../../src/cli/deps.ts'
 import { waitForNfts } from '../../src/cli/request/waiting.ts'
 import type { Server } from '../../src/config/server.ts'
-import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
-import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
+import { announce, CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
 import { mkfifo } from './mkfifo.ts'
 
 const env = { GDN_API_KEY: 'key' }
@@ -290,26 +290,36 @@ describe('nft mint', () => {
 })
 
 describe('on a public network', () => {
-  const HOSTED = ['--base-url', 'https://api.example.invalid', '--title', 'x']
-  const mint = (argv: string[], options: CliOptions = {}) => cli([...MINT, ...HOSTED, ...argv], { env, ...options })
+  /** Mints one NFT on a server that announces no embedded chain. */
+  async function mint(blockchain: string, ...argv: string[]) {
+    announce(null)
+    const api = await fakeApi({
+      '*': (body: MintBody, { path }) => (path.endsWith('/createnft') ? accepts(body) : refusal),
+    })
+    const target = ['-c', CONTRACT, '-b', blockchain, '--receiver', OWNER, '--base-url', api.url]
+    const result = await cli(['nft', 'mint', ...target, '--title', 'x', '--no-wait', '--json', ...argv], { env })
+    return { result, sent: api.bodies('createnft') }
+  }
+  const refusal: Reply = { status: 422, body: { error: { title: 'No', message: 'because' } } }
+  const request = { contract_address: CONTRACT, receiver_wallet_address: OWNER, metadata: [{ title: 'x' }] }
 
   test('requires --yes off a terminal, and sends nothing without it', async () => {
-    const result = await mint(['--json'])
+    const { result, sent } = await mint('polygon')
     expect(result.code).toBe(3)
     expect(errorOf(result)).toMatchObject({ code: 'not_confirmed', hint: expect.stringContaining('--yes') })
+    expect(sent).toEqual([])
   })
 
   test('sends the request with --yes', async () => {
-    const { code } = await mint(['--yes', '--json'])
-    expect(code).toBe(6)
+    const { result, sent } = await mint('polygon', '--yes')
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    expect(sent).toMatchObject([{ ...request, blockchain: 'polygon' }])
   })
 
   test('needs no confirmation for a testnet', async () => {
-    const { code } = await cli(
-      ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon-mumbai', '--receiver', OWNER, ...HOSTED, '--json'],
-      { env },
-    )
-    expect(code).toBe(6)
+    const { result, sent } = await mint('polygon-mumbai')
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    expect(sent).toMatchObject([{ ...request, blockchain: 'polygon-mumbai' }])
   })
 })
 

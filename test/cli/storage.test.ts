@@ -145,7 +145,10 @@ describe('storage settings', () => {
     ['ipfs_api', 'localhost:5001'],
   ])('rejects %s = %s', async (name, value) => {
     const { options } = await folder()
-    expect((await cli(['config', 'set', name, value], options)).code).toBe(2)
+    expect(await cli(['config', 'set', name, value], options)).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining(`error: ${name}: must `) },
+    })
+    expect((await cli(['config', 'get', name], options)).stdout.trim()).toBe('')
   })
 
   test('are listed if set', async () => {

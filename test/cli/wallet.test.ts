@@ -210,12 +210,17 @@ describe('gdn wallet generate sends no request', () => {
 
   test('if one of several names exists', async () => {
     await gdn(['wallet', 'add', 'x-2', OWNER])
-    expect((await clear(['--name', 'x', '--count', '3'])).code).toBe(2)
+    expect(await clear(['--name', 'x', '--count', '3'])).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('x-2 exists already') },
+    })
     expect(await filesOf(wallets)).toEqual([])
   })
 
   test.each([['../x'], ['a b'], ['Alice'], ['']])('if the name is %j', async (name) => {
-    expect((await clear(['--name', name])).code).toBe(2)
+    expect(await clear(['--name', name])).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--name') },
+    })
+    expect(await filesOf(wallets)).toEqual([])
   })
 
   test.each([['0'], ['-1'], ['1e3'], ['1001'], ['１'], ['']])('if the count is %j', async (count) => {
@@ -239,9 +244,10 @@ describe('gdn wallet generate sends no request', () => {
   })
 
   test('if no email address is given', async () => {
-    const { url } = await walletService()
+    const { url, asked } = await walletService()
     const { code, stderr } = await gdn(['wallet', 'generate', '--base-url', url, '--password-file', path('pw')])
     expect([code, stderr]).toEqual([2, expect.stringContaining('--email')])
+    expect(asked).toEqual([])
   })
 
   test.each([
@@ -265,9 +271,12 @@ describe('gdn wallet generate sends no request', () => {
   })
 
   test('if no password is given off a terminal', async () => {
-    const { url } = await walletService()
-    const { code } = await gdn(['wallet', 'generate', '--base-url', url, ...EMAIL], { stdin: '' })
-    expect(code).toBe(2)
+    const { url, asked } = await walletService()
+    expect(await gdn(['wallet', 'generate', '--base-url', url, ...EMAIL], { stdin: '' })).toMatchObject({
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--password-file') },
+    })
+    expect(asked).toEqual([])
+    expect(await filesOf(wallets)).toEqual([])
   })
 
   test('if the wallet folder is a link', async () => {
@@ -280,7 +289,9 @@ describe('gdn wallet generate sends no request', () => {
 
   test('if no API key is saved', async () => {
     const { GDN_API_KEY: _none, ...env } = options.env ?? {}
-    expect((await clear([], { env })).code).toBe(4)
+    expect(await clear([], { env })).toMatchObject({
+      ...{ code: 4, stdout: '', stderr: expect.stringContaining('there is no API key') },
+    })
   })
 })
 
