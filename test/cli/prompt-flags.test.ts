@@ -14,7 +14,6 @@ const FLAG = /(?:flag: |FLAG = |confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 
 /** The files that prompt, without the prompts themselves, and commands that use each. */
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {
-  'commands/api.ts': ['api'],
   'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
   'commands/batch/which-run.ts': ['batch status', 'batch resume'],

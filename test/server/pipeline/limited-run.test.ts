@@ -188,7 +188,7 @@ it('a run whose limit is too low at the fees of today waits and says why, and ot
   const collection = await createTestCollection(backend)
   const waits = await mintLimited(collection, { 'gdn-run-max-cost': String(await limitForOne(2)) })
   await backend.close()
-  // Its first request was accepted at lower fees, which are read anew.
+  // Its first request was accepted at lower fees, and fees are read again.
   baseFee *= 4n
   startMining()
   backend = await place.start()
