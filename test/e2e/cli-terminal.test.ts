@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { CSV } from '../cli/drop.ts'
+import { gate } from '../helpers/gate.ts'
 import { makeHome } from '../helpers/gdn.ts'
 import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
@@ -181,12 +182,11 @@ describe('waiting on a terminal', () => {
     const home = await makeHome()
     onTestFinished(() => home.remove())
     await writeFile(join(home.dir, 'request.json'), '{"nft_gdn_ids":["a"]}')
-    const held: (() => void)[] = []
-    const server = createServer((_request, response) => {
-      held.push(() => {
-        response.writeHead(404, { 'content-type': 'application/json' })
-        response.end('{"error":{"title":"Not Found","message":"not here"}}')
-      })
+    const responding = gate()
+    const server = createServer(async (_request, response) => {
+      await responding.pass()
+      response.writeHead(404, { 'content-type': 'application/json' })
+      response.end('{"error":{"title":"Not Found","message":"not here"}}')
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     onTestFinished(() => void server.close())
@@ -194,7 +194,7 @@ describe('waiting on a terminal', () => {
     const typed = line.replace('request.json', `'${join(home.dir, 'request.json')}'`)
     const terminal = atTerminal(`${typed} --base-url ${url}`, { ...home.env, GDN_API_KEY: 'k' })
     await terminal.shows(`Waiting for ${url}`)
-    for (const respond of held) respond()
+    responding.open()
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(5)
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
