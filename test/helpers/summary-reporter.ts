@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { CHROMIUM } from './chromium.ts'
+// The configuration imports this module before any process of a test starts.
+import './clean-environment.ts'
 
 const SLOWEST = 20
 
