@@ -11,14 +11,17 @@ const FEW = [
   'sqlite_autoindex_transaction_attempts_2 (transaction_id=?',
   'transactions_directory (directory=?',
   'transactions_hash (hash=?',
-  // Of a run with a limit of its cost: one for up to 200 NFTs.
-  'transactions_run (collection_id=? AND run=?',
+  // Of a run with a limit: one for up to 200 NFTs or updates, and one for each other change.
+  'transactions_run (run_collection_id=? AND run=?',
   'transfers_collection (collection_id=? AND transaction_id=?',
   'transfers_nft (nft_id=?',
   'transfers_transaction (transaction_id=?',
   // A freeze has up to 200 NFTs.
   'updates_id (id=?',
   'updates_nft (nft_id=?',
+  // A request has one change. A freeze has up to 200 NFTs.
+  'transfers_request (request_id=?',
+  'updates_request (request_id=?',
   'updates_provenance (collection_id=?',
   'updates_transaction (transaction_id=?',
   'webhook_deliveries_event (event_id=?',

@@ -5,6 +5,7 @@ import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
+import { prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
@@ -49,7 +50,7 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
   { operation, fields, echo, existing: find, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
 ) {
   const { store, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId, run } = request
+  const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
   const { contract_address: contractAddress, reference_id } = parsed
   const acceptedAt = now()
   const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
@@ -72,11 +73,17 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
       },
       async prepare() {
         const collection = await findCollection()
-        refuseValue(deps, request, collection.blockchain as Blockchain)
-        await requireChain(deps, collection.blockchain as Blockchain)
-        return { collection, prepared: await check(collection) }
+        const blockchain = collection.blockchain as Blockchain
+        refuseValue(deps, request, blockchain)
+        await requireChain(deps, blockchain)
+        const prepared = await check(collection)
+        return {
+          collection,
+          prepared,
+          costCheck: await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain),
+        }
       },
-      async write(db, request_id, { collection, prepared }) {
+      async write(db, request_id, { collection, prepared, costCheck }) {
         const made = (await find?.(db, collection)) ?? null
         const id = made?.target_id ?? newId()
         const scope = { scope_id: collection.id, operation }
@@ -86,6 +93,7 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
         if (made !== null) return answer(made)
         const reference = reference_id ?? null
         await write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })
+        await startChange(db, { accountId, run, requestId: request_id, acceptedAt, costCheck }, collection)
         notify = () => wake(collection.id, prepared)
         return answer(id)
       },

@@ -8,6 +8,7 @@ import { collectionAddress } from '../chain/evm/collection-init.ts'
 import { mintAddress } from '../chain/solana/mint-address.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
+import { prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
@@ -33,7 +34,7 @@ const OPTIONAL = [
 /** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
 export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, chains, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId } = request
+  const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
   const { blockchain, reference_id } = parsed
   const acceptedAt = now()
   const references =
@@ -54,7 +55,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   })
   const accepted = await accept(
     store,
-    { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId },
+    { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId, run },
     acceptedAt,
     {
       async findExisting() {
@@ -64,9 +65,10 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       },
       async prepare() {
         refuseValue(deps, request, blockchain)
-        if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain) }
+        const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
+        if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain), costCheck }
         await requireChain(deps, blockchain)
-        return { evm: blockchain }
+        return { evm: blockchain, costCheck }
       },
       async write(db, requestId, made) {
         const id = newId()
@@ -96,6 +98,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         }
         const contract_address = 'evm' in made ? collectionAddress(collection) : mintAddress(made.signer, collection.id)
         await addCollection(db, { ...collection, contract_address })
+        await startChange(db, { accountId, run, requestId, acceptedAt, costCheck: made.costCheck }, { id })
         return answer(id)
       },
     },

@@ -8,11 +8,20 @@ import type { CurrentFees } from '../chain/evm/cost/network-fees.ts'
 import { budgetOf, hasMaxCost, leftOf } from '../chain/evm/cost/run-budget.ts'
 import { limitFee, waitingForFees } from '../chain/evm/cost/run-fee.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
+import { whyNotChanged } from '../pipeline/evm/limit-fees.ts'
 import { whyNotSigned } from '../pipeline/evm/mint-batch.ts'
 import { findCollectionById } from '../store/collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
 import { transactionsOfBucket } from '../store/explorer-transactions.ts'
-import { feesPaid, feesPaidInVain, findLimited, type LimitedRun, transactionsOfRun } from '../store/run-costs.ts'
+import {
+  feesPaid,
+  feesPaidInVain,
+  findLimited,
+  type LimitedRun,
+  type Share,
+  sharesOfChanges,
+  transactionsOfRun,
+} from '../store/run-costs.ts'
 import { findRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { answered, feesOf } from './get-fees.ts'
@@ -44,8 +53,14 @@ export async function getRunCosts(
     fees += part(fee_paid)
     if (watched === 0) finalFees += part(fee_paid)
   }
+  const changes = await sharesOfChanges(db, { collection_id: collection.id, run })
+  for (const { id, gas_used, fee_paid, watched } of await feesPaid(db, [...changes.keys()])) {
+    gas += partOf(gas_used, changes.get(id))
+    fees += partOf(fee_paid, changes.get(id))
+    if (watched === 0) finalFees += partOf(fee_paid, changes.get(id))
+  }
   for (const { id, gas_used, fee_paid, watched } of await feesPaidInVain(db, of)) {
-    if (shares.has(id)) continue
+    if (shares.has(id) || changes.has(id)) continue
     gas += BigInt(gas_used ?? 0)
     fees += BigInt(fee_paid ?? 0)
     if (watched === 0) finalFees += BigInt(fee_paid ?? 0)
@@ -67,14 +82,20 @@ export async function getRunCosts(
   }
 }
 
+/** Returns the part of an amount that a run has. The parts of all runs are the amount, to the wei. */
+function partOf(amount: string | null, { first, count, total }: Share = { first: 0, count: 0, total: 1 }) {
+  const until = (end: number) => (BigInt(amount ?? 0) * BigInt(end)) / BigInt(total)
+  return until(first + count) - until(first)
+}
+
 /** Returns what keeps a run with a limit from getting on; null if nothing does. */
 async function waitingOf(
   { db, chains }: { db: Db; chains: ServiceDeps['chains'] },
   blockchain: EvmBlockchain,
   run: LimitedRun,
 ): Promise<string | null> {
-  const { open, signed, unfinalBlock } = await transactionsOfRun(db, run)
-  const isUnsigned = open > signed
+  const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, run)
+  const isUnsigned = open > signed || changes.length > 0
   if (!isUnsigned && unfinalBlock === null) return null
   const current = await feesOf({ chains }, blockchain)
   const reasons = [
@@ -86,7 +107,7 @@ async function waitingOf(
   return reasons.filter((reason) => reason !== null).join('; ') || null
 }
 
-/** Returns why the next NFTs of a run aren't signed for at today's fees; null if they are. */
+/** Returns why the next NFTs and changes of a run aren't signed for at today's fees; null if they are. */
 async function waitingForPrice(
   { db, chains }: { db: Db; chains: ServiceDeps['chains'] },
   blockchain: EvmBlockchain,
@@ -100,7 +121,7 @@ async function waitingForPrice(
   if (waiting !== null || !hasMaxCost(run)) return waiting
   const { offered, typical, base } = current
   const fees = { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }
-  return await whyNotSigned(db, run, fees, current)
+  return (await whyNotSigned(db, run, fees, current)) ?? (await whyNotChanged(db, run, fees, current))
 }
 
 /** Whether another transaction as large as those of a run doesn't fit into what is left of the limit of its cost. */

@@ -3,18 +3,26 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
 import { grantBytes, mintBytes } from '../chain/evm/cost/drop-gas.ts'
 import { worstCost } from '../chain/evm/cost/network-fees.ts'
-import { budgetOf, leftOf, type WorstFees } from '../chain/evm/cost/run-budget.ts'
+import { budgetOf, leftOf, type RunBudget, type WorstFees } from '../chain/evm/cost/run-budget.ts'
 import { limitFee } from '../chain/evm/cost/run-fee.ts'
 import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
-import { assignTransactions, findLimited, lockRun, setLimit } from '../store/run-costs.ts'
+import {
+  assignTransactions,
+  type CostLimitedRun,
+  findLimited,
+  lockRun,
+  setLimit,
+  transactionsOfRun,
+} from '../store/run-costs.ts'
+import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesOf } from './get-fees.ts'
-import { badRequest, Refusal } from './refusal.ts'
+import { badRequest, otherCollection, Refusal } from './refusal.ts'
 import type { MaxCost, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
-/** What a request with rows of a run is checked with. Null if the run has no limit. */
+/** What a request of a run is checked with. Null if the run has no limit. */
 export type CostCheck = { maxCost: MaxCost | null; fees: WorstFees } | null
 
 /** Reads the fees that a run with a limit is checked with. Call it before the transaction that accepts the rows. */
@@ -39,37 +47,92 @@ interface NewRows {
 }
 
 /**
- * Reserves the worst case of rows in the transaction that accepts them. The limit of a run is set by its first request.
- * Later requests only lower it, unless a person sets it.
+ * Reserves the worst case of NFTs in the transaction that accepts them, before they are added. The limit of a run is set
+ * by its first request. Later requests only lower it, unless a person sets it.
  *
  * @throws Refusal 409 if the rows don't fit
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
-  const { accountId, run, count } = rows
-  const { maxCost } = check
+  const each = worstOfRow(rows)
+  const limited = await lockLimit(db, check, rows, each)
+  if (limited === null) return
+  const { run, fees } = limited
+  const worst = { gasLimit: BigInt(run.nft_gas * rows.count), bytes: run.nft_bytes * rows.count }
+  refuseAbove(await budgetOf(db, run, fees), worstCost(worst, fees))
+}
+
+/**
+ * Reserves the worst case of a change in the transaction that accepts it, after its rows are added.
+ *
+ * @throws Refusal 409 if it doesn't fit
+ */
+async function reserveChange(
+  db: Db,
+  check: NonNullable<CostCheck>,
+  { accountId, run, requestId }: { accountId: string; run: string; requestId: string },
+): Promise<void> {
+  const limited = await lockLimit(db, check, { accountId, run }, null)
+  if (limited === null) return
+  const budget = await budgetOf(db, limited.run, limited.fees)
+  const own = budget.changes.filter(({ request_id }) => request_id === requestId)
+  const needed = own.reduce((sum, { worst }) => sum + worst, 0n)
+  const others = budget.changes.length - own.length
+  refuseAbove({ ...budget, reserved: budget.reserved - needed, unsigned: budget.unsigned + others }, needed)
+}
+
+/** Records the run of a change in the transaction that accepts it, after its rows are added, and reserves its cost. */
+export async function startChange(
+  db: Db,
+  {
+    acceptedAt,
+    costCheck,
+    ...of
+  }: { accountId: string; run: string | null; requestId: string; acceptedAt: number; costCheck: CostCheck },
+  { id }: { id: string },
+): Promise<void> {
+  const { accountId, run, requestId } = of
+  if (run === null) return
+  const started = { account_id: accountId, run, collection_id: id, started_at: acceptedAt }
+  if (!(await startRun(db, started))) throw otherCollection(run)
+  if (costCheck !== null) await reserveChange(db, costCheck, { accountId, run, requestId })
+}
+
+/**
+ * Locks a run, and sets its limit. Returns null without one.
+ *
+ * @param each the most that one of the NFTs to accept can use; null for a change
+ */
+async function lockLimit(
+  db: Db,
+  { maxCost, fees }: NonNullable<CostCheck>,
+  { accountId, run }: { accountId: string; run: string },
+  each: { gas: number; bytes: number } | null,
+): Promise<{ run: CostLimitedRun; fees: WorstFees } | null> {
   const row = await lockRun(db, { accountId, run })
-  const fees = { ...check.fees, offered: limitFee(check.fees.offered, row.max_fee) }
   const known = row.max_cost === null ? null : BigInt(row.max_cost)
   const limit = limitOf(known, maxCost)
-  if (limit === null) return
-  const each = worstOfRow(rows)
+  if (limit === null) return null
+  const isOpen = each === null && row.nft_gas === null && (await transactionsOfRun(db, row)).open > 0
+  const most = isOpen ? worstOfRow({ count: 1, isGrant: false, isDynamic: true }) : each
   const limited = {
     ...row,
     max_cost: String(limit),
-    nft_gas: Math.max(Number(row.nft_gas ?? 0), each.gas),
-    nft_bytes: Math.max(Number(row.nft_bytes ?? 0), each.bytes),
+    nft_gas: Math.max(Number(row.nft_gas ?? 0), most?.gas ?? 0),
+    nft_bytes: Math.max(Number(row.nft_bytes ?? 0), most?.bytes ?? 0),
   }
   if (known === null) await assignTransactions(db, limited)
   await setLimit(db, limited, limited)
-  const budget = await budgetOf(db, limited, fees)
-  const needed = worstCost({ gasLimit: BigInt(limited.nft_gas * count), bytes: limited.nft_bytes * count }, fees)
-  const left = leftOf(budget)
-  if (needed <= left) return
+  return { run: limited, fees: { ...fees, offered: limitFee(fees.offered, row.max_fee) } }
+}
+
+/** @throws Refusal 409 if a request needs more than what is left */
+function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint): void {
+  if (needed <= leftOf(budget)) return
   const isPending = budget.pending > 0n || budget.unsigned > 0
   throw new Refusal(
     409,
     TITLES.conflict,
-    `the run may cost ${limit} wei: ${budget.paid} are spent, ${budget.pending + budget.reserved} are reserved, and this request may need ${needed}; nothing of it was accepted`,
+    `the run may cost ${budget.max} wei: ${budget.paid} are spent, ${budget.pending + budget.reserved} are reserved, and this request may need ${needed}; nothing of it was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isPending ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),
@@ -83,7 +146,7 @@ function limitOf(known: bigint | null, given: MaxCost | null): bigint | null {
 }
 
 /** One transaction mints the rows of a request, which have one receiver. */
-function worstOfRow({ count, isGrant, isDynamic }: NewRows): { gas: number; bytes: number } {
+function worstOfRow({ count, isGrant, isDynamic }: Omit<NewRows, 'accountId' | 'run'>): { gas: number; bytes: number } {
   const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
   const bytes = isGrant ? grantBytes(count) : mintBytes(1)
   return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }

@@ -14,6 +14,7 @@ import { countTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { askChain } from './ask-chain.ts'
 import { findOwnCollection } from './find-collection.ts'
+import { prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { badRequest } from './refusal.ts'
 import { refuseValue } from './refuse-value.ts'
@@ -29,7 +30,7 @@ type Parsed = z.output<typeof transferRequest12>
  */
 export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId } = request
+  const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
   const { reference_id, nft_gdn_id, sender_wallet_address, receiver_wallet_address, replaces_transfers } = parsed
   const acceptedAt = now()
   const fields = { nft_gdn_id, sender_wallet_address, receiver_wallet_address, replaces_transfers }
@@ -52,7 +53,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
   })
   const accepted = await accept(
     store,
-    { accountId, endpoint: transfernft.name, body, idempotencyKey, requestId },
+    { accountId, endpoint: transfernft.name, body, idempotencyKey, requestId, run },
     acceptedAt,
     {
       async findExisting() {
@@ -71,18 +72,19 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         await requireChain(deps, blockchain)
         const sender = checksumAddress(sender_wallet_address)
         await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
-        return { collectionId: collection.id, blockchain, sender }
+        const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
+        return { collection, blockchain, sender, costCheck }
       },
-      async write(db, requestId, { collectionId, blockchain, sender }) {
+      async write(db, requestId, { collection, blockchain, sender, costCheck }) {
         const id = newId()
-        const scope = { scope_id: collectionId, operation: transfernft.name }
+        const scope = { scope_id: collection.id, operation: transfernft.name }
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
         if (existing !== undefined) return answer(existing)
         const inserted = await addTransfer(db, {
           id,
           request_id: requestId,
-          collection_id: collectionId,
+          collection_id: collection.id,
           nft_id: nft_gdn_id,
           blockchain,
           sender,
@@ -91,6 +93,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         if (!inserted) throw pending()
         // While this one is pending, no other transfer becomes final.
         await refuseStale(db, parsed)
+        await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, collection)
         return answer(id)
       },
     },

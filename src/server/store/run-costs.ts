@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { isPostgres } from './dialect.ts'
 import { bucketsOf } from './explorer-counts.ts'
 import { transactionsOfBucket } from './explorer-transactions.ts'
-import type { Db, RunsTable } from './schema.ts'
+import type { Db, RunsTable, TransferKind, UpdateKind } from './schema.ts'
 
 /** A run with a limit of its cost or its fees. */
 export type LimitedRun = Pick<
@@ -13,6 +13,9 @@ export type LimitedRun = Pick<
   nft_gas: number
   nft_bytes: number
 }
+
+/** What identifies a run: its collection has one account. */
+export type RunKey = Pick<LimitedRun, 'run' | 'collection_id'>
 
 /** A run with a limit of its cost. */
 export type CostLimitedRun = LimitedRun & { max_cost: string }
@@ -76,19 +79,91 @@ export async function setLimit(
   await db.updateTable('runs').set(limit).where('account_id', '=', account_id).where('run', '=', run).execute()
 }
 
-/** Assigns a run that gets a limit the transactions that minted its NFTs before. Those with other NFTs count in full. */
-export async function assignTransactions(
-  db: Db,
-  { collection_id, run }: Pick<LimitedRun, 'collection_id' | 'run'>,
-): Promise<void> {
+/**
+ * Assigns a run that gets a limit the transactions that were signed for it before. Those with NFTs or updates of other
+ * runs count in full.
+ */
+export async function assignTransactions(db: Db, { collection_id, run }: RunKey): Promise<void> {
   const of = { collectionId: collection_id, run }
-  for (const { bucket } of await bucketsOf(db, of)) {
-    const ids = (await transactionsOfBucket(db, { ...of, bucket })).map(({ id }) => id)
+  const assign = async (ids: readonly string[]) => {
     for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
-      const some = ids.slice(at, at + IDS_AT_ONCE)
-      await db.updateTable('transactions').set({ run }).where('id', 'in', some).where('run', 'is', null).execute()
+      await db
+        .updateTable('transactions')
+        .set({ run, run_collection_id: collection_id })
+        .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
+        .where('run', 'is', null)
+        .execute()
     }
   }
+  for (const { bucket } of await bucketsOf(db, of)) {
+    await assign((await transactionsOfBucket(db, { ...of, bucket })).map(({ id }) => id))
+  }
+  await assign([...(await sharesOfChanges(db, { collection_id, run })).keys()])
+}
+
+/** The part of a run in a transaction with changes: those from `first` to `first + count`, of `total`. */
+export interface Share {
+  first: number
+  count: number
+  total: number
+}
+
+/**
+ * Returns the transactions with updates, freezes, commitments, transfers and burns of a run, and the one that deploys its
+ * collection. One with updates may have those of other runs, in the order of their names.
+ */
+export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, Share>> {
+  // A cross join makes SQLite start with the requests.
+  const { rows: own } = await sql<{ id: string; shared: number }>`
+    select distinct changes.transaction_id as id, 1 as shared
+      from requests cross join ${by(db, 'updates', 'request')}
+      where changes.request_id = requests.id and requests.run = ${run} and changes.collection_id = ${collection_id}
+        and changes.transaction_id is not null
+    union all
+    select changes.transaction_id, 0 from requests cross join ${by(db, 'transfers', 'request')}
+      where changes.request_id = requests.id and requests.run = ${run} and changes.collection_id = ${collection_id}
+        and changes.transaction_id is not null
+    union all
+    select collections.transaction_id, 0 from collections join requests on requests.id = collections.request_id
+      where collections.id = ${collection_id} and requests.run = ${run} and collections.transaction_id is not null`.execute(
+    db,
+  )
+  const shares = new Map<string, Share>(own.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
+  const shared = own.filter((row) => Number(row.shared) === 1).map(({ id }) => id)
+  for (let at = 0; at < shared.length; at += IDS_AT_ONCE) {
+    const rows = await db
+      .selectFrom('updates')
+      .innerJoin('requests', 'requests.id', 'updates.request_id')
+      .select(({ fn }) => ['updates.transaction_id as id', 'requests.run', fn.countAll<number>().as('count')])
+      .where('updates.transaction_id', 'in', shared.slice(at, at + IDS_AT_ONCE))
+      .groupBy(['updates.transaction_id', 'requests.run'])
+      .execute()
+    for (const id of shared.slice(at, at + IDS_AT_ONCE))
+      shares.set(
+        id,
+        shareOf(
+          run,
+          rows.filter((row) => row.id === id),
+        ),
+      )
+  }
+  return shares
+}
+
+/** Names a table `changes`, to be read by an index. SQLite might prefer another one, without statistics. */
+function by(db: Db, table: 'updates' | 'transfers', index: string) {
+  const named = sql`${sql.table(table)} as changes`
+  return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
+}
+
+function shareOf(run: string, runs: readonly { run: string | null; count: number }[]): Share {
+  const share = { first: 0, count: 0, total: 0 }
+  for (const { run: name, count } of runs) {
+    if ((name ?? '') < run) share.first += Number(count)
+    if (name === run) share.count += Number(count)
+    share.total += Number(count)
+  }
+  return share
 }
 
 /** What a run has spent and may spend. */
@@ -103,6 +178,16 @@ export interface RunTransactions {
   signed: number
   /** The first block with a transaction that isn't final; null if there is none. */
   unfinalBlock: number | null
+  /** What is accepted beside NFTs, and not signed for. */
+  changes: readonly Change[]
+}
+
+/** An update, freeze, commitment, transfer, burn or collection that isn't signed for. A freeze has several tokens. */
+export interface Change {
+  id: string
+  request_id: string
+  kind: UpdateKind | TransferKind | 'collection'
+  tokenIds: readonly bigint[]
 }
 
 interface CostRow {
@@ -114,6 +199,9 @@ interface CostRow {
   state: string | null
   /** Null once the block is final. */
   block: number | null
+  request_id: string | null
+  kind: Change['kind'] | null
+  token_id: string | null
 }
 
 /**
@@ -121,26 +209,45 @@ interface CostRow {
  * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before. Until the
  * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings.
  */
-export async function transactionsOfRun(
-  db: Db,
-  { collection_id, run }: Pick<LimitedRun, 'collection_id' | 'run'>,
-): Promise<RunTransactions> {
+export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
     select sum(files + waiting) as open, null as id, null as fee_paid, null as raw, null as token_count, null as state,
-        null as block
+        null as block, null as request_id, null as kind, null as token_id
       from nft_counts where collection_id = ${collection_id} and run = ${run}
     union all
     select null, one.id, case when one.watched = 0 then one.fee_paid end, coalesce(attempt.raw, one.raw),
-        one.token_count, one.state, case when one.watched = 1 then one.block_number end
+        case when one.start_id is null then 0 else one.token_count end, one.state,
+        case when one.watched = 1 then one.block_number end, null, null, null
       from transactions one
-      left join transaction_attempts attempt
-        on attempt.transaction_id = one.id and (one.state = 'signed' or one.watched = 1)
-      where one.collection_id = ${collection_id} and one.run = ${run} and one.state <> 'lost'`.execute(db)
+      left join transaction_attempts attempt on attempt.transaction_id = one.id and (one.state = 'signed' or one.watched = 1)
+      where one.run_collection_id = ${collection_id} and one.run = ${run} and one.state <> 'lost'
+    union all
+    select null, changes.id, null, null, null, null, null, requests.id, changes.kind, nfts.token_id
+      from ${by(db, 'updates', 'unsigned')} join requests on requests.id = changes.request_id
+      left join nfts on nfts.id = changes.nft_id
+      where changes.collection_id = ${collection_id} and requests.run = ${run}
+        and changes.status = 'initiated' and changes.transaction_id is null
+    union all
+    select null, changes.id, null, null, null, null, null, requests.id, changes.kind, null
+      from ${by(db, 'transfers', 'waiting')} join requests on requests.id = changes.request_id
+      where changes.collection_id = ${collection_id} and requests.run = ${run}
+        and changes.status = 'initiated' and changes.transaction_id is null
+    union all
+    select null, collections.id, null, null, null, null, null, requests.id, 'collection', null
+      from collections join requests on requests.id = collections.request_id
+      where collections.id = ${collection_id} and requests.run = ${run}
+        and collections.status = 'initiated' and collections.transaction_id is null`.execute(db)
   const raws = new Map<string, string[]>()
+  const changes = new Map<string, Change & { tokenIds: bigint[] }>()
   const found = { open: 0, paid: 0n, signed: 0, unfinalBlock: null as number | null }
-  for (const { open, id, fee_paid, raw, token_count, state, block } of rows) {
+  for (const { open, id, fee_paid, raw, token_count, state, block, request_id, kind, token_id } of rows) {
     if (block !== null) found.unfinalBlock = Math.min(found.unfinalBlock ?? Number(block), Number(block))
-    if (id === null || raw === null) found.open += Number(open ?? 0)
+    if (id === null) found.open += Number(open ?? 0)
+    else if (request_id !== null && kind !== null) {
+      const change = changes.get(id) ?? { id, request_id, kind, tokenIds: [] }
+      if (token_id !== null) change.tokenIds.push(BigInt(token_id))
+      changes.set(id, change)
+    } else if (raw === null) continue
     else if (fee_paid !== null) found.paid += BigInt(fee_paid)
     else {
       const signings = raws.get(id)
@@ -148,7 +255,7 @@ export async function transactionsOfRun(
       raws.set(id, [...(signings ?? []), raw])
     }
   }
-  return { ...found, raws: [...raws.values()] }
+  return { ...found, raws: [...raws.values()], changes: [...changes.values()] }
 }
 
 /** Returns the run of each of these requests that has one. */
@@ -157,7 +264,7 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
 
-/** Returns what these transactions have used and paid, if they mint. */
+/** Returns what these transactions have used and paid. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const found = []
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
@@ -165,7 +272,6 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
       .selectFrom('transactions')
       .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched'])
       .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
-      .where('token_count', '>', 0)
       .execute()
     found.push(...rows)
   }
@@ -177,7 +283,7 @@ export async function feesPaidInVain(db: Db, { collectionId, run }: { collection
   return await db
     .selectFrom('transactions')
     .select(['id', 'gas_used', 'fee_paid', 'watched'])
-    .where('collection_id', '=', collectionId)
+    .where('run_collection_id', '=', collectionId)
     .where('run', '=', run)
     .where('state', 'in', ['reverted', 'cancelled'])
     .execute()

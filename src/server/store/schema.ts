@@ -231,8 +231,9 @@ export interface TransactionsTable extends Work {
   gas_used: string | null
   /** What it paid in a block, with the fee for its data: wei, as decimal digits. Null while it is pending. */
   fee_paid: Generated<string | null>
-  /** The run of its NFTs, if the run has a limit of its cost. */
+  /** The run that pays for it, if the run has a limit, and the collection of that run. */
   run: Generated<string | null>
+  run_collection_id: Generated<string | null>
   /** While it is signed: its result in a block that isn't deep enough yet; null if it waits for a block. */
   mined: Generated<MinedResult | null>
   /** On Solana the error if it failed; else null. */

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { isPostgres } from './dialect.ts'
+import type { RunKey } from './run-costs.ts'
 import type { Db, TransfersTable } from './schema.ts'
 
 export type TransferRow = Selectable<TransfersTable>
@@ -60,18 +61,28 @@ export async function hasUnsigned(db: Db, blockchain: Blockchain): Promise<boole
   return row !== undefined
 }
 
+const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
+  select 1 from requests where requests.id = transfers.request_id and (${sql.join(
+    runs.map(({ run, collection_id }) => sql`requests.run = ${run} and transfers.collection_id = ${collection_id}`),
+    sql` or `,
+  )}))`
+
 /**
  * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. A transfer waits if a
  * reorg has removed its token or its earlier transfer, and a burn until the mint is final: if a reorg gave the token to
  * another NFT, that one would be burned. A transfer whose NFT has failed since then is included.
+ *
+ * @param except no transfers of these runs
  */
-export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number) {
+export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number, except: readonly RunKey[] = []) {
   return db
     .selectFrom(waiting(db))
+    .$if(except.length > 0, (query) => query.where(isOfOtherRuns(except)))
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
     .select(['transfers.id', 'transfers.kind', 'transfers.request_id', 'transfers.sender', 'transfers.receiver'])
     .select(['transfers.nft_id', 'nfts.status as nft_status', 'nfts.token_id', 'collections.contract_address'])
+    .select('transfers.collection_id')
     .where('transfers.blockchain', '=', blockchain)
     .where('transfers.status', '=', sql.lit('initiated'))
     .where('transfers.transaction_id', 'is', null)

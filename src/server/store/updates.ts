@@ -74,14 +74,21 @@ const WITH_NFT = [
 /**
  * Returns updates of a collection that wait to be signed, oldest first, without those whose mint a reorg removed. A
  * freeze waits until the mints of its NFTs are final: if a reorg gave a token to another NFT, that one would be frozen.
+ *
+ * @param of.except no updates of these runs
  */
 export async function listSignable(
   db: Db,
-  { blockchain, collectionId }: { blockchain: Blockchain; collectionId: string },
+  {
+    blockchain,
+    collectionId,
+    except = [],
+  }: { blockchain: Blockchain; collectionId: string; except?: readonly string[] },
   limit: number,
 ) {
   return await db
     .selectFrom('updates')
+    .$if(except.length > 0, (query) => query.where(isOfOtherRuns(except)))
     .leftJoin('nfts', 'nfts.id', 'updates.nft_id')
     .select(WITH_NFT)
     .where('updates.blockchain', '=', blockchain)
@@ -107,6 +114,13 @@ export async function listSignable(
     .limit(limit)
     .execute()
 }
+
+/** Whether neither an update nor an earlier one of its NFT is of these runs. A reorg can make several pending again. */
+const isOfOtherRuns = (runs: readonly string[]) => sql<boolean>`
+  coalesce((select run from requests where requests.id = updates.request_id), '') not in (${sql.join(runs)})
+  and not exists (select 1 from updates earlier join requests on requests.id = earlier.request_id
+    where earlier.nft_id = updates.nft_id and earlier.seq < updates.seq and earlier.status = 'initiated'
+      and requests.run in (${sql.join(runs)}))`
 
 /** An update with what is known of its NFT. A commitment has none. */
 export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]

@@ -53,7 +53,15 @@ const signed = async (gas: bigint, maxFeePerGas: bigint) => {
 }
 const addTransaction = async (raw: Hex, state: 'signed' | 'final' | 'reverted' | 'lost', more: object = {}) =>
   insertTransaction(store.db, {
-    ...{ id: `t-${state}`, blockchain: 'polygon', signer: signer.address, nonce: 0, kind: 'mint', collection_id: 'c' },
+    ...{
+      id: `t-${state}`,
+      blockchain: 'polygon',
+      signer: signer.address,
+      nonce: 0,
+      kind: 'mint',
+      collection_id: 'c',
+      run_collection_id: 'c',
+    },
     ...{ start_id: '1', token_count: 1, directory: null, raw, hash: `0x${state}`, state, run: 'run' },
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: NOW, next_attempt_at: NOW },
     ...more,
@@ -198,7 +206,7 @@ it('a stuck transaction gets higher fees only as far as the limit allows', async
   await limit(10n * ONE)
   const raw = await signed(2000n, 300n)
   await addTransaction(raw, 'signed')
-  const transaction = { run: 'run', collection_id: 'c' }
+  const transaction = { run: 'run', run_collection_id: 'c' }
   const may = async (by: Promise<Hex>, of: { run: string | null } = transaction) =>
     await mayReplace(store.db, of.run === null ? null : CURRENT, { ...transaction, ...of }, [raw], await by)
   expect(await may(signed(2000n, 500n))).toBe(true)

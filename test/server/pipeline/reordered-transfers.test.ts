@@ -74,7 +74,11 @@ const transferTurn = () =>
   createTransferStep({
     store,
     blockchain: 'polygon',
-    signing: async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES }),
+    chains: {
+      signing: async () => ({ chainId: 137, signers, fees: EMBEDDED_FEES }),
+      network: async () => undefined as never,
+      remote: undefined as never,
+    },
     now: () => NOW,
     onSigned: () => {},
   })()

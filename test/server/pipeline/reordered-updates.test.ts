@@ -149,7 +149,7 @@ it('makes two updates of one NFT in their order, beside one of another NFT', asy
   const sign = createUpdateStep({
     ...{ store, blockchain: 'polygon', now: () => NOW, onSigned: () => {} },
     ...{ log: unused, storage: unused, fetcher: unused, files: unused },
-    chains: { signing: async () => terms, network: async () => network as unknown as EvmNetwork },
+    chains: { signing: async () => terms, network: async () => network as unknown as EvmNetwork, remote: unused },
   })
   await sign()
   expect((await updates()).map(({ id, step }) => [id, step])).toEqual([

@@ -64,6 +64,8 @@ const WHOLE = [
   // It reads NFTs that failed or were accepted with a run, up to a page; a bucket has at most 4,096 NFTs.
   / nfts\.seq < \? and (nfts\.status = 'failed'|exists \(select 1 from requests) /,
   /^select nfts\.seq, nfts\.id, nfts\.error from nfts .* nfts\.status = 'failed' and requests\.run = \?/,
+  // All requests of a run.
+  /^select distinct changes\.transaction_id as id, /,
   // A reorg removes the events of its blocks.
   /^delete from owner_events where blockchain = \? and block_number > \? returning/,
   // If the chain has unknown tokens, this finds the last known one, and mints that count as lost.

@@ -4,7 +4,6 @@ import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
 import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
 import type { CollectionRow } from '../../store/collections.ts'
-import type { TransferKind } from '../../store/schema.ts'
 import type { TransactionRow, Unfinished } from '../../store/transactions.ts'
 import { hasWatched } from '../../store/watched.ts'
 import type { ChainDriver, ChainObserver, DriverOptions, Observation, OnSigned } from '../driver.ts'
@@ -129,14 +128,15 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
   const network = () => chains.network(blockchain)
 
   /** Finds on chain the transfers that a restored database doesn't have. */
-  const recover = async (transfers: readonly { id: string; kind: TransferKind; request_id: string }[]) => {
+  const recover = async (transfers: readonly Parameters<typeof adoptTransfer>[2][]) => {
     const recovered = new Set<string>()
     if (!chains.remote.has(blockchain)) return recovered
-    for (const { id, kind, request_id } of transfers) {
+    for (const transfer of transfers) {
+      const { id, request_id } = transfer
       const made = await findMadeTransfer(store, await network(), id)
       if (made === null) continue
       recovered.add(id)
-      const adopted = await adoptTransfer(store, await network(), { id, kind }, made, now())
+      const adopted = await adoptTransfer(store, await network(), transfer, made, now())
       if (adopted === null) continue
       const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
       log.warn(facts, 'a transfer that was missing in the database was found on chain and adopted')
@@ -154,7 +154,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     collectionsAtOnce: COLLECTIONS_AT_ONCE,
     estimate: () => estimateEvm(options),
     explain: createExplainer(options),
-    signTransfers: createTransferStep({ store, blockchain, signing: chains.signing, now, onSigned, recover }),
+    signTransfers: createTransferStep({ store, blockchain, chains, now, onSigned, recover }),
     signUpdates: createUpdateStep(options),
     startFollower: () =>
       chains.remote.has(blockchain)

@@ -15,12 +15,15 @@ import type { Fees, Hex } from '../../chain/evm/network.ts'
 import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
+import { LostRace } from '../driver.ts'
 
-/** A batch of a run with a limit. */
+/** A transaction of a run with a limit: what it calls, and what it was reserved for. */
 interface Batch {
   gas: bigint
   data: Hex
-  nfts: readonly unknown[]
+  nfts?: readonly unknown[]
+  /** IDs of updates, of a transfer or of a collection. */
+  changes?: readonly string[]
 }
 
 /**
@@ -30,14 +33,14 @@ interface Batch {
 export async function feesWithin(
   db: Db,
   run: LimitedRun,
-  { gas, data, nfts }: Batch,
+  batch: Batch,
   suggested: Fees,
   current: CurrentFees,
 ): Promise<Fees | null> {
   if (isTooExpensive(run.max_fee, current)) return null
   const fees = limitFees(suggested, run.max_fee)
   if (!hasMaxCost(run)) return fees
-  const most = await mostWithin(db, run, { gas, data, nfts }, { offered: fees.maxFeePerGas, data: current.data })
+  const most = await mostWithin(db, run, batch, { offered: fees.maxFeePerGas, data: current.data })
   if (most >= fees.maxFeePerGas) return fees
   if (most < leastFee(fees, current)) return null
   const { maxPriorityFeePerGas: priority } = fees
@@ -48,9 +51,19 @@ export async function feesWithin(
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
 /** Returns the most that a batch may offer for a unit of gas, so that its run stays within the limit of its cost. */
-async function mostWithin(db: Db, run: CostLimitedRun, { gas, data, nfts }: Batch, worst: WorstFees): Promise<bigint> {
+async function mostWithin(
+  db: Db,
+  run: CostLimitedRun,
+  { gas, data, nfts = [], changes = [] }: Batch,
+  worst: WorstFees,
+): Promise<bigint> {
   const budget = await budgetOf(db, run, worst)
-  const own = BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst)
+  const own = budget.changes
+    .filter(({ id }) => changes.includes(id))
+    .reduce(
+      (sum, change) => sum + change.worst,
+      BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst),
+    )
   const left = leftOf(budget)
   // If fees have risen, less is left than was reserved: each NFT has its share of that.
   const share = left < 0n && own > 0n ? own + (left * own) / budget.reserved : own + left
@@ -72,16 +85,35 @@ export async function waitingForCost(
   return `blocks take ${inGwei(least)} gwei, and what is left of the run's cost limit pays for ${inGwei(most > 0n ? most : 0n)} gwei`
 }
 
-/** Same, with the run locked until the transaction ends. */
-export async function feesWithinLocked(
+/** Returns why the next change of a run isn't signed for, if the limit of its cost prevents that; null otherwise. */
+export async function whyNotChanged(
   db: Db,
-  run: LimitedRun,
-  batch: Batch,
+  run: CostLimitedRun,
   fees: Fees,
   current: CurrentFees,
-): Promise<Fees | null> {
+): Promise<string | null> {
+  const [first] = (await budgetOf(db, run, current)).changes
+  if (first === undefined) return null
+  return await waitingForCost(db, run, { gas: first.gasLimit, data: '0x', changes: [first.id] }, fees, current)
+}
+
+/**
+ * Returns the fees with which a batch is signed in this database transaction. A run with a limit is locked until it ends.
+ *
+ * @throws LostRace if the limit no longer allows it
+ */
+export async function feesFor(
+  db: Db,
+  run: LimitedRun | null,
+  batch: Batch,
+  suggested: Fees,
+  current: CurrentFees | null,
+): Promise<Fees> {
+  if (run === null || current === null) return suggested
   const { max_cost, max_fee } = await lockRun(db, { accountId: run.account_id, run: run.run })
-  return await feesWithin(db, { ...run, max_cost, max_fee }, batch, fees, current)
+  const fees = await feesWithin(db, { ...run, max_cost, max_fee }, batch, suggested, current)
+  if (fees === null) throw new LostRace()
+  return fees
 }
 
 /**
@@ -93,12 +125,12 @@ export async function feesWithinLocked(
 export async function mayReplace(
   db: Db,
   current: CurrentFees | null,
-  { run: name, collection_id }: Pick<TransactionRow, 'run' | 'collection_id'>,
+  { run: name, run_collection_id: collectionId }: Pick<TransactionRow, 'run' | 'run_collection_id'>,
   signings: readonly string[],
   raw: Hex,
 ): Promise<boolean> {
-  if (name === null || collection_id === null || current === null) return true
-  const run = (await limitedRuns(db, collection_id)).find((one) => one.run === name)
+  if (name === null || collectionId === null || current === null) return true
+  const run = (await limitedRuns(db, collectionId)).find((one) => one.run === name)
   if (run === undefined || !hasMaxCost(run)) return true
   await lockRun(db, { accountId: run.account_id, run: name })
   const { max, paid, pending } = await budgetOf(db, run, current)
@@ -109,8 +141,8 @@ export async function mayReplace(
 /** Returns the most that the run of a pending transaction offers for a unit of gas; null without a limit. */
 export async function maxFeeOf(
   db: Db,
-  { run, collection_id }: Pick<TransactionRow, 'run' | 'collection_id'>,
+  { run, run_collection_id: collectionId }: Pick<TransactionRow, 'run' | 'run_collection_id'>,
 ): Promise<string | null> {
-  if (run === null || collection_id === null) return null
-  return (await limitedRuns(db, collection_id)).find((one) => one.run === run)?.max_fee ?? null
+  if (run === null || collectionId === null) return null
+  return (await limitedRuns(db, collectionId)).find((one) => one.run === run)?.max_fee ?? null
 }

@@ -83,7 +83,7 @@ async function draftBatch(
   const locked = collection.is_locked === 1
   const limit = collection.batch_limit ?? MAX_BATCH
   const rows = await listMintable(db, collection.id, limit, filter)
-  const { nfts: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
+  const { batch: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
   const nfts = fitIntoGas(ofRun, payable, locked)
   const [first] = nfts
   if (first === undefined) return null
@@ -141,16 +141,23 @@ export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows
   return end === -1 ? rows : rows.slice(0, end)
 }
 
+/** Rows that one transaction has together. */
+export interface OfRun<Row> {
+  batch: readonly Row[]
+  /** Their run, if it has a limit. */
+  run: LimitedRun | null
+}
+
 /** Returns the first rows of a run with a limit, or those before one. */
-async function ofOneRun(
+export async function ofOneRun<Row extends Pick<Mintable, 'request_id'>>(
   db: Db,
   collectionId: string,
-  rows: readonly Mintable[],
-): Promise<{ nfts: readonly Mintable[]; run: LimitedRun | null }> {
+  rows: readonly Row[],
+): Promise<OfRun<Row>> {
   const runs = await limitedRunsOf(db, collectionId, rows)
   const [run = null] = runs
   const end = runs.findIndex((other) => other !== run)
-  return { nfts: end === -1 ? rows : rows.slice(0, end), run }
+  return { batch: end === -1 ? rows : rows.slice(0, end), run }
 }
 
 /** Returns the run of each row; null without a limit. */

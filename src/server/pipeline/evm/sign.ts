@@ -3,6 +3,7 @@ import { newId } from '../../../core/ids.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
 import type { Signer } from '../../chain/evm/signers.ts'
 import { addTransactions } from '../../state/transactions.ts'
+import type { RunKey } from '../../store/run-costs.ts'
 import type { Db, TransactionKind } from '../../store/schema.ts'
 import { takeNonce } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../driver.ts'
@@ -19,8 +20,8 @@ export interface Draft {
   data: Hex
   gas: bigint
   collectionId?: string
-  /** The run of its NFTs, if the run has a limit of its cost. */
-  run?: string | undefined
+  /** The run that pays for it, if the run has a limit. */
+  run?: RunKey | null
   batch?: { startId: bigint; count: number; directory: string }
   /** The sequence is null for a freeze. */
   update?: { sequence: number | null; count: number; directory: string | null }
@@ -54,7 +55,8 @@ export async function signAndStoreAll(
       nonce: first + index,
       kind,
       collection_id: collectionId,
-      run,
+      run: run?.run ?? null,
+      run_collection_id: run?.collection_id ?? null,
       start_id: batch === undefined ? null : String(batch.startId),
       update_sequence: update?.sequence ?? null,
       token_count: (batch ?? update)?.count ?? 0,

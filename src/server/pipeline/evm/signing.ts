@@ -18,15 +18,17 @@ import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
-import { type DriverOptions, LostRace, type OnSigned, type Prepared, type Signing } from '../driver.ts'
-import { feesWithinLocked } from './limit-fees.ts'
-import { MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
+import type { DriverOptions, OnSigned, Prepared, Signing } from '../driver.ts'
+import { feesFor, feesWithin } from './limit-fees.ts'
+import { limitedRunsOf, MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { capacityOfSigners, lockSigner } from './signers.ts'
 
 const FACTORY_WAIT_MS = 25
 /** Every signer has its maximum number of pending transactions. */
 const SIGNERS_WAIT_MS = 100
+/** The run that pays for a collection waits for cheaper blocks. */
+const FEES_WAIT_MS = 3000
 
 export interface EvmSigningOptions extends DriverOptions<EvmBlockchain> {
   chains: Pick<Chains, 'signing' | 'network' | 'remote'>
@@ -77,8 +79,20 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       if (factory !== null) return factory
       if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
       const init = collectionInit(collection)
-      const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init) } as const
-      return { blocks: [], sign: (db) => signWith(db, free, { ...call, collectionId: collection.id }) }
+      const [run = null] = await limitedRunsOf(store.db, collection.id, [collection])
+      const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init), run } as const
+      const batch = { ...call, changes: [collection.id] }
+      if (run !== null) {
+        if (current === null) return { waitMs: FACTORY_WAIT_MS }
+        if ((await feesWithin(store.db, run, batch, terms.fees, current)) === null) return { waitMs: FEES_WAIT_MS }
+      }
+      return {
+        blocks: [],
+        async sign(db) {
+          const fees = await feesFor(db, run, batch, terms.fees, current)
+          return await signWith(db, free, { ...call, collectionId: collection.id }, fees)
+        },
+      }
     },
 
     async delay(collection) {
@@ -103,7 +117,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       reserved += gas
       const { cid: directory, blocks } = batch.directory
       const [id, collectionId, count] = [newId(), collection.id, nfts.length]
-      const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex, run: run?.run }
+      const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex, run }
       return {
         blocks,
         assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: id, index })),
@@ -113,9 +127,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
         async sign(on) {
           const left = capacity.free()
           const signers = able.filter((signer) => left.includes(signer))
-          const fees =
-            run === null || current === null ? terms.fees : await feesWithinLocked(on, run, batch, terms.fees, current)
-          if (fees === null) throw new LostRace()
+          const fees = await feesFor(on, run, batch, terms.fees, current)
           const signed = { ...draft, batch: { startId, count, directory } }
           return await signWith(on, signers.length > 0 ? signers : able, signed, fees)
         },

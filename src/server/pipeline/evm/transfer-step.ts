@@ -1,12 +1,19 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
+import type { CurrentFees } from '../../chain/evm/cost/network-fees.ts'
 import { BURN_GAS_LIMIT } from '../../chain/evm/gas-limits.ts'
-import type { AskSigning, Signer } from '../../chain/evm/signers.ts'
+import type { Fees } from '../../chain/evm/network.ts'
+import type { Signer } from '../../chain/evm/signers.ts'
 import { endTransfer } from '../../state/transfers.ts'
 import { isBehind } from '../../store/followers.ts'
+import { hasLimitedRuns, type LimitedRun, type RunKey } from '../../store/run-costs.ts'
 import { assignTransfers, hasUnsigned, listUnsigned, lockForSigning } from '../../store/transfers.ts'
-import type { DriverOptions, OnSigned, SignedTransaction } from '../driver.ts'
+import { type DriverOptions, LostRace, type OnSigned, type SignedTransaction } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { commitSigned } from './commit-signed.ts'
+import { feesFor, feesWithin } from './limit-fees.ts'
+import { limitedRunsOf } from './mint-batch.ts'
 import { type Draft, signAndStoreAll } from './sign.ts'
 import { LEFT_FREE, roomOfSigners } from './signers.ts'
 import { transferCall } from './transfer-call.ts'
@@ -20,7 +27,7 @@ const MANY = 1_000_000_000n
 const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no token to transfer' } as const
 
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
-  signing: AskSigning
+  chains: Pick<Chains, 'signing' | 'network' | 'remote'>
   onSigned: OnSigned
   /** Assigns transactions that are already on chain to their transfers. Resolves with the IDs of those. */
   recover?: (transfers: readonly Unsigned[]) => Promise<ReadonlySet<string>>
@@ -29,12 +36,23 @@ export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
 type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
+/** A transfer whose run has a limit. */
+interface Limited {
+  run: LimitedRun
+  current: CurrentFees
+}
+
 /** Signs the accepted transfers of a blockchain, each as its own transaction: tokens are transferred independently. */
 export function createTransferStep(options: TransferStepOptions): Turn {
-  const { store, blockchain, signing, now, onSigned, recover = async () => new Set<string>() } = options
+  const { store, blockchain, chains, now, onSigned, recover = async () => new Set<string>() } = options
 
-  /** Signs with one key, in one commit. @returns how many were signed */
-  const sign = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]): Promise<number> => {
+  /** Signs with one key, in one commit. One of a run with a limit has its own. @returns how many were signed */
+  const sign = async (
+    terms: Terms,
+    operator: Signer,
+    transfers: readonly Unsigned[],
+    limited: Limited | null = null,
+  ): Promise<number> => {
     const signed = await commitSigned(store, async (db): Promise<[SignedTransaction, string][]> => {
       // Before nonces are reserved, which others wait for until this transaction ends. Transfers that others have
       // signed are skipped.
@@ -43,9 +61,14 @@ export function createTransferStep(options: TransferStepOptions): Turn {
         transfers.map(({ id }) => id),
       )
       const mine = transfers.filter(({ id }) => ours.has(id))
-      const [first, ...others] = mine.map(
-        (transfer): Draft => ({ ...terms, ...transferCall(transfer), kind: transfer.kind }),
-      )
+      const drafts: Draft[] = []
+      for (const transfer of mine) {
+        const [call, { kind }, run] = [transferCall(transfer), transfer, limited?.run ?? null]
+        const batch = { ...call, changes: [transfer.id] }
+        const fees = await feesFor(db, run, batch, terms.fees, limited?.current ?? null)
+        drafts.push({ ...terms, ...call, kind, fees, run })
+      }
+      const [first, ...others] = drafts
       if (first === undefined) return []
       const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
       const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
@@ -57,31 +80,49 @@ export function createTransferStep(options: TransferStepOptions): Turn {
   }
 
   /** A transfer that can't be signed doesn't block the others. */
-  const signAsFarAsPossible = async (terms: Terms, operator: Signer, transfers: readonly Unsigned[]) => {
-    if (transfers.length === 0) return { signed: 0, failure: undefined }
-    try {
-      return { signed: await sign(terms, operator, transfers), failure: undefined }
-    } catch (error) {
-      if (transfers.length === 1) return { signed: 0, failure: error }
-    }
-    let signed = 0
+  const signAsFarAsPossible = async (
+    terms: Terms,
+    operator: Signer,
+    transfers: readonly Unsigned[],
+    limited: ReadonlyMap<string, Limited>,
+  ) => {
+    const free = transfers.filter(({ id }) => !limited.has(id))
     let failure: unknown
-    for (const transfer of transfers) {
-      await sign(terms, operator, [transfer]).then(
-        (count) => {
-          signed += count
-        },
-        (error) => {
-          failure ??= error
-        },
-      )
+    const alone = transfers.filter(({ id }) => limited.has(id))
+    if (free.length > 0) await sign(terms, operator, free).catch(() => alone.push(...free))
+    for (const transfer of alone) {
+      await sign(terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
+        // Its run waits for cheaper blocks.
+        if (!(error instanceof LostRace)) failure ??= error
+      })
     }
-    return { signed, failure }
+    return { failure }
+  }
+
+  /** Returns unsigned transfers, without those of runs that wait for cheaper blocks. */
+  const findUnsigned = async (places: number, suggested: Fees) => {
+    const except: RunKey[] = []
+    for (;;) {
+      const unsigned = await listUnsigned(store.db, blockchain, places, except)
+      const limited = new Map<string, Limited>()
+      const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
+      const waiting = except.length
+      for (const transfer of current === null ? [] : unsigned) {
+        const [run = null] = await limitedRunsOf(store.db, transfer.collection_id, [transfer])
+        if (run === null || current === null || transfer.token_id === null) continue
+        limited.set(transfer.id, { run, current })
+        if (except.slice(waiting).some((one) => one.run === run.run && one.collection_id === run.collection_id))
+          continue
+        const batch = { ...transferCall(transfer), changes: [transfer.id] }
+        if ((await feesWithin(store.db, run, batch, suggested, current)) === null) except.push(run)
+      }
+      if (except.length === waiting) return { unsigned, limited }
+    }
   }
 
   return async () => {
     if (!(await hasUnsigned(store.db, blockchain))) return null
-    const { chainId, signers, fees, affordable } = await signing(blockchain)
+    const { chainId, signers, fees, affordable } = await chains.signing(blockchain)
     if (await isBehind(store.db, blockchain)) return null
     // A burn needs more than a transfer.
     const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / BURN_GAS_LIMIT)
@@ -92,7 +133,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const places = rooms.reduce((sum, { room }) => sum + room, 0)
     if (places === 0) return null
     const transfers: Unsigned[] = []
-    const unsigned = await listUnsigned(store.db, blockchain, places)
+    const { unsigned, limited } = await findUnsigned(places, fees)
     const recovered = await recover(unsigned)
     for (const transfer of unsigned) {
       if (recovered.has(transfer.id)) continue
@@ -104,7 +145,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const outcomes = await Promise.all(
       rooms.map(({ signer, room }) => {
         at += room
-        return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at))
+        return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at), limited)
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure

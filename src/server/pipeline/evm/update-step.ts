@@ -6,6 +6,7 @@ import type { Chains } from '../../chain/chains.ts'
 import { MAX_BATCH } from '../../chain/evm/collection.ts'
 import { type BlockReference, readProvenance } from '../../chain/evm/collection-reads.ts'
 import { encodeCommitProvenance, encodeFreeze, encodeUpdate } from '../../chain/evm/collection-updates.ts'
+import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
 import { COMMIT_PROVENANCE_GAS_LIMIT, freezeGasLimit, updateGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Signing as Terms } from '../../chain/evm/signers.ts'
@@ -27,16 +28,20 @@ import type { FileSources } from '../store-files-again.ts'
 import { updateReason } from '../update-reason.ts'
 import { commitSigned } from './commit-signed.ts'
 import { atFinality } from './judge-reverted-call.ts'
+import { feesFor, feesWithin } from './limit-fees.ts'
+import { type OfRun, ofOneRun } from './mint-batch.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { LEFT_FREE, lockSigner, roomOfSigners } from './signers.ts'
-import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
+import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
 
 /** How long a freeze waits before its mints are looked at again. */
 const UNFINAL_MS = 1000
+/** How long updates wait until fees are compared with the limit of their run again. */
+const FEES_WAIT_MS = 3000
 
 export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
-  chains: Pick<Chains, 'signing' | 'network'>
+  chains: Pick<Chains, 'signing' | 'network' | 'remote'>
   onSigned: OnSigned
 }
 
@@ -47,6 +52,8 @@ export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSou
  */
 export function createUpdateStep(options: UpdateStepOptions): Turn {
   const { store, blockchain, chains, now, onSigned } = options
+  /** Whether a run waits for cheaper blocks, in this turn. */
+  let isWaiting = false
 
   /** Fails updates that can never be made. Returns the others. */
   const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
@@ -75,8 +82,24 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
     // A reorg has removed an earlier update, whose transaction will be pending again. Another one would take its place.
     if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
-    const rows = await dropFailed(await listSignable(store.db, { blockchain, collectionId: collection.id }, MAX_BATCH))
-    const batch = batchOf(rows)
+    return await signNext({ terms, network, collection, onChain, block, except: [] })
+  }
+
+  /** Signs for the first updates that don't wait for cheaper blocks. */
+  const signNext = async (next: {
+    terms: Terms
+    network: EvmNetwork
+    collection: CollectionRow
+    onChain: UpdateTerms
+    block: BlockReference
+    /** Runs that wait. */
+    except: readonly string[]
+  }): Promise<boolean> => {
+    const { terms, network, collection, onChain, block, except } = next
+    const { updateCount } = onChain.lifecycle
+    const of = { blockchain, collectionId: collection.id, except }
+    const rows = await dropFailed(await listSignable(store.db, of, MAX_BATCH))
+    const { batch, run } = await ofOneRun(store.db, collection.id, batchOf(rows))
     const [first] = batch
     if (first === undefined) return false
     const { kind } = first
@@ -93,13 +116,17 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
       await store.transaction((db) => failUpdates(db, seqs, refusal))
       return true
     }
-    return await commit(terms, collection, batch, kind === 'update' ? updateCount + 1 : null)
+    const sequence = kind === 'update' ? updateCount + 1 : null
+    if ((await commit(terms, collection, { batch, run }, sequence)) || run === null) return false
+    isWaiting = true
+    return await signNext({ ...next, except: [...except, run.run] })
   }
 
+  /** @returns false if the limit of the run doesn't allow it now */
   const commit = async (
-    { chainId, fees, signers, affordable }: Terms,
+    { chainId, fees: suggested, signers, affordable }: Terms,
     { id: collectionId, contract_address, update_count }: CollectionRow,
-    batch: readonly UpdateWithNft[],
+    { batch, run }: OfRun<UpdateWithNft>,
     sequence: number | null,
   ): Promise<boolean> => {
     const tokenIds = batch.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
@@ -108,26 +135,33 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     const [signer, ...others] = (await roomOfSigners(store.db, blockchain, signers.operators))
       .filter(({ room, signer }) => room > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
       .map(({ signer }) => signer)
-    if (signer === undefined) return false
+    if (signer === undefined) return true
+    const current = run === null ? null : await currentFees(chains, blockchain)
+    const limited = { ...call, changes: batch.map(({ id }) => id) }
+    if (run !== null && current !== null && (await feesWithin(store.db, run, limited, suggested, current)) === null)
+      return false
     const update = { sequence, count: tokenIds.length, directory: directory?.cid ?? null }
-    const draft: Draft = { id: newId(), blockchain, chainId, fees, to: contract_address as Hex, ...call, update }
+    const draft = { id: newId(), blockchain, chainId, to: contract_address as Hex, ...call, run, update }
     const signed = await commitSigned(store, async (db) => {
-      const current = await lockCollection(db, collectionId)
-      if (current?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
+      const locked = await lockCollection(db, collectionId)
+      if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
       const seqs = batch.map(({ seq }) => seq)
-      if ((await assignUpdates(db, seqs, draft.id ?? '')) !== batch.length) throw new LostRace()
+      // Before they are assigned: what they reserve pays for the transaction.
+      const fees = await feesFor(db, run, limited, suggested, current)
+      if ((await assignUpdates(db, seqs, draft.id)) !== batch.length) throw new LostRace()
       if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
       await putBlocks(db, directory?.blocks ?? [], store.publishTo)
-      return await signAndStore(db, await lockSigner(db, blockchain, [signer, ...others]), draft, now())
+      return await signAndStore(db, await lockSigner(db, blockchain, [signer, ...others]), { ...draft, fees }, now())
     })
     if (signed !== null) onSigned([signed], [...new Set(batch.map(({ request_id }) => request_id))])
-    return false
+    return true
   }
 
   return async () => {
     const ids = await collectionsToUpdate(store.db, blockchain)
     if (ids.length === 0 || (await isBehind(store.db, blockchain))) return null
     const [terms, network] = await Promise.all([chains.signing(blockchain), chains.network(blockchain)])
+    isWaiting = false
     let failure: unknown
     let more = false
     for (const id of shuffled(ids)) {
@@ -144,7 +178,8 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     if (failure !== undefined) throw failure
     if (more) return 0
     // Freezes wait for the mints of their NFTs.
-    return (await collectionsToUpdate(store.db, blockchain)).length > 0 ? UNFINAL_MS : null
+    if ((await collectionsToUpdate(store.db, blockchain)).length === 0) return null
+    return isWaiting ? FEES_WAIT_MS : UNFINAL_MS
   }
 }
 

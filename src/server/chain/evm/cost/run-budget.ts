@@ -1,6 +1,8 @@
-import { type CostLimitedRun, type LimitedRun, transactionsOfRun } from '../../../store/run-costs.ts'
+import { findCollectionById } from '../../../store/collections.ts'
+import { type Change, type CostLimitedRun, type LimitedRun, transactionsOfRun } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { Hex } from '../network.ts'
+import { gasOfChange } from './change-gas.ts'
 import { debtOf } from './debt.ts'
 import { type NetworkFees, worstCost } from './network-fees.ts'
 
@@ -11,12 +13,14 @@ export interface RunBudget {
   paid: bigint
   /** The most that transactions which aren't final can cost. */
   pending: bigint
-  /** The most that accepted NFTs without a transaction can cost. */
+  /** The most that accepted NFTs and changes without a transaction can cost. */
   reserved: bigint
   /** Accepted NFTs without a transaction. */
   unsigned: number
   /** The most that one of its transactions that aren't final can cost, or one NFT. */
   largest: bigint
+  /** Accepted changes without a transaction, with the most that each can cost. */
+  changes: readonly (Change & { gasLimit: bigint; worst: bigint })[]
 }
 
 export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null
@@ -26,7 +30,7 @@ export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
 /** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget> {
-  const { open, paid, raws, signed } = await transactionsOfRun(db, run)
+  const { open, paid, raws, signed, ...found } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
   const one = worstOfNft(run, fees)
   let [pending, largest] = [0n, one]
@@ -35,13 +39,20 @@ export async function budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Pr
     pending += worst
     if (worst > largest) largest = worst
   }
+  const isCreated = found.changes.some(({ kind }) => kind === 'collection')
+  const collection = isCreated ? await findCollectionById(db, run.collection_id) : null
+  const changes = found.changes.map((change) => {
+    const gas = gasOfChange({ ...change, collection })
+    return { ...change, gasLimit: gas.gasLimit, worst: worstCost(gas, fees) }
+  })
   return {
     max: BigInt(run.max_cost),
     paid,
     pending,
-    reserved: BigInt(unsigned) * one,
+    reserved: changes.reduce((sum, { worst }) => sum + worst, BigInt(unsigned) * one),
     unsigned,
     largest,
+    changes,
   }
 }
 
@@ -66,4 +77,5 @@ export const dataCost = (bytes: number, { data }: Pick<NetworkFees, 'data'>): bi
   worstCost({ gasLimit: 0n, bytes }, { offered: 0n, data })
 
 /** Returns what is left of a limit. */
-export const leftOf = ({ max, paid, pending, reserved }: RunBudget): bigint => max - paid - pending - reserved
+export const leftOf = ({ max, paid, pending, reserved }: Omit<RunBudget, 'changes' | 'unsigned'>): bigint =>
+  max - paid - pending - reserved

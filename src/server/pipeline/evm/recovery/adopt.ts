@@ -4,6 +4,7 @@ import { newId } from '../../../../core/ids.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
 import { addTransactions, returnLostTransaction } from '../../../state/transactions.ts'
 import { attemptsOf, insertAttempts } from '../../../store/attempts.ts'
+import type { RunKey } from '../../../store/run-costs.ts'
 import type { Db, TransactionKind } from '../../../store/schema.ts'
 import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { SignedTransaction } from '../../driver.ts'
@@ -30,8 +31,8 @@ export async function adoptTransaction(
   what: {
     kind: TransactionKind
     collectionId: string | null
-    /** The run of its NFTs, if the run has a limit of its cost. */
-    run?: string | undefined
+    /** The run that pays for it, if the run has a limit. */
+    run?: RunKey | null
     batch?: { startId: bigint; count: number; directory: string }
     update?: { sequence: number; count: number; directory: string }
   },
@@ -41,7 +42,8 @@ export async function adoptTransaction(
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
   const row = {
-    ...{ hash, raw, kind, collection_id: collectionId, run },
+    ...{ hash, raw, kind, collection_id: collectionId },
+    ...{ run: run?.run ?? null, run_collection_id: run?.collection_id ?? null },
     start_id: batch === undefined ? null : String(batch.startId),
     update_sequence: update?.sequence ?? null,
     token_count: (batch ?? update)?.count ?? 0,

@@ -16,6 +16,7 @@ import { blockOfLastUpdate, recordUnknownUpdate, unsignedUpdatesOf } from '../..
 import type { OnSigned } from '../../driver.ts'
 import { updateDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
+import { ofOneRun } from '../mint-batch.ts'
 import { createEventQueryRange } from '../public-network/event-query-range.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 
@@ -72,7 +73,8 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
   const adopted = await store.transaction(async (db) => {
     if (!(await lockAt(db, collection))) return null
     const update = { sequence, count: updates.length, directory: directory.cid }
-    const what = { kind: 'update', collectionId: null, update } as const
+    const { run } = await ofOneRun(db, collection.id, updates)
+    const what = { kind: 'update', collectionId: null, run, update } as const
     const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now())
     if (signed === null) return null
     const seqs = updates.map(({ seq }) => seq)

@@ -103,7 +103,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       const of = { kind: batch.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
       const found = { blockchain, hash: mined.hash, raw, signer, nonce }
       const limited = (await limitedRunsOf(db, collection.id, nfts)).find((run) => run !== null)
-      const what = { ...of, run: limited?.run, batch: { startId, count, directory } }
+      const what = { ...of, run: limited ?? null, batch: { startId, count, directory } }
       const signed = await adoptTransaction(db, found, what, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))

@@ -6,6 +6,7 @@ import type { TransferKind } from '../../../store/schema.ts'
 import { assignTransfers, unknownMovesOf } from '../../../store/transfers.ts'
 import type { SignedTransaction } from '../../driver.ts'
 import { readBlock } from '../follow-owners.ts'
+import { limitedRunsOf } from '../mint-batch.ts'
 import { transferCall } from '../transfer-call.ts'
 import { adoptTransaction } from './adopt.ts'
 
@@ -42,14 +43,15 @@ export async function findMadeTransfer(
 export async function adoptTransfer(
   store: Store,
   network: EvmNetwork,
-  transfer: { id: string; kind: TransferKind },
+  transfer: { id: string; kind: TransferKind; request_id: string; collection_id: string },
   { hash, raw, signer, nonce }: MinedTransaction,
   now: number,
 ): Promise<SignedTransaction | null> {
   if (raw === null) return null
   const { blockchain } = network
   return await store.transaction(async (db) => {
-    const what = { kind: transfer.kind, collectionId: null }
+    const [run = null] = await limitedRunsOf(db, transfer.collection_id, [transfer])
+    const what = { kind: transfer.kind, collectionId: null, run }
     const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now)
     if (signed === null) return null
     const assigned = await assignTransfers(db, [{ id: transfer.id, transactionId: signed.id }])

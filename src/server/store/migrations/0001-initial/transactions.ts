@@ -27,6 +27,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .addColumn('gas_used', 'text')
     .addColumn('fee_paid', 'text')
     .addColumn('run', 'text')
+    .addColumn('run_collection_id', 'text')
     .addColumn('mined', 'text')
     .addColumn('error', 'text')
     .addColumn('created_at', 'bigint', (c) => c.notNull())
@@ -58,7 +59,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
   await index('hash').columns(['hash']).execute()
-  await index('run').columns(['collection_id', 'run']).where(sql.ref('run'), 'is not', null).execute()
+  await index('run').columns(['run_collection_id', 'run']).where(sql.ref('run'), 'is not', null).execute()
   await index('gas').columns(['collection_id', 'gas_used']).where(sql.ref('gas_used'), 'is not', null).execute()
   await index('directory').columns(['directory']).execute()
 

@@ -30,6 +30,12 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .columns(['blockchain', 'seq'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
+  await index('request').columns(['request_id']).execute()
+  // What runs with a limit of their cost reserve.
+  await index('waiting')
+    .columns(['collection_id'])
+    .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
+    .execute()
   await index('transaction').columns(['transaction_id']).execute()
   // Includes transfers that a reorg made pending again, which `transfers_pending` leaves out.
   await index('initiated').columns(['nft_id']).where(sql.ref('status'), '=', sql.lit('initiated')).execute()

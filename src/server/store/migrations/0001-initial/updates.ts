@@ -39,6 +39,12 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   await index('files_due').columns(['next_attempt_at', 'seq']).where(isAt('files')).execute()
   await index('sign_due').columns(['blockchain', 'collection_id', 'seq']).where(isAt('sign')).execute()
   await index('on_chain').columns(['collection_id']).where(isAt('chain')).execute()
+  await index('request').columns(['request_id']).execute()
+  // What runs with a limit of their cost reserve.
+  await index('unsigned')
+    .columns(['collection_id'])
+    .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
+    .execute()
   await index('leased').columns(['lease_until']).where(isLeased).execute()
   await index('transaction').columns(['transaction_id']).where(sql.ref('transaction_id'), 'is not', null).execute()
   await index('collection').columns(['collection_id', 'revision']).where(sql.ref('revision'), 'is not', null).execute()

@@ -1,0 +1,49 @@
+import type { Change } from '../../../store/run-costs.ts'
+import {
+  BURN_GAS_LIMIT,
+  COMMIT_PROVENANCE_GAS_LIMIT,
+  freezeGasLimit,
+  makeGasLimit,
+  TRANSFER_GAS_LIMIT,
+  updateGasLimit,
+} from '../gas-limits.ts'
+import { type DropGas, ENVELOPE_BYTES } from './drop-gas.ts'
+
+const WORD = 32
+/** Selector, offsets, lengths and the arguments that aren't lists, of any call. */
+const HEAD_BYTES = 4 + 12 * WORD
+
+type Facts = Pick<Change, 'kind' | 'tokenIds'> & {
+  /** Of a collection that is deployed. */
+  collection?: { name: string; symbol: string; royalty_bps: number } | null
+}
+
+/** Returns the most that a change can use if it has a transaction of its own. With others in one, it uses less. */
+export function gasOfChange(change: Facts): Pick<DropGas, 'gasLimit' | 'bytes'> {
+  const { name = '', symbol = '' } = change.collection ?? {}
+  const texts = Buffer.byteLength(name) + Buffer.byteLength(symbol)
+  return {
+    gasLimit: gasLimitOf(change),
+    bytes: ENVELOPE_BYTES + HEAD_BYTES + 2 * WORD * change.tokenIds.length + texts,
+  }
+}
+
+function gasLimitOf({ kind, tokenIds, collection }: Facts): bigint {
+  switch (kind) {
+    case 'transfer':
+      return TRANSFER_GAS_LIMIT
+    case 'burn':
+      return BURN_GAS_LIMIT
+    case 'provenance':
+      return COMMIT_PROVENANCE_GAS_LIMIT
+    case 'freeze':
+      return freezeGasLimit(tokenIds)
+    case 'update':
+      return updateGasLimit(tokenIds)
+    case 'collection': {
+      if (!collection) throw new Error('a collection has no name')
+      const { name, symbol, royalty_bps } = collection
+      return makeGasLimit({ name, symbol, royaltyBps: BigInt(royalty_bps) })
+    }
+  }
+}
