@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '../sqlite/driver.ts'
 import type { SqlValue } from '../sqlite/shared-database.ts'
-import { SCHEMA_VERSION } from './schema.ts'
+import { SCHEMA_VERSION } from './schema-version.ts'
 
 /**
  * Returns the rows of a query, or none if the state can't be read at once: without SQLite, damaged, of another

@@ -6,7 +6,8 @@ import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../co
 import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
-import { FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
+import { FIRST_VERSION, MIGRATIONS } from './schema.ts'
+import { SCHEMA_VERSION } from './schema-version.ts'
 import { counterOf, holderOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
 import { damagedState, otherSchema, stateError } from './state-error.ts'
 

@@ -242,6 +242,3 @@ CREATE TABLE known_nfts (
 ) WITHOUT ROWID;
 `,
 ]
-
-/** The number of the newest schema. */
-export const SCHEMA_VERSION = FIRST_VERSION + MIGRATIONS.length - 1

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { quoted } from '../core/private-file.ts'
 import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
-import { SCHEMA_VERSION } from './schema.ts'
+import { SCHEMA_VERSION } from './schema-version.ts'
 
 /** Returns the error of a damaged state file. Another state directory is no fix: its rows would be sent again. */
 export function damagedState(path: string, why: string, cause?: unknown): GdnError {

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -8,7 +8,7 @@ import { startCluster, type TestCluster } from '../helpers/solana-cluster.ts'
 import { cli, tempHome } from './harness.ts'
 
 const SIGNER = '7EYnhQoR9YM3N7UoaKRoA44Uy8JeaZV3qyouov87awMs'
-const OTHER_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
+const OTHER_GENESIS = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'
 
 let cluster: TestCluster
 let dir: string

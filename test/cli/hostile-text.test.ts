@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { folder, TARGET } from './drop.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import dns from 'node:dns'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'

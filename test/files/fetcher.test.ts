@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

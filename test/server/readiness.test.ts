@@ -68,7 +68,14 @@ async function ready(
     })
     settings.set(blockchain, {
       ...{ blockchain, chainId, rpcUrls: urls, confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000 },
-      ...{ feeCap: 10n ** 12n, mintsInFlight: 16, testNetwork: false, blockExplorerUrl: null, operators: [], requestLimits: new Map() },
+      ...{
+        feeCap: 10n ** 12n,
+        mintsInFlight: 16,
+        testNetwork: false,
+        blockExplorerUrl: null,
+        operators: [],
+        requestLimits: new Map(),
+      },
     })
   }
   const remote = await openRemote({

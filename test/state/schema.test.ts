@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { glanceAtState } from '../../src/state/glance.ts'
 import { openState, openStateIfThere, type StateReader, statePath } from '../../src/state/open-state.ts'
-import { FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION } from '../../src/state/schema.ts'
+import { FIRST_VERSION, MIGRATIONS } from '../../src/state/schema.ts'
+import { SCHEMA_VERSION } from '../../src/state/schema-version.ts'
 import { changeSchema } from '../helpers/change-schema.ts'
 
 /** Migrations of a gdn that these tests make up. */
@@ -17,10 +18,19 @@ vi.mock(import('../../src/state/schema.ts'), async (original) => {
     get MIGRATIONS() {
       return [...real.MIGRATIONS, ...later]
     },
+  }
+})
+vi.mock(import('../../src/state/schema-version.ts'), async (original) => {
+  const { SCHEMA_VERSION: version } = await original()
+  return {
     get SCHEMA_VERSION() {
-      return real.SCHEMA_VERSION + later.length
+      return (version + later.length) as typeof version
     },
   }
+})
+
+test('the newest schema is that of the last migration', () => {
+  expect(SCHEMA_VERSION).toBe(FIRST_VERSION + MIGRATIONS.length - 1)
 })
 
 /**

@@ -104,7 +104,7 @@ async function bumpOnce(
     ...{ maxFeePerGas: OFFERED, maxPriorityFeePerGas: 8n },
   })
   if (maxFee !== null) await addRun(store, maxFee)
-  const of = maxFee === null ? { collection_id: null } : { collection_id: 'c', run: 'run' }
+  const of = maxFee === null ? { collection_id: null } : { collection_id: 'c', run: 'run', run_collection_id: 'c' }
   await insertTransaction(store.db, {
     ...{ id: 't', blockchain: 'polygon', signer: signer.address, nonce: NONCE, kind: 'mint', ...of },
     ...{ start_id: '1', token_count: 1, directory: 'd', raw, hash: '0xaa', state: 'signed', requested_action: action },

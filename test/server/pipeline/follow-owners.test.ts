@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { type EncodeFunctionDataParameters, encodeFunctionData, getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createPublicClient, getAddress, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { requestAction } from '../../../src/server/admin/transactions.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createPublicClient, getAddress, http } from 'viem'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'

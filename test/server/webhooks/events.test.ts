@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addWebhook, dropWebhook, type ShownWebhook } from '../../../src/server/admin/webhooks.ts'
 import { administrate } from '../../../src/server/administration.ts'

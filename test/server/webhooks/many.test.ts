@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import {

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createPoster, type Poster, type PosterOptions } from '../../../src/server/pipeline/webhooks/post.ts'
 import { startHttpServer, startTcpServer } from '../../helpers/http-server.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'
 import { call, createTestCollection, mint, plainMetadata, showNfts, until, WALLETS } from '../../helpers/backend.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContractAddress, keccak256 } from 'viem'

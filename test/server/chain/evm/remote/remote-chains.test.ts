@@ -28,7 +28,15 @@ it('skips a hanging network when signing, so that other networks are signed for 
     () => mute.closeAllConnections(),
   )
   const rpcUrls = [`http://127.0.0.1:${(mute.address() as AddressInfo).port}`]
-  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, feeCap: 10n ** 12n, mintsInFlight: 16, testNetwork: false }
+  const depths = {
+    confirmations: 1,
+    finality: 2,
+    pollMs: 100,
+    stuckMs: 1000,
+    feeCap: 10n ** 12n,
+    mintsInFlight: 16,
+    testNetwork: false,
+  }
   const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls, ...depths } as const
   vi.useFakeTimers({ toFake: ['performance'] })
   const remote = await openRemote({
