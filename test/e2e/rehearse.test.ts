@@ -169,7 +169,9 @@ test('a signer that would run dry does so in the rehearsal', async () => {
     expect(report.minted).toBeGreaterThan(0)
     expect(report.waiting).toBe(2000 - report.minted)
     expect([6, 8]).toContain(code)
-    expect(JSON.parse(stderr).error.message).toMatch(/^the signer 0x\w+ has [\d.]+ POL on polygon and needs [\d.]+: [\d.]+ POL are missing$/m)
+    expect(JSON.parse(stderr).error.message).toMatch(
+      /^the signer 0x\w+ has [\d.]+ POL on polygon and needs [\d.]+: [\d.]+ POL are missing$/m,
+    )
   } finally {
     await network.call('anvil_setBalance', [place.operator, balance])
   }

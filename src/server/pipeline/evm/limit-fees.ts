@@ -44,7 +44,8 @@ export async function feesWithin(
   if (most >= fees.maxFeePerGas) return fees
   if (most < leastFee(fees, current)) return null
   const { maxPriorityFeePerGas: priority } = fees
-  return { maxFeePerGas: most, maxPriorityFeePerGas: priority < most ? priority : most }
+  const isBelow = priority < most
+  return { maxFeePerGas: most, maxPriorityFeePerGas: isBelow ? priority : most }
 }
 
 /** A gas price can't be lowered to what blocks take now: it is that already. */
