@@ -83,7 +83,7 @@ describe('a signer with exactly what gdn cost says', () => {
     ['at usual fees', GWEI],
     ['at the lowest fees', 7n],
     ['if transactions pay all that they offer', 1000n * GWEI],
-  ])('completes the drop with its collection %s', { tags: ['promise'] }, async (_, baseFee) => {
+  ])('completes the drop with its collection %s', async (_, baseFee) => {
     const { path, options } = await folder({ 'drop.csv': manifest(120, 40) })
     await mineAt(baseFee)
     const funding = await fundingOf([path('drop.csv'), '--rpc-url', real.url], options)
@@ -100,9 +100,7 @@ describe('a signer with exactly what gdn cost says', () => {
   })
 })
 
-test('a signer with one wei less refuses a mint, with its address, its network and what is missing', {
-  tags: ['promise'],
-}, async () => {
+test('a signer with one wei less refuses a mint, with its address, its network and what is missing', async () => {
   const { path, options } = await folder({ 'drop.csv': manifest(1, 0) })
   await mineAt(GWEI)
   await give(10n ** 20n)
