@@ -21,6 +21,7 @@ import { startPlainAnvil } from './processes.ts'
 /** The default mnemonic of anvil. */
 const ANVIL_MNEMONIC = 'test test test test test test test test test test test junk'
 const POLL_MS = 5
+const LOST_AFTER_MS = 5000
 const IN_FLIGHT = 16
 const BATCH = 50
 const READY_BATCH = 200
@@ -92,7 +93,7 @@ function timeOpenZeppelin(count: number, pictures: Pictures, run: (tools: Tools)
       const { wallet, chain } = connect(url)
       const { abi, bytecode } = compileBaseline('Baseline')
       const deployment = await wallet.deployContract({ abi, bytecode, args: ['Bench', 'BEN'] })
-      const { contractAddress: address } = await untilMined(chain, deployment)
+      const address = (await receiptOf(chain, deployment))?.contractAddress
       if (!address) throw new Error('the contract was not deployed')
 
       const since = performance.now()
@@ -103,8 +104,8 @@ function timeOpenZeppelin(count: number, pictures: Pictures, run: (tools: Tools)
       }
       const send: Tools['send'] = async (functionName, args, nonce) => {
         const own = nonce === undefined ? {} : { nonce }
-        const hash = await wallet.writeContract({ address, abi, functionName, args, ...own })
-        await untilMined(chain, hash)
+        const write = () => wallet.writeContract({ address, abi, functionName, args, ...own })
+        while (!(await receiptOf(chain, await write()))) {}
       }
       await run({ count, save, send, firstNonce: 1 })
       const seconds = (performance.now() - since) / 1000
@@ -124,9 +125,9 @@ function timeReadyBatches(count: number): Promise<number> {
     const options = { ...flags, royaltyReceiver: zeroAddress, royaltyBps: 0n }
     const init: CollectionInit = { requestId, name: 'Bench', symbol: 'BEN', owner: WALLET, ...options }
     const deployment = await wallet.sendTransaction({ data: encodeDeployFactory([operator.account.address]) })
-    await untilMined(chain, deployment)
+    await receiptOf(chain, deployment)
     const make = await operator.sendTransaction({ to: factory, data: encodeMake(init) })
-    await untilMined(chain, make)
+    await receiptOf(chain, make)
     const address = predictCollection(factory, init)
     const signed: Hex[] = []
     for (let startId = 1n; startId <= count; startId += BigInt(READY_BATCH)) {
@@ -141,7 +142,7 @@ function timeReadyBatches(count: number): Promise<number> {
     const sender = async () => {
       for (const serializedTransaction of left) {
         const hash = await operator.sendRawTransaction({ serializedTransaction })
-        await untilMined(chain, hash)
+        await receiptOf(chain, hash)
       }
     }
     await Promise.all(Array.from({ length: IN_FLIGHT }, sender))
@@ -166,14 +167,16 @@ function connect(url: string, addressIndex = 0) {
   return { wallet: createWalletClient({ account, ...options }), chain: createPublicClient(options) }
 }
 
-/** Polls for a receipt. viem's own wait lasted 180 s once, probably for a block that an idle anvil never mines. */
-async function untilMined({ request }: PublicClient, hash: Hex) {
-  for (;;) {
+/** Polls for a receipt. Undefined if anvil lost the transaction, as it does now and then with one of many pending ones. */
+async function receiptOf({ request }: PublicClient, hash: Hex) {
+  const lostAt = performance.now() + LOST_AFTER_MS
+  while (performance.now() < lostAt) {
     const receipt = await request({ method: 'eth_getTransactionReceipt', params: [hash] })
     if (receipt?.status === '0x1') return receipt
     if (receipt !== null) throw new Error(`transaction ${hash} reverted`)
     await sleep(POLL_MS)
   }
+  return undefined
 }
 
 /** Saves shared pictures at once, and others when needed. Returns a function to the URI of an NFT's picture. */
