@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { extraKeys, nftMetadata, nftMetadataList } from '../../src/api/metadata.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   createTestCollection,

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createPublicKey, verify } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createPublicClient, encodeFunctionData, http, parseAbi, zeroAddress } from 'viem'

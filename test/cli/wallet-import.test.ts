@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeyPairSignerFromBytes } from '@solana/kit'

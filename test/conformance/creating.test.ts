@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   ACCEPTED_DATE,

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FileServer, startFileServer } from '../helpers/file-server.ts'
 import { ACCEPTED_DATE, formA, isDeployed, metadataOf, NON_EMPTY, startService, walletsOn, without } from './service.ts'

@@ -188,7 +188,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', { tag
 
   it('the same command resumes a killed batch, and no row is minted twice', async () => {
     const rows = Array.from(
-      { length: 240 },
+      { length: 80 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,
     )
     const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random: Math.random })
@@ -197,7 +197,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', { tag
     const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', '1', '--json'] as const
     let kills = 0
     for (;;) {
-      const { exitCode, signal, stderr } = await killed.runAndKill([...argv], (ended) => proxy.after(kills * 30, ended))
+      const { exitCode, signal, stderr } = await killed.runAndKill([...argv], (ended) => proxy.after(kills * 20, ended))
       if (signal === undefined) {
         expect(exitCode, stderr).toBe(0)
         break
@@ -205,12 +205,12 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', { tag
       kills += 1
     }
     await proxy.close()
-    // Of 240 requests at least, the first lives send 0, 30 and 60.
+    // Of 80 requests at least, the first lives send 0, 20 and 40.
     expect(kills).toBeGreaterThan(2)
     const titles = (await gdn.json<{ request_metadata: { title: string } }[]>('nft', 'list', '-c', contract))
       .map((nft) => nft.request_metadata.title)
       .filter((title) => title.startsWith('Killed '))
-    expect(titles).toHaveLength(240)
-    expect(new Set(titles).size).toBe(240)
+    expect(titles).toHaveLength(80)
+    expect(new Set(titles).size).toBe(80)
   })
 })

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { BlockList, isIP } from 'node:net'
 import { expect, test } from 'vitest'
 import { fileUrlProblem } from '../../src/api/file-url.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { getAddress, type Hex } from 'viem'
@@ -96,7 +97,9 @@ describe('gdn plan and apply against a backend', () => {
     await until(find, (found) => found?.receiver_wallet_address === receiver)
   }
 
-  test('is empty after a mint, on the same machine and on another one without a state', async () => {
+  test('is empty after a mint, on the same machine and on another one without a state', {
+    tags: ['promise'],
+  }, async () => {
     const collection = await collectionOf()
     const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
     const one = await machine(collection)
@@ -110,7 +113,7 @@ describe('gdn plan and apply against a backend', () => {
     ])
   })
 
-  test('finds edits and new receivers, on both machines', async () => {
+  test('finds edits and new receivers, on both machines', { tags: ['promise'] }, async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
@@ -138,7 +141,7 @@ describe('gdn plan and apply against a backend', () => {
     }
   })
 
-  test('names an owner to whom the holder sold an NFT on chain, and keeps it', async () => {
+  test('names an owner to whom the holder sold an NFT on chain, and keeps it', { tags: ['promise'] }, async () => {
     const collection = await collectionOf()
     const holder = newWallet()
     const rows = csv(['a', 'Dawn', holder.address])
@@ -242,7 +245,9 @@ describe('gdn plan and apply against a backend', () => {
     expect((await one.run(['plan'], rows, '--detailed-exit-code')).code).toBe(0)
   })
 
-  test('applies mints and transfers, and sends nothing the second time, on any machine', async () => {
+  test('applies mints and transfers, and sends nothing the second time, on any machine', {
+    tags: ['promise'],
+  }, async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
@@ -296,7 +301,7 @@ describe('gdn plan and apply against a backend', () => {
           .execute(),
       )
 
-    test('are applied once, and show no difference afterwards on any machine', async () => {
+    test('are applied once, and show no difference afterwards on any machine', { tags: ['promise'] }, async () => {
       const collection = await dynamic()
       const one = await machine(collection)
       await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
@@ -357,7 +362,9 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.plan(rows)).toEqual([])
     })
 
-    test('with another version of the row for the same revision are rejected as stale', async () => {
+    test('with another version of the row for the same revision are rejected as stale', {
+      tags: ['promise'],
+    }, async () => {
       const collection = await dynamic()
       const one = await machine(collection)
       await one.mint(csv(['a', 'Dawn', ALICE]))
@@ -432,7 +439,7 @@ describe('gdn plan and apply against a backend', () => {
       return { collection, one, file, apply }
     }
 
-    test('are made once, only by a saved plan, and at most --max-burns', async () => {
+    test('are made once, only by a saved plan, and at most --max-burns', { tags: ['promise'] }, async () => {
       const { collection, one, apply } = await pruned()
       const unsaved = await one.run(['apply'], without, '--yes')
       expect(unsaved.code).toBe(0)
@@ -463,7 +470,9 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.plan(without, '--prune')).toEqual([])
     })
 
-    test('leave NFTs alone that others have transferred, also back to a former owner', async () => {
+    test('leave NFTs alone that others have transferred, also back to a former owner', {
+      tags: ['promise'],
+    }, async () => {
       const { collection, one, apply } = await pruned()
       await move(collection, 'Dusk', CAROL)
       expect(await one.plan(without, '--prune', '--take-over')).toEqual([
@@ -539,7 +548,7 @@ describe('gdn plan and apply against a backend', () => {
       return { collection, one, edited, file, apply: (...more: string[]) => one.cli('apply', file, '--yes', ...more) }
     }
 
-    test('applies it without the manifest, also twice, from a private file', async () => {
+    test('applies it without the manifest, also twice, from a private file', { tags: ['promise'] }, async () => {
       const { collection, one, edited, file, apply } = await planned()
       expect((await stat(file)).mode & 0o777).toBe(0o600)
       await rm(one.path('drop.csv'))
@@ -552,7 +561,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.plan(edited)).toEqual([])
     })
 
-    test('sends nothing if an owner changed since', async () => {
+    test('sends nothing if an owner changed since', { tags: ['promise'] }, async () => {
       const { collection, apply } = await planned()
       await move(collection, 'Dusk', CAROL)
       const { code, stderr } = await apply()
@@ -595,7 +604,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.plan(rows)).toEqual([])
     })
 
-    test('sends nothing if the metadata of an NFT changed since', async () => {
+    test('sends nothing if the metadata of an NFT changed since', { tags: ['promise'] }, async () => {
       const collection = await collectionOf({ dynamic: true })
       const one = await machine(collection)
       await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
@@ -660,7 +669,7 @@ describe('gdn plan and apply against a backend', () => {
   test.each([
     ['two machines', true],
     ['two processes with one state', false],
-  ])('makes each change once if %s apply the same manifest at once', async (_, areApart) => {
+  ])('makes each change once if %s apply the same manifest at once', { tags: ['promise'] }, async (_, areApart) => {
     const collection = await collectionOf({ dynamic: true })
     const one = await machine(collection)
     const both = [one, areApart ? await machine(collection) : one]

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -84,7 +85,9 @@ async function minted(collection: TestCollection) {
   return one
 }
 
-test('mints the placeholder after the commitment, and reveals on a machine without state', async () => {
+test('mints the placeholder after the commitment, and reveals on a machine without state', {
+  tags: ['promise'],
+}, async () => {
   const collection = await collectionOf()
   await minted(collection)
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
@@ -111,7 +114,7 @@ test('uploads no file of a row before the reveal', async () => {
   expect(urls.size).toBe(2)
 })
 
-test('commits to a manifest once, on every machine', async () => {
+test('commits to a manifest once, on every machine', { tags: ['promise'] }, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   expect((await one.mint(ROWS)).code).toBe(0)
@@ -122,7 +125,7 @@ test('commits to a manifest once, on every machine', async () => {
   expect(provenances).toHaveLength(1)
 })
 
-test('mints nothing as it is where the manifest is minted unrevealed', async () => {
+test('mints nothing as it is where the manifest is minted unrevealed', { tags: ['promise'] }, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   expect((await one.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'refused' })
@@ -169,7 +172,7 @@ const EDITS: [string, string, RegExp][] = [
   ['a row that is missing', csv('Dawn', 'Noon'), /1 row removed/],
 ]
 
-test.each(EDITS)('refuses %s after the commitment, and names it', async (_, manifest, named) => {
+test.each(EDITS)('refuses %s after the commitment, and names it', { tags: ['promise'] }, async (_, manifest, named) => {
   const collection = await collectionOf()
   const one = await minted(collection)
   for (const { error } of [await one.mint(manifest), await one.reveal(manifest)]) {
@@ -205,7 +208,9 @@ test('refuses a collection that is not committed to the manifest', async () => {
   expect((await one.reveal(ROWS, '-c', address)).error).toMatchObject({ message: expect.stringContaining('committed') })
 })
 
-test('leaves rows that are not minted, and NFTs that were changed elsewhere, and names them', async () => {
+test('leaves rows that are not minted, and NFTs that were changed elsewhere, and names them', {
+  tags: ['promise'],
+}, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const [first, second] = await nftsOf(collection)
@@ -219,7 +224,7 @@ test('leaves rows that are not minted, and NFTs that were changed elsewhere, and
   expect(reasons.sort()).toEqual(['it is frozen', 'its metadata was changed elsewhere'])
 })
 
-test('nft verify proves a reveal, and notices what was changed after it', async () => {
+test('nft verify proves a reveal, and notices what was changed after it', { tags: ['promise'] }, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const [first] = await nftsOf(collection)
@@ -379,7 +384,9 @@ test('needs a confirmation where the server does not say that coins have no valu
   }
 })
 
-test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
+test('counts a row as revealed whose update of another machine ends during the reveal', {
+  tags: ['promise'],
+}, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const letGo = await holdSettling(data.path, 'update')

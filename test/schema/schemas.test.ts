@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

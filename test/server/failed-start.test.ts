@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../helpers/backend.ts'
 

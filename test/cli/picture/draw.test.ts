@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { decode } from 'fast-png'
 import { Decoder } from 'sixel/lib/Decoder.js'
 import { describe, expect, test } from 'vitest'

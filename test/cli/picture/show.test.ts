@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { IMAGE_CID, METADATA_CID, picturedService } from '../../helpers/pictured-service.ts'

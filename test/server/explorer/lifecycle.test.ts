@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withdrawUpdates } from '../../../src/server/state/updates.ts'

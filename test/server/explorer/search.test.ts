@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indexMore, titleIn, wordsOf } from '../../../src/server/store/title-index.ts'

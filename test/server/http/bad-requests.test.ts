@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { PERMISSIONS } from '../../../src/api/permissions.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { parseTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import {

@@ -49,9 +49,10 @@ const ROUTES = Object.entries(REQUIRED).flatMap(
     ] as const,
 )
 
+/** None, each one, each two, all but one, and all. */
 const SUBSETS = Array.from({ length: 2 ** PERMISSIONS.length }, (_, bits) =>
   PERMISSIONS.filter((_permission, at) => (bits >> at) & 1),
-)
+).filter(({ length }) => length < 3 || length > PERMISSIONS.length - 2)
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -141,7 +142,6 @@ describe.each(ROUTES)('%s', (route, { permissions, form }) => {
 
   it(`returns 403 that names the missing permission for a key without ${permissions.join(' and ')}`, async () => {
     const lacking = SUBSETS.filter((subset) => !permissions.every((needed) => subset.includes(needed)))
-    expect(lacking.length).toBeGreaterThanOrEqual(SUBSETS.length / 2)
     for (const subset of lacking) {
       const missing = permissions.filter((needed) => !subset.includes(needed)).join(', ')
       expectRefusal(await post(keyWith(subset)), form, 403, `the API key lacks the permission ${missing}`)

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createECDH } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'

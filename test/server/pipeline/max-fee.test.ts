@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { parseGwei, parseTransaction } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type PretendInternet, PUBLIC_V4, PUBLIC_V6, pretendInternet } from '../../files/pretend-internet.ts'
 import {

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { parseGwei } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requestAction, showTransaction } from '../../../src/server/admin/transactions.ts'

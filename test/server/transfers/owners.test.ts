@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call, freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'

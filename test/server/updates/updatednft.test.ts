@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
@@ -74,7 +75,9 @@ const sample = (file: string) => ({
   ],
 })
 
-it('serves the samples of the reference: a dynamic NFT is created, and its whole metadata is replaced', async () => {
+it('serves the samples of the reference: a dynamic NFT is created, and its whole metadata is replaced', {
+  tags: ['promise'],
+}, async () => {
   const collection = await createTestCollection(backend)
   const created = await post('creatednft', {
     contract_address: collection.address,

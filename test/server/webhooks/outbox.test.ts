@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import { deployCollection, failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { decodeEventLog, type Hex, parseAbi } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { compileReceivers } from './compile-receivers.ts'

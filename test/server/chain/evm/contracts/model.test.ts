@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeFreeze } from '../../../../../src/server/chain/evm/collection-updates.ts'

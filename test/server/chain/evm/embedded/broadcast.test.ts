@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { getContractAddress, keccak256 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
