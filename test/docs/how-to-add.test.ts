@@ -1,11 +1,14 @@
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findPostgres } from '../helpers/postgres-server.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const PLANS = 'test/server/store/plans.test.ts'
 
 /** A copy of the sources to which something is added. */
 let scratch: string
@@ -37,83 +40,152 @@ async function expectDone(...args: string[]): Promise<void> {
   expect(exitCode, all).toBe(0)
 }
 
-async function expectGreen(...tests: string[]): Promise<void> {
+/** Generates the types of the client, as the build does, and checks all types. */
+async function expectTypes(): Promise<void> {
   await expectDone('--eval', "import('./src/build/client-types.mjs').then((types) => types.generateClientTypes())")
   const types = await node('node_modules/typescript/bin/tsc', '-p', '.', '--noEmit')
   expect(types.all).toBe('')
-  await expectDone('node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...tests)
 }
 
-test('adding an endpoint touches only the files that the document names', async () => {
-  await write(
-    'src/api/endpoints/countnfts.ts',
-    `import * as z from 'zod'
+interface Report {
+  testResults: { name: string; assertionResults: { status: string }[] }[]
+}
+
+/** Runs test files in a project of vitest. Each must have a test that passes: a run of no tests succeeds as well. */
+async function expectPassed(project: string, files: readonly string[], ...flags: string[]): Promise<void> {
+  const report = join(scratch, 'report.json')
+  await rm(report, { force: true })
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  await expectDone('node_modules/vitest/vitest.mjs', 'run', '--project', project, ...reporters, ...files, ...flags)
+  const { testResults }: Report = JSON.parse(await readFile(report, 'utf8'))
+  const ran = testResults
+    .filter(({ assertionResults }) => assertionResults.some(({ status }) => status === 'passed'))
+    .map(({ name }) => relative(scratch, name))
+  expect(ran.sort()).toEqual([...files].sort())
+}
+
+describe('an endpoint with a query and an index', { timeout: 900_000 }, () => {
+  test('touches only the files that the document names', async () => {
+    await write(
+      'src/api/endpoints/findnft.ts',
+      `import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { address, blockchain } from '../fields.ts'
 
-export const countnfts = defineEndpoint({
-  name: 'countnfts',
-  summary: 'Count the NFTs of a collection',
+export const findnft = defineEndpoint({
+  name: 'findnft',
+  summary: 'Find the first NFT of a collection with a metadata URL',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ contract_address: address, blockchain }).check(checkAddresses('contract_address')),
-  response: z.looseObject({ count: z.number() }),
+  request: z
+    .strictObject({ contract_address: address, blockchain, metadata_url: z.string() })
+    .check(checkAddresses('contract_address')),
+  response: z.looseObject({ nft_gdn_id: z.string().nullable() }),
   example: {
-    request: { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', blockchain: 'polygon' },
-    response: { count: 1 },
+    request: {
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      metadata_url: 'ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi/0.json',
+    },
+    response: { nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d' },
   },
 })
 `,
-  )
-  await addLine(
-    'src/api/endpoints.ts',
-    'const CONTRACTS = {',
-    "  countnfts: async () => (await import('./endpoints/countnfts.ts')).countnfts,",
-  )
-  await write(
-    'src/server/services/count-nfts.ts',
-    `import type * as z from 'zod'
-import type { countnfts } from '../../api/endpoints/countnfts.ts'
-import { listNftIds } from '../store/nfts.ts'
+    )
+    await addLine(
+      'src/api/endpoints.ts',
+      'const CONTRACTS = {',
+      "  findnft: async () => (await import('./endpoints/findnft.ts')).findnft,",
+    )
+    await write(
+      'src/server/store/metadata-urls.ts',
+      `import type { Db } from './schema.ts'
+
+export async function findNftByMetadata(db: Db, collectionId: string, metadataUrl: string): Promise<string | null> {
+  const found = db.selectFrom('nfts').where('collection_id', '=', collectionId).where('metadata_url', '=', metadataUrl)
+  const row = await found.select('id').orderBy('seq').limit(1).executeTakeFirst()
+  return row?.id ?? null
+}
+`,
+    )
+    await write(
+      'src/server/services/find-nft.ts',
+      `import type * as z from 'zod'
+import type { findnft } from '../../api/endpoints/findnft.ts'
+import { findNftByMetadata } from '../store/metadata-urls.ts'
 import { findOwnCollection } from './find-collection.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-export async function countNfts(
+export async function findNft(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof countnfts.request>>,
+  { accountId, parsed }: ServiceRequest<z.output<typeof findnft.request>>,
 ) {
-  const { contract_address: contractAddress, blockchain } = parsed
+  const { contract_address: contractAddress, blockchain, metadata_url: metadataUrl } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
-  return { count: (await listNftIds(store.db, collection.id)).length }
+  return { nft_gdn_id: await findNftByMetadata(store.db, collection.id, metadataUrl) }
 }
 `,
-  )
-  await addLine(
-    'src/server/http/api-routes.ts',
-    'const SERVICES',
-    "  countnfts: async () => (await import('../services/count-nfts.ts')).countNfts,",
-  )
-  await addLine(
-    'test/server/http/permissions.test.ts',
-    'const REQUIRED',
-    "  countnfts: { permissions: ['nft:read'], form: 'A' },",
-  )
-  await addLine(
-    'test/server/http/tenancy.test.ts',
-    'const REQUESTS',
-    "  countnfts: ({ contract }) => ({ contract_address: contract, blockchain: 'polygon' }),",
-  )
-  await addLine(
-    'test/server/http/openapi.test.ts',
-    'const real:',
-    '      countnfts: { contract_address: collection.address },',
-  )
-  const cases = ['permissions', 'tenancy', 'openapi'].map((name) => `test/server/http/${name}.test.ts`)
-  await expectGreen('test/api', 'test/lib/api-types.test.ts', ...cases)
-}, 300_000)
+    )
+    await addLine(
+      'src/server/http/api-routes.ts',
+      'const SERVICES',
+      "  findnft: async () => (await import('../services/find-nft.ts')).findNft,",
+    )
+    await addLine(
+      'src/server/store/migrations/0001-initial/collections.ts',
+      'const nfts = (name: string)',
+      `  const hasMetadata = sql<boolean>\`metadata_url is not null\`
+  await nfts('metadata').columns(['collection_id', 'metadata_url']).where(hasMetadata).execute()`,
+    )
+    await renameInitialMigration()
+    await addLine(
+      'test/helpers/use-everything.ts',
+      'const [first] = await settled(',
+      "  await call(backend, 'findnft', { contract_address, blockchain, metadata_url: first?.metadata_url })",
+    )
+    await addLine(
+      'test/server/http/permissions.test.ts',
+      'const REQUIRED',
+      "  findnft: { permissions: ['nft:read'], form: 'A' },",
+    )
+    await addLine(
+      'test/server/http/tenancy.test.ts',
+      'const REQUESTS',
+      `  findnft: ({ contract }) => ({
+    contract_address: contract, blockchain: 'polygon', metadata_url: 'ipfs://any',
+  }),`,
+    )
+    await addLine(
+      'test/server/http/openapi.test.ts',
+      'const real:',
+      '      findnft: { contract_address: collection.address },',
+    )
+    await expectTypes()
+    const cases = ['permissions', 'tenancy', 'openapi'].map((name) => `test/server/http/${name}.test.ts`)
+    const types = ['test/api/contract.test.ts', 'test/lib/api-types.test.ts']
+    await expectPassed('core', [...types, ...cases, 'test/server/store/initial-migration.test.ts'])
+    await expectPassed('isolated', [PLANS])
+  })
 
-test('adding a command touches only the files that the document names', async () => {
+  test.skipIf(findPostgres() === null)('has its query planned on PostgreSQL as well', async () => {
+    await expectPassed('postgres', [PLANS])
+  })
+})
+
+/** Gives the initial migration the name that its test prints. */
+async function renameInitialMigration(): Promise<void> {
+  const test = 'test/server/store/initial-migration.test.ts'
+  const { all = '' } = await node('node_modules/vitest/vitest.mjs', 'run', '--project', 'core', test)
+  const [, before = '', after = ''] = /expected '(0001-initial-\w+)' to be '(0001-initial-\w+)'/.exec(all) ?? []
+  expect(after, all).not.toBe('')
+  const index = 'src/server/store/migrations/index.ts'
+  const text = await readFile(join(scratch, index), 'utf8')
+  expect(text).toContain(before)
+  await write(index, text.replace(before, after))
+}
+
+test('a command touches only the files that the document names', async () => {
   await write(
     'src/cli/commands/wallet/count.ts',
     `import { GdnCommand } from '../../command.ts'
@@ -149,5 +221,7 @@ export async function count(deps: Deps, flags: OutputFlags): Promise<void> {
   )
   await expectDone('src/build/completions.mjs')
   await expectDone('src/build/reference.mjs')
-  await expectGreen('test/cli/catalogue.test.ts', 'test/cli/contract', '-t', 'wallet count')
-}, 300_000)
+  await expectTypes()
+  await expectPassed('core', ['test/cli/catalogue.test.ts'])
+  await expectPassed('isolated', ['test/cli/contract/output-contract.test.ts'], '-t', 'wallet count')
+}, 900_000)
