@@ -52,6 +52,16 @@ test('resumes a transfer after an interruption, and sends it once', async () => 
   expect(sent()).toHaveLength(1)
 })
 
+test('transfers an NFT to the same receiver again that came back while nobody saw the first transfer end', async () => {
+  await machine.mint([row('a')])
+  await interrupted((signal) => machine.apply([row('a', BOB)], { signal }))
+  server.end()
+  server.transfer('a', ALICE)
+  server.onRequest = endsAs('deployed')
+  expect(await machine.apply([row('a', BOB)], { takeOver: true })).toMatchObject({ transfer: { done: 1 } })
+  expect(sent().map(({ replaces_transfers }) => replaces_transfers)).toEqual([0, 2])
+})
+
 test('sends a transfer again that the server refused', async () => {
   await machine.mint([row('a')])
   server.onRequest = (endpoint) =>
