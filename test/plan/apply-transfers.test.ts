@@ -189,6 +189,15 @@ test('waits for the owner alone on a server without reference IDs', async () => 
   expect(sent()[0]).not.toHaveProperty('replaces_transfers')
 })
 
+test('sends a transfer to an earlier owner on a server without reference IDs', async () => {
+  await start(new Server({ isOurs: false }))
+  await machine.mint([row('a')])
+  for (const receiver of [BOB, ALICE, BOB]) {
+    expect(await machine.apply([row('a', receiver)])).toMatchObject({ transfer: { done: 1 } })
+  }
+  expect(sent().map(({ receiver_wallet_address }) => receiver_wallet_address)).toEqual([BOB, ALICE, BOB])
+})
+
 test.each([
   ['deployed', { done: 1 }],
   ['failed', { failed: { count: 1 } }],
