@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { HEADERS, RUN_ERRORS } from '../../src/api/headers.ts'
 import { classify } from '../../src/batch/classify.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
@@ -87,6 +88,12 @@ describe('an error of the API', () => {
   test('429 had no effect, and says when to retry', () => {
     expect(verdict(429, { 'retry-after': '7' }, ERROR)).toStrictEqual({
       ...{ outcome: 'no_effect', cause: 'rate_limited', status: 429, message: 'y', retryAfterMs: 7000 },
+    })
+  })
+
+  test('409 for the limit of the run had no effect, and says when more of it may be left', () => {
+    expect(verdict(409, { 'retry-after': '7', [HEADERS.errorCode]: RUN_ERRORS.maxCost }, ERROR)).toStrictEqual({
+      ...{ outcome: 'no_effect', cause: 'max_cost', status: 409, message: 'y', retryAfterMs: 7000 },
     })
   })
 

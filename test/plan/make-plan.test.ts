@@ -57,6 +57,36 @@ test('transfers an NFT to a new receiver, from any machine', async () => {
   expect((await machine.plan([row('a', BOB)])).changes).toEqual([])
 })
 
+describe('a manifest of the same name in another folder', () => {
+  const rows = [row('a'), row('b'), row('c')]
+  const elsewhere = { manifestPath: '/elsewhere/drop.csv' }
+  const taken = (key: string, line: number) => ({ key, line, run: expect.stringContaining('drop') })
+
+  test.each([
+    ['1 NFT that would change belongs', [row('a', BOB), row('b')], [taken('a', 2)]],
+    ['2 NFTs that would change belong', [row('a', BOB), row('b', BOB)], [taken('a', 2), taken('b', 3)]],
+  ])('changes no NFT that the first one minted: %s to it', async (message, edited, named) => {
+    await machine.mint(rows)
+    await expect(machine.plan(edited, elsewhere)).rejects.toMatchObject({
+      ...{ code: 'already_accepted', message: expect.stringMatching(`^${message} to another run`) },
+      details: { rows: named },
+    })
+    expect((await machine.plan(edited)).changes).toHaveLength(named.length)
+  })
+
+  test('has no changes if none differs', async () => {
+    await machine.mint(rows)
+    expect((await machine.plan(rows, elsewhere)).changes).toEqual([])
+  })
+})
+
+test('changes its own NFT beside that of another manifest or collection whose row has the same ID', async () => {
+  await machine.mint([row('a')])
+  await machine.mint([row('a')], { manifestPath: '/drops/other.csv', again: true })
+  await machine.mint([row('a')], { contractAddress: ALICE })
+  expect((await machine.plan([row('a', BOB)])).changes).toHaveLength(1)
+})
+
 describe('--prune', () => {
   const rows = [row('a'), row('b'), row('c')]
   const burn = (id: string) => `burn burn ${id}: owner ${ALICE} → null`
