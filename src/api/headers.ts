@@ -59,6 +59,12 @@ export const VALUE_ERRORS = {
   hasValue: 'blockchain_has_value',
 } as const
 
+/** Values of the header `Error-Code`: why nothing is accepted for a blockchain now. The request had no effect. */
+export const CHAIN_ERRORS = {
+  /** 503: its signers lack funds, or it isn't set up. The operator of the backend can change that; waiting can't. */
+  notReady: 'blockchain_not_ready',
+} as const
+
 /** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */
 export const RUN_ERRORS = {
   /** 409: the rows may cost more than what is left of the run's limit. With Retry-After, more may be left later. */

@@ -14,6 +14,8 @@ export type Verdict =
   /** The request had no effect, and the same request may be accepted later. */
   | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string; stop?: GdnError }
   | { outcome: 'no_effect'; cause: 'rate_limited'; status: number; message: string; retryAfterMs: number | null }
+  /** Nothing is accepted until the operator of the backend has acted. */
+  | { outcome: 'no_effect'; cause: 'not_ready'; status: number; message: string; retryAfterMs: number | null }
   /** The run would cost more than its limit. With a time, pending transactions may leave more of it. */
   | { outcome: 'no_effect'; cause: 'max_cost'; status: number; message: string; retryAfterMs: number | null }
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
@@ -44,7 +46,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
     const stop = result.kind === 'not_sent' ? result.stop : undefined
     return { outcome: 'no_effect', cause: 'not_sent', status: null, message, ...(stop === undefined ? {} : { stop }) }
   }
-  if (cause === 'rate_limited' || cause === 'max_cost') {
+  if (cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost') {
     return { outcome: 'no_effect', cause, status, message, retryAfterMs: outcome.retryAfterMs }
   }
   if (cause === 'refused' || (cause === 'too_large' && rows === 1)) return { outcome: 'refused', status, message }

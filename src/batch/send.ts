@@ -246,11 +246,10 @@ export class Sender {
       context.notResolved.add(id)
       return
     }
-    if (verdict.outcome === 'no_effect' && verdict.cause === 'rate_limited') {
-      await this.#hold(endpoint, verdict, attempts)
-    }
+    const isNotNow = verdict.outcome === 'no_effect' && NOT_NOW.has(verdict.cause)
+    if (isNotNow) await this.#hold(endpoint, verdict, attempts)
     // Busy is a response: the server is reachable, and the first attempt is in progress. 429 is one too.
-    const alive = verdict.outcome === 'unknown' ? verdict.busy : verdict.cause === 'rate_limited'
+    const alive = verdict.outcome === 'unknown' ? verdict.busy : isNotNow
     this.#retryAgain({ id, n, attempts, since: alive ? context.now() : retry.since })
   }
 
@@ -313,7 +312,7 @@ export class Sender {
     }
     if (failingMs <= (cause === 'not_sent' ? this.#unreachableMs : MAX_RATE_LIMITED_MS)) return true
     this.#context.stop(
-      new GdnError(cause === 'not_sent' ? 'unreachable' : 'rate_limited', message, {
+      new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, {
         hint: AGAIN,
       }),
     )
@@ -326,10 +325,11 @@ export class Sender {
     attempt: number,
   ): Promise<boolean> {
     const { emit, pacer } = this.#context
-    if (verdict.cause === 'rate_limited' || verdict.cause === 'max_cost') {
+    if (verdict.cause === 'rate_limited' || verdict.cause === 'not_ready' || verdict.cause === 'max_cost') {
       const { cause } = verdict
       const ms = Math.max(verdict.retryAfterMs ?? DEFAULT_HOLD_MS, 1)
-      pacer.hold(endpoint, ms)
+      // Other commands have to see at once what the operator of the backend has to do.
+      if (cause !== 'not_ready') pacer.hold(endpoint, ms)
       const reason = cause === 'max_cost' ? await this.#context.whyWaiting(null) : null
       emit({ type: 'holding', reason: cause, ms, message: reason ?? verdict.message })
       return this.#context.pause(ms)
@@ -356,6 +356,9 @@ export class Sender {
     }
   }
 }
+
+/** Causes that end without a change of the request. */
+const NOT_NOW: ReadonlySet<string> = new Set(['rate_limited', 'not_ready'])
 
 const MORE_COST =
   'The rows that were not accepted stay planned. To send them, run the same command with a higher --max-cost.'

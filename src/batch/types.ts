@@ -234,7 +234,12 @@ export type BatchEvent =
       message: string | null
     }
   /** Nothing is sent for this time. */
-  | { type: 'holding'; reason: 'rate_limited' | 'max_cost' | 'unreachable' | 'unknown'; ms: number; message: string }
+  | {
+      type: 'holding'
+      reason: 'rate_limited' | 'not_ready' | 'max_cost' | 'unreachable' | 'unknown'
+      ms: number
+      message: string
+    }
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
   /**

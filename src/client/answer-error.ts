@@ -3,7 +3,7 @@ import { errorFormA, errorFormB } from '../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
-import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, parseJson } from './answers.ts'
+import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, isNotReady, parseJson } from './answers.ts'
 import type { TransportAnswer } from './transport.ts'
 
 /** Returns the error for a response other than 2xx. */
@@ -11,6 +11,12 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   const said = readErrorForm(parseJson(answer.body))
   const details: AnswerDetails = { status: answer.status, ...said }
   const words = said === null ? describeAnswer(answer) : sentence(said)
+  if (isNotReady(answer)) {
+    return new GdnError('not_ready', said?.message ?? words, {
+      hint: 'Nothing was accepted. Fund the signer or set the network up, as the message says. Then run the same command again.',
+      details,
+    })
+  }
   if (isNotNow(answer)) {
     return new GdnError('unreachable', `the server is temporarily unavailable: ${words}`, {
       hint: 'Try again later.',

@@ -1,4 +1,4 @@
-import { HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
+import { CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { redactText } from '../core/redact.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -47,6 +47,10 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
 export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
 }
+
+/** Whether a response means that nothing is accepted until the operator of the backend has acted. */
+export const isNotReady = (answer: Pick<TransportAnswer, 'status' | 'headers'>): boolean =>
+  isNotNow(answer) && answer.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
 /** Request Timeout, Too Early, Too Many Requests. */
 export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])

@@ -2,7 +2,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import type { Secret } from '../core/secret.ts'
-import { PASSING } from './answers.ts'
+import { isNotReady, PASSING } from './answers.ts'
 import type { ClientPacer, Leave } from './pacer.ts'
 import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
 import { retryAfterMs } from './retry.ts'
@@ -180,8 +180,10 @@ async function paced(
 }
 
 /** 429 and Retry-After apply to every request of that endpoint, from any process. */
-function holdAsAsked(pacer: ClientPacer, name: EndpointName, { status, headers }: TransportAnswer): void {
-  if (status !== 429 && status !== 503) return
+function holdAsAsked(pacer: ClientPacer, name: EndpointName, answer: TransportAnswer): void {
+  const { status, headers } = answer
+  // The same command, run again, has to see at once whether the signer has funds by then.
+  if ((status !== 429 && status !== 503) || isNotReady(answer)) return
   const asked = retryAfterMs(headers, Date.now())
   if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))
 }

@@ -1,6 +1,6 @@
 import { HEADERS, REFERENCE_ERRORS, RUN_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
-import { isErrorForm, isIdempotencyError, isNotNow } from './answers.ts'
+import { isErrorForm, isIdempotencyError, isNotNow, isNotReady } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
 
 /** The parts of a request's result that determine its outcome, after it was sent once. */
@@ -10,7 +10,15 @@ export type Sent =
   | { kind: 'cut'; reason: string }
 
 /** Why a request certainly had no effect. Those after `refused` may be accepted later. */
-export type NoEffect = 'refused' | 'too_large' | 'not_sent' | 'rate_limited' | 'unauthorized' | 'forbidden' | 'max_cost'
+export type NoEffect =
+  | 'refused'
+  | 'too_large'
+  | 'not_sent'
+  | 'rate_limited'
+  | 'not_ready'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'max_cost'
 
 /** The outcome of one attempt, if it were the only one. */
 export type Outcome =
@@ -39,6 +47,7 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   const wait = retryAfterMs(sent.headers, wallClock)
   const none = (cause: NoEffect): Outcome => ({ effect: 'none', cause, status, retryAfterMs: wait })
   if (status >= 200 && status < 300) return { effect: 'created', status }
+  if (isNotReady(sent)) return none('not_ready')
   // In any form: a proxy checks rate and size before it forwards a request.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')

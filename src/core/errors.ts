@@ -34,6 +34,7 @@ export const EXIT_BY_CODE = {
   unreachable: EXIT.unreachable,
   bad_answer: EXIT.unreachable,
   rate_limited: EXIT.unreachable,
+  not_ready: EXIT.unreachable,
   batch_failed_rows: EXIT.failedRows,
   pending: EXIT.pending,
   backend_restored: EXIT.pending,

@@ -14,7 +14,10 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
     short: 'refused',
     long: 'The API rejected the request, an NFT failed, or a verification found a difference.',
   },
-  unreachable: { short: 'unreachable', long: "The server can't be reached, or every retry failed." },
+  unreachable: {
+    short: 'unreachable',
+    long: "The server can't be reached, can't accept the request now, or every retry failed.",
+  },
   failedRows: { short: 'failed rows', long: 'The batch ended with failed rows. gdn batch results <run> lists them.' },
   pending: {
     short: 'still pending',

@@ -13,9 +13,6 @@ export interface Log {
   error(facts: object, message: string): void
 }
 
-/** Returns what stays the same of a reason while its amounts change, so that a state is logged once. */
-export const stateOf = (reason: string): string => reason.replace(/[0-9]+(\.[0-9]+)?/g, '#')
-
 const NAMES = ['api_key', 'apiKey', 'x-api-key', 'authorization', 'private_key', 'privateKey', 'password', 'signature']
 
 const nothing = () => {}

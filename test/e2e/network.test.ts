@@ -112,6 +112,11 @@ test('rejects collections, mints and transfers without funds, and accepts them w
     const refused = await until(ask, ({ status }) => status === 503)
     expect(refused.text).toMatch(/ has 0 POL on polygon and needs [0-9.]+: [0-9.]+ POL are missing/)
 
+    const missing = await gdn.run(...create, '--yes', '--json')
+    const { error } = JSON.parse(missing.stderr.trim())
+    expect([missing.exitCode, error.code]).toEqual([6, 'not_ready'])
+    expect(error.message).toMatch(/^the signer 0x\w+ has 0 POL on polygon and needs [0-9.]+: [0-9.]+ POL are missing$/)
+
     await fund(operators[0], 10n * COIN)
     await until(ask, ({ status }) => status === 200)
     const { contract_address: contract } = await gdn.json<{ contract_address: string }>(...create, '--yes')

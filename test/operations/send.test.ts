@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { unknownOutcome } from '../../src/client/outcome.ts'
+import { createPacer } from '../../src/client/pacer.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { sendOperation } from '../../src/operations/send.ts'
 import { CREATED, client, formA, isProbe, MINT, NFTS, rejection, serve, YES } from '../client/http-client.ts'
@@ -97,6 +98,18 @@ describe('sending an operation', () => {
     const server = await serve([{ status: 503, headers: YES, json: {} }])
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
     expect(keys(server)).toHaveLength(6)
+  })
+
+  test('reports at once what the operator of the backend has to do, and holds no later request', async () => {
+    const headers = { ...YES, 'request-accepted': 'no', 'error-code': 'blockchain_not_ready', 'retry-after': '10' }
+    const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
+    const server = await serve([formA(503, 'Service Unavailable', missing, headers), { ...CREATED, headers: YES }])
+    const clock = client(server.url).clock
+    const it = client(server.url, { clock, pacer: createPacer({ ...clock, rate: null, observed: () => null }) })
+    expect(await rejection(mint(it))).toMatchObject({ code: 'not_ready', exitCode: 6, message: missing })
+    expect(keys(server)).toHaveLength(1)
+    expect((await mint(it)).nfts).toHaveLength(1)
+    expect(clock.now()).toBe(0)
   })
 
   test.each([400, 401, 403, 404, 413, 415, 422])(

@@ -1,5 +1,5 @@
 import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
-import { IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS } from '../headers.ts'
+import { CHAIN_ERRORS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS } from '../headers.ts'
 import type { Json } from './json-schema.ts'
 
 const header = (description: string, example: string): Json => ({
@@ -42,7 +42,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `Why the request is rejected, if the reason is its Idempotency-Key, a reference ID, the limit of its run, or that the coins of its blockchain have value: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
+    `Why the request is rejected, if the reason is its Idempotency-Key, a reference ID, the limit of its run, that the coins of its blockchain have value, or that nothing is accepted for it now: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { type Log, stateOf } from '../log.ts'
+import { stateOf } from '../../core/state-of.ts'
+import type { Log } from '../log.ts'
 
 /** A pipeline step that runs repeatedly: whenever it is woken, and at the time that its last turn returned. */
 export interface Loop {

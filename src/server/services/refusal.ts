@@ -1,5 +1,5 @@
 import { TITLES } from '../../api/errors.ts'
-import { HEADERS } from '../../api/headers.ts'
+import { CHAIN_ERRORS, HEADERS } from '../../api/headers.ts'
 import { type FieldIssue, formatIssue } from '../../api/validate.ts'
 
 type Title = (typeof TITLES)[keyof typeof TITLES]
@@ -80,6 +80,12 @@ export const notNow = (message: string, seconds: number) =>
     [HEADERS.retryAfter]: String(seconds),
     [HEADERS.requestAccepted]: 'no',
   })
+
+/** A rejection until the operator of the backend has funded a signer or set a network up. Nothing was accepted. */
+export function notReady(message: string, seconds: number): Refusal {
+  const { status, title, headers } = notNow(message, seconds)
+  return new Refusal(status, title, message, { ...headers, [HEADERS.errorCode]: CHAIN_ERRORS.notReady })
+}
 
 export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
 

@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { messageOf } from '../../core/errors.ts'
-import { notNow } from './refusal.ts'
+import { notReady } from './refusal.ts'
 import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -23,5 +23,5 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
       () => null,
       (error: unknown) => messageOf(error),
     ))
-  if (problem !== null) throw notNow(problem, RETRY_SECONDS)
+  if (problem !== null) throw notReady(problem, RETRY_SECONDS)
 }

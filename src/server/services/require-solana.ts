@@ -1,6 +1,6 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { nothingAccepted, notNow } from './refusal.ts'
+import { nothingAccepted, notReady } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 30
@@ -21,10 +21,10 @@ export async function requireSolana(
   }
   if (!solana.clusters.has(blockchain)) return await solana.address(blockchain)
   const problem = solana.clusters.problem(blockchain)
-  if (problem !== null) throw notNow(problem, RETRY_SECONDS)
+  if (problem !== null) throw notReady(problem, RETRY_SECONDS)
   try {
     return await solana.address(blockchain)
   } catch (error) {
-    throw notNow(messageOf(error), RETRY_SECONDS)
+    throw notReady(messageOf(error), RETRY_SECONDS)
   }
 }

@@ -8,7 +8,7 @@ export type Phase =
   | { kind: 'sending' }
   | {
       kind: 'held'
-      reason: 'rate_limited' | 'max_cost' | 'unreachable' | 'unknown' | 'claim'
+      reason: 'rate_limited' | 'not_ready' | 'max_cost' | 'unreachable' | 'unknown' | 'claim'
       until: number
       message: string
     }
@@ -77,7 +77,8 @@ export class ProgressState {
         break
       case 'holding': {
         const { reason, ms, message } = event
-        if (ms >= SHORT_HOLD_MS) this.#enter({ kind: 'held', reason, until: now + ms, message })
+        if (ms >= SHORT_HOLD_MS || reason === 'not_ready')
+          this.#enter({ kind: 'held', reason, until: now + ms, message })
         break
       }
       case 'rows':
@@ -105,8 +106,7 @@ export class ProgressState {
 
   phase(now: number): Phase {
     const phase = this.#phase
-    const ends = phase.kind === 'held' && (phase.reason === 'rate_limited' || phase.reason === 'max_cost')
-    return ends && now >= phase.until ? { kind: 'sending' } : phase
+    return phase.kind === 'held' && phase.reason === 'rate_limited' && now >= phase.until ? { kind: 'sending' } : phase
   }
 
   /** Responses per second over the last minute; null until there are enough, and after everything was sent. */
@@ -145,7 +145,9 @@ export class ProgressState {
     if (this.#silent >= AWAY_AFTER) {
       this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
-      this.#enter({ kind: 'sending' })
+      // The server responds again. What it waits for lasts until it accepts or refuses a request.
+      const isWaiting = this.#phase.reason === 'not_ready' || this.#phase.reason === 'max_cost'
+      if (!isWaiting || outcome !== 'no_effect') this.#enter({ kind: 'sending' })
     }
   }
 }

@@ -34,8 +34,12 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
   return [...lines, ...doing.slice(0, MAX_PHASE_LINES)]
 }
 
-/** Formats the progress as one line, for a log. */
-export function formatLine(state: ProgressState, now: number): string {
+/**
+ * Formats the progress as one line, for a log.
+ *
+ * @param isSaid whether an earlier line has the reason to wait, which is then left out
+ */
+export function formatLine(state: ProgressState, now: number, isSaid = false): string {
   const { counts, title } = state
   const parts: string[] = []
   if (counts !== null) {
@@ -43,7 +47,7 @@ export function formatLine(state: ProgressState, now: number): string {
     const rows = others.map((name) => `${number(counts[name])} ${name === 'pending' ? 'to send' : name}`)
     parts.push([`${number(counts.deployed)} of ${rowsOf(counts.total)} deployed`, ...rows].join(', '))
   }
-  parts.push(phaseText(state.phase(now), state, now), ...paceOf(state, now))
+  parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...paceOf(state, now))
   return `${title === null ? '' : `${safe(title)}: `}${parts.join('; ')}`
 }
 
@@ -140,7 +144,10 @@ function clock(ms: number): string {
 
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
 
-function phaseText(phase: Phase, { counts }: ProgressState, now: number): string {
+/** How a reason to wait is shown: in a block with the time that is left, or in a log, where that is never updated. */
+type Reasons = 'live' | 'first' | 'without'
+
+function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons: Reasons = 'live'): string {
   switch (phase.kind) {
     case 'reading':
       return 'Reading the manifest'
@@ -151,29 +158,41 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number): string
     case 'sending':
       return 'Sending'
     case 'held':
-      return heldText(phase, now)
+      return heldText(phase, now, reasons)
     case 'reconciling':
       return `${lookingFor(counts?.unknown ?? 0)}${stepText(phase, now)}`
     case 'waiting':
-      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed${phase.reason === null ? '' : `: ${safe(phase.reason)}`}`
+      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
     case 'stopping':
       return 'Stopping: waiting 5 s at most for responses in flight. Press Ctrl-C again to stop now.'
   }
 }
 
-function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, now: number): string {
-  const left = secondsTo(until, now)
+const reasonText = (reason: string | null, reasons: Reasons): string =>
+  reason === null || reasons === 'without' ? '' : `: ${safe(reason)}`
+
+function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, now: number, reasons: Reasons): string {
+  const time = (text: (left: string) => string) => (reasons === 'live' ? text(secondsTo(until, now)) : '')
+  return `${waitText(reason, time)}${reasonText(message, reasons)}`
+}
+
+function waitText(
+  reason: Extract<Phase, { kind: 'held' }>['reason'],
+  time: (text: (left: string) => string) => string,
+): string {
   switch (reason) {
     case 'rate_limited':
-      return `The server requested a pause, ${left} left: ${safe(message)}`
+      return `The server requested a pause${time((left) => `, ${left} left`)}`
+    case 'not_ready':
+      return 'Waiting until the backend can mint on this blockchain'
     case 'max_cost':
-      return `Waiting until pending transactions leave more of --max-cost, ${left} left: ${safe(message)}`
+      return `Waiting until pending transactions leave more of --max-cost${time((left) => `, ${left} left`)}`
     case 'unreachable':
-      return `The server can't be reached, retrying every few seconds: ${safe(message)}`
+      return "The server can't be reached, retrying every few seconds"
     case 'unknown':
-      return `Retrying a request without a response under its key in ${left}: ${safe(message)}`
+      return `Retrying a request without a response under its key${time((left) => ` in ${left}`)}`
     case 'claim':
-      return `Waiting for another run to claim its rows, ${left} at most: ${safe(message)}`
+      return `Waiting for another run to claim its rows${time((left) => `, ${left} at most`)}`
   }
 }
 

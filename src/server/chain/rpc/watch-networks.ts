@@ -1,4 +1,5 @@
-import { type Log, stateOf } from '../../log.ts'
+import { stateOf } from '../../../core/state-of.ts'
+import type { Log } from '../../log.ts'
 import { type Hindrance, watchNetwork } from './watch-network.ts'
 
 /** Interval of checks of networks and signers, also while nothing is signed. */
