@@ -1,6 +1,8 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
+import { inCoins } from '../../core/units.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
 import { grantBytes, mintBytes } from '../chain/evm/cost/drop-gas.ts'
 import { worstCost } from '../chain/evm/cost/network-fees.ts'
 import { budgetOf, leftOf, type RunBudget, type WorstFees } from '../chain/evm/cost/run-budget.ts'
@@ -23,7 +25,7 @@ import type { MaxCost, ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 5
 
 /** What a request of a run is checked with. Null if the run has no limit. */
-export type CostCheck = { maxCost: MaxCost | null; fees: WorstFees } | null
+export type CostCheck = { maxCost: MaxCost | null; fees: WorstFees; coin: string | null } | null
 
 /** Reads the fees that a run with a limit is checked with. Call it before the transaction that accepts the rows. */
 export async function prepareCostCheck(
@@ -34,7 +36,8 @@ export async function prepareCostCheck(
   if (run === null) return null
   if (maxCost === null && ((await findLimited(store.db, { accountId, run }))?.max_cost ?? null) === null) return null
   if (!isEvm(blockchain)) throw badRequest(`the cost of a run on ${blockchain} can't be limited`)
-  return { maxCost, fees: await feesOf({ chains }, blockchain) }
+  const fees = await feesOf({ chains }, blockchain)
+  return { maxCost, fees, coin: coinOf((await chains.network(blockchain)).chainId) }
 }
 
 interface NewRows {
@@ -58,7 +61,7 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
   if (limited === null) return
   const { run, fees } = limited
   const worst = { gasLimit: BigInt(run.nft_gas * rows.count), bytes: run.nft_bytes * rows.count }
-  refuseAbove(await budgetOf(db, run, fees), worstCost(worst, fees))
+  refuseAbove(await budgetOf(db, run, fees), worstCost(worst, fees), check.coin)
 }
 
 /**
@@ -77,7 +80,7 @@ async function reserveChange(
   const own = budget.changes.filter(({ request_id }) => request_id === requestId)
   const needed = own.reduce((sum, { worst }) => sum + worst, 0n)
   const others = budget.changes.length - own.length
-  refuseAbove({ ...budget, reserved: budget.reserved - needed, unsigned: budget.unsigned + others }, needed)
+  refuseAbove({ ...budget, reserved: budget.reserved - needed, unsigned: budget.unsigned + others }, needed, check.coin)
 }
 
 /** Records the run of a change in the transaction that accepts it, after its rows are added, and reserves its cost. */
@@ -126,13 +129,14 @@ async function lockLimit(
 }
 
 /** @throws Refusal 409 if a request needs more than what is left */
-function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint): void {
+function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   if (needed <= leftOf(budget)) return
   const isPending = budget.pending > 0n || budget.unsigned > 0
+  const [spent, reserved] = [inCoins(budget.paid), inCoins(budget.pending + budget.reserved)]
   throw new Refusal(
     409,
     TITLES.conflict,
-    `the run may cost ${budget.max} wei: ${budget.paid} are spent, ${budget.pending + budget.reserved} are reserved, and this request may need ${needed}; nothing of it was accepted`,
+    `the run may cost ${inCoins(budget.max, 'down')} ${coin ?? 'coins'}: ${spent} are spent, ${reserved} are reserved, and this request may need ${inCoins(needed, 'up')}; nothing of it was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isPending ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),

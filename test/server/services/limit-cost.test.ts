@@ -15,7 +15,7 @@ afterEach(() => place?.remove())
 
 /** Accepts rows of a request for one receiver. */
 async function accept(count: number, wei: bigint): Promise<void> {
-  const check = { maxCost: { wei, isSet: false }, fees: FEES }
+  const check = { maxCost: { wei, isSet: false }, fees: FEES, coin: 'POL' }
   const rows = { accountId: 'a', run: 'run', count, isGrant: false, isDynamic: false }
   await place.store.transaction((db) => reserveCost(db, check, rows))
   await place.addNfts(count)
