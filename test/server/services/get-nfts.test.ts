@@ -1,0 +1,22 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { getNfts } from '../../../src/server/services/get-nfts.ts'
+import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
+
+let place: StoreWithRun
+
+beforeEach(async () => {
+  place = await storeWithRun()
+})
+afterEach(() => place?.remove())
+
+it('says for which funds an accepted NFT waits', async () => {
+  await place.addNfts(1)
+  const read = async (problem: string | null) => {
+    const chains = { remote: { problem: () => problem } } as never
+    const parsed = { nft_gdn_ids: ['n0'] }
+    const { nfts } = await getNfts({ store: place.store, chains }, { accountId: 'a', parsed } as never)
+    return nfts[0]?.pending_reason
+  }
+  const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
+  expect([await read(missing), await read(null)]).toEqual([missing, undefined])
+})
