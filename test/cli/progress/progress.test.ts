@@ -88,6 +88,40 @@ test('off a terminal, reports an unreachable server once, not at every attempt',
   expect(stderr.text.match(/can't be reached/g)).toHaveLength(1)
 })
 
+test.each(['not_ready', 'max_cost'] as const)(
+  'off a terminal, prints the reason of a wait for %s once',
+  async (reason) => {
+    const { progress, stderr, wait } = await setUp()
+    progress.tell(PLAN)
+    const refused = { type: 'answered', request: 1, rows: 1, outcome: 'no_effect', status: 503 } as const
+    for (let attempt = 0; attempt < 30; attempt++) {
+      const message = `the signer has 0.${attempt} ETH`
+      progress.tell({ ...refused, message })
+      progress.tell({ type: 'holding', reason, ms: 5000, message })
+      wait(5)
+      progress.tell({ type: 'sending', request: 1, rows: 1, attempt })
+    }
+    const lines = stderr.text.split('\n').filter((line) => line !== '')
+    expect(lines[0]).toMatch(/; Waiting until .*: the signer has 0.0 ETH$/)
+    expect(lines.filter((line) => line.includes('signer'))).toHaveLength(1)
+    // A run that waits says so once a minute, since CI ends a job without output.
+    expect(lines.length).toBeLessThanOrEqual(4)
+  },
+)
+
+test('off a terminal, prints at once for what the accepted rows wait, and once', async () => {
+  const { progress, stderr, wait } = await setUp()
+  progress.tell(PLAN)
+  progress.tell({ type: 'waiting', pending: 300 })
+  wait(1)
+  for (let blocks = 40; blocks > 0; blocks--) {
+    progress.tell({ type: 'waiting', pending: 300, reason: `waiting for finality, ${blocks} blocks left` })
+    wait(2)
+  }
+  expect(stderr.text).toContain('waiting for finality, 40 blocks left')
+  expect(stderr.text.match(/finality/g)).toHaveLength(1)
+})
+
 test('on a terminal, draws a block at most ten times a second, and removes it at the end', async () => {
   const { progress, stderr, passed } = await setUp({ tty: true })
   for (let i = 0; i < 1000; i++) {

@@ -1,10 +1,11 @@
 import type { BatchEvent } from '../../../batch/types.ts'
+import { stateOf } from '../../../core/state-of.ts'
 import type { Now } from '../../../core/time.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { LiveBlock } from '../../io/live-block.ts'
 import type { Signals } from '../../io/signals.ts'
 import { count } from '../../render/count.ts'
-import { type Known, ProgressState } from './progress-state.ts'
+import { type Known, type Phase, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
 /** Minimum intervals between two drawings of the block, and between two lines in a log. */
@@ -42,6 +43,7 @@ export class BatchProgress {
   #saidAt: number
   #saidPhase = 'reading'
   #saidLine = ''
+  readonly #saidReasons = new Set<string>()
 
   /** @param known the state of a resumed run */
   constructor(io: Io, signals: ProgressSignals, known?: Known, clock: ProgressClock = CLOCK) {
@@ -101,17 +103,32 @@ export class BatchProgress {
     }
   }
 
-  /** Prints a line when the phase changes, and one every ten seconds while the text changes. */
+  /**
+   * Prints a line when the phase changes, and one every ten seconds while the text changes. A reason to wait is printed
+   * once: a run that waits again and again for the same thing prints nothing new.
+   */
   #say(now: number): void {
-    const { kind } = this.#state.phase(now)
-    if (kind === this.#saidPhase && now - this.#saidAt < LINE_EVERY_MS) return
-    const line = formatLine(this.#state, now)
+    const phase = this.#state.phase(now)
+    const { kind } = phase
+    const reason = reasonOf(phase)
+    const isSaid = reason !== null && this.#saidReasons.has(reason)
+    const isOther = kind !== this.#saidPhase || (kind === 'waiting' && reason !== null)
+    const isNew = isOther && !isSaid && !(kind === 'sending' && this.#saidPhase === 'held')
+    if (!isNew && now - this.#saidAt < LINE_EVERY_MS) return
+    const line = formatLine(this.#state, now, isSaid)
     if (line === this.#saidLine && now - this.#saidAt < SAME_LINE_EVERY_MS) return
+    if (reason !== null) this.#saidReasons.add(reason)
     this.#saidPhase = kind
     this.#saidAt = now
     this.#saidLine = line
     this.#io.note(line)
   }
+}
+
+/** Returns what identifies the reason for which a run waits, while the amounts in it change; null if it has none. */
+function reasonOf(phase: Phase): string | null {
+  if (phase.kind === 'held') return `${phase.reason} ${stateOf(phase.message)}`
+  return phase.kind === 'waiting' && phase.reason !== null ? `waiting ${stateOf(phase.reason)}` : null
 }
 
 function reconciledText({ adopted, absent, undecided }: Extract<BatchEvent, { type: 'reconciled' }>): string {
