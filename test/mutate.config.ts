@@ -12,6 +12,8 @@ export default defineConfig({
     exclude: isCore ? [...LONG, ...soakFiles(undefined)] : [],
     tags: TAGS,
     ...(isCore ? { tagsFilter: [CORE] } : {}),
+    // Random tests repeat themselves, so that a failure belongs to a change.
+    env: { GDN_SEED: '1' },
     setupFiles: ['test/helpers/start-afresh.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

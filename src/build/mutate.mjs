@@ -1,30 +1,38 @@
 // `npm run mutate [-- [--core] <group> …]`: mutation tests of the code that keeps the promises of gdn. Changes it in one
-// place at a time, runs the tests of its group, and prints how many changes fail a test. With --core, runs only those
-// tests of the group that `npm test` runs.
+// place at a time, runs the tests of its group, and prints how many changes fail a test. First runs those tests that
+// `npm test` runs, and then the others on what survived. With --core, runs only the first.
 import { availableParallelism } from 'node:os'
 import { Stryker } from '@stryker-mutator/core'
 
-/** Groups have their own tests, because a change of a constant runs all tests of its group. */
+/**
+ * Groups have their own tests, because a change of a constant runs all tests of its group. `rest`: tests of the same code
+ * that `npm test` does not run. They run it in their own process, since a change is made only there.
+ */
 const GROUPS = {
   operations: {
     code: ['src/operations/{check-copy,hold,new-request,operate,repeatable,send,unknown-outcome}.ts'],
     tests: ['test/operations/{operate,send,copies,repeatable}.test.ts'],
+    rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
   },
   'batch-send': {
     code: ['src/batch/send.ts'],
     tests: ['test/batch/{outcomes,run}.test.ts'],
+    rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-report.test.ts'],
   },
   'batch-classify': {
     code: ['src/batch/classify.ts'],
     tests: ['test/batch/classify.test.ts'],
+    rest: ['test/batch/random-faults.test.ts'],
   },
   'batch-claim': {
     code: ['src/batch/claim.ts'],
-    tests: ['test/batch/{claim,edited-rows}.test.ts'],
+    tests: ['test/batch/{claim,edited-rows}.test.ts', 'test/plan/make-plan.test.ts'],
+    rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-dry-run.test.ts'],
   },
   'client-state': {
     code: ['src/state/{transitions,row-outcomes}.ts'],
     tests: ['test/operations/{operate,send}.test.ts', 'test/batch/{claim,outcomes}.test.ts'],
+    rest: ['test/{batch,operations}/random-faults.test.ts'],
   },
   responses: {
     code: ['src/client/{outcome,answers,attempt}.ts'],
@@ -42,10 +50,16 @@ const GROUPS = {
       'test/server/store/{leases,transfers}.test.ts',
       'test/server/webhooks/outbox.test.ts',
     ],
+    rest: [
+      'test/server/transfers/transfernft.test.ts',
+      'test/server/updates/reorg.test.ts',
+      'test/server/webhooks/events.test.ts',
+    ],
   },
   permissions: {
     code: ['src/server/http/auth.ts', 'src/server/services/authenticate.ts'],
     tests: ['test/server/http/{permissions,exposure}.test.ts'],
+    rest: ['test/server/explorer/access.test.ts', 'test/server/http/hostile.test.ts'],
   },
   'rate-limit': {
     code: ['src/server/http/{rate-limits,memory-limiter}.ts'],
@@ -69,20 +83,57 @@ const GROUPS = {
   },
   'file-urls': {
     code: ['src/files/target.ts'],
-    tests: ['test/files/{target,fetcher,canary}.test.ts'],
+    tests: ['test/files/{target,canary}.test.ts'],
+    rest: ['test/files/fetcher.test.ts'],
   },
   redaction: {
     code: ['src/core/{redact,secret}.ts'],
-    tests: ['test/core/{redact,secret}.test.ts'],
+    tests: ['test/core/{excerpt,redact,secret}.test.ts'],
+    rest: ['test/cli/hostile-text.test.ts'],
+  },
+  plan: {
+    code: ['src/plan/{apply-burns,apply-transfers,apply-updates,saved-changes}.ts'],
+    tests: ['test/plan/{apply-transfers,apply-updates,make-plan,saved-changes}.test.ts'],
+    rest: ['test/plan/restored-burns.test.ts'],
+  },
+  reveal: {
+    code: ['src/reveal/{leaves,plan-reveal}.ts'],
+    tests: ['test/reveal/{leaves,plan-reveal}.test.ts'],
+  },
+  mcp: {
+    code: ['src/cli/mcp/{plans,spending}.ts'],
+    tests: ['test/cli/mcp/{permit,permitted-limit,plans,spending}.test.ts'],
+  },
+  cost: {
+    code: [
+      'src/cli/cost/{limit,worst-case}.ts',
+      'src/server/chain/evm/cost/run-{budget,fee}.ts',
+      'src/server/services/limit-cost.ts',
+    ],
+    tests: [
+      'test/cli/cost/max-{cost,fee}.test.ts',
+      'test/cli/mcp/spending.test.ts',
+      'test/server/http/{max-cost,max-cost-of-changes}.test.ts',
+      'test/server/pipeline/{limited-run,max-fee}.test.ts',
+      'test/server/services/limit-cost.test.ts',
+    ],
+    rest: ['test/cli/cost/funding.test.ts', 'test/cli/public-network.test.ts'],
+  },
+  webhooks: {
+    code: ['src/server/pipeline/webhooks/{post,schedule,signature,webhook-step}.ts'],
+    tests: ['test/server/webhooks/{outbox,schedule,signature,update,url}.test.ts'],
+    rest: ['test/server/webhooks/{delivery,events,many,post,reorg}.test.ts'],
   },
 }
 
 /** Reports and copies of the project. Files below node_modules would not be compiled. */
 const FOLDER = '.stryker'
 
-async function mutate(name) {
-  const { code, tests } = GROUPS[name]
-  process.env.GDN_MUTATE_TESTS = tests.join('\n')
+/** @param isCore whether to run only the tests of `npm test`; otherwise all, on what survived the run before */
+async function mutate(name, isCore) {
+  const { code, tests, rest = [] } = GROUPS[name]
+  process.env.GDN_SUITE = isCore ? 'core' : ''
+  process.env.GDN_MUTATE_TESTS = [...tests, ...(isCore ? [] : rest)].join('\n')
   return await new Stryker({
     mutate: code,
     // The wording of messages and SQL: the first is not a promise, and the second always fails a test.
@@ -92,6 +143,10 @@ async function mutate(name) {
     coverageAnalysis: 'perTest',
     concurrency: Number(process.env.GDN_MUTATE_WORKERS ?? availableParallelism()),
     timeoutMS: 20_000,
+    dryRunTimeoutMinutes: 20,
+    incremental: true,
+    incrementalFile: `${FOLDER}/incremental/${name}.json`,
+    force: isCore,
     tempDirName: FOLDER,
     cleanTempDir: 'always',
     ignorePatterns: ['dist', 'docs'],
@@ -107,28 +162,45 @@ async function mutate(name) {
   }).runMutationTest()
 }
 
-const COUNTED = { Killed: 'killed', Timeout: 'killed', Survived: 'survived', NoCoverage: 'survived' }
+const KILLED = ['Killed', 'Timeout']
+const COUNTED = [...KILLED, 'Survived', 'NoCoverage']
+
+/** Returns how many mutants of a group were killed by tests of `npm test` (`core`), and how many by all. */
+async function measure(name, isCore) {
+  const start = performance.now()
+  const count = (found, statuses) => found.filter(({ status }) => statuses.includes(status)).length
+  const core = await mutate(name, true)
+  const all = isCore || GROUPS[name].rest === undefined ? core : await mutate(name, false)
+  return {
+    mutants: count(all, COUNTED),
+    killed: count(all, KILLED),
+    core: count(core, KILLED),
+    timeouts: count(all, ['Timeout']),
+    seconds: (performance.now() - start) / 1000,
+  }
+}
+
+function print(name, { mutants, killed, core, timeouts, seconds }) {
+  const score = ((100 * killed) / mutants).toFixed(1)
+  process.stdout.write(
+    `| ${name} | ${mutants} | ${killed} | ${score} % | ${core} | ${timeouts} | ${Math.round(seconds)} s |\n`,
+  )
+}
 
 async function main(args) {
-  // Only the tests of `npm test`.
-  if (args.includes('--core')) process.env.GDN_SUITE = 'core'
+  const isCore = args.includes('--core')
   const groups = args.filter((arg) => arg !== '--core')
   const unknown = groups.filter((name) => GROUPS[name] === undefined)
   if (unknown.length > 0) {
     process.stderr.write(`unknown group ${unknown.join(', ')}: must be one of ${Object.keys(GROUPS).join(', ')}\n`)
     return 2
   }
-  const total = { killed: 0, survived: 0, seconds: 0 }
-  process.stdout.write('| Group | Mutants | Killed | Score | Time |\n|---|---|---|---|---|\n')
-  const print = (name, { killed, survived, seconds }) =>
-    process.stdout.write(
-      `| ${name} | ${killed + survived} | ${killed} | ${((100 * killed) / (killed + survived)).toFixed(1)} % | ${Math.round(seconds)} s |\n`,
-    )
+  const total = { mutants: 0, killed: 0, core: 0, timeouts: 0, seconds: 0 }
+  process.stdout.write(
+    '| Group | Mutants | Killed | Score | With --core | By time limit | Time |\n|---|---|---|---|---|---|---|\n',
+  )
   for (const name of groups.length > 0 ? groups : Object.keys(GROUPS)) {
-    const start = performance.now()
-    const group = { killed: 0, survived: 0 }
-    for (const { status } of await mutate(name)) if (status in COUNTED) group[COUNTED[status]]++
-    group.seconds = (performance.now() - start) / 1000
+    const group = await measure(name, isCore)
     for (const key of Object.keys(total)) total[key] += group[key]
     print(name, group)
   }
