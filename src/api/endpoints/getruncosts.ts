@@ -16,6 +16,11 @@ export const runCosts = z.looseObject({
   final_fee_paid: digits.optional(),
   /** The limit of the run; null without one. */
   max_cost: digits.nullable(),
+  /**
+   * The part of the limit that is used: what no reorg changes, and the most that everything else that was accepted can
+   * cost. Null without a limit.
+   */
+  counted: digits.nullable().optional(),
   /** The most that the run offers for a unit of gas; null without a limit. */
   max_fee: digits.nullable(),
   /** Why nothing is signed for its NFTs now, or what its limit waits for before more are accepted; null if neither. */
@@ -36,6 +41,7 @@ export const getruncosts = defineEndpoint({
       costs: {
         ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '9659500' },
         ...{ fee_paid: '313933750000000000', final_fee_paid: '281000000000000000', max_cost: '500000000000000000' },
+        ...{ counted: '320000000000000000' },
         ...{ max_fee: '30000000000', waiting: null },
       },
     },

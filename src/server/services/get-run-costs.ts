@@ -14,6 +14,7 @@ import { findCollectionById } from '../store/collections.ts'
 import { bucketsOf } from '../store/explorer-counts.ts'
 import { transactionsOfBucket } from '../store/explorer-transactions.ts'
 import {
+  type CostLimitedRun,
   feesPaid,
   feesPaidInVain,
   findLimited,
@@ -76,10 +77,26 @@ export async function getRunCosts(
       fee_paid: String(fees),
       final_fee_paid: String(finalFees),
       max_cost: limited?.max_cost ?? null,
+      counted: limited !== null && hasMaxCost(limited) ? await countedOf({ db, chains }, blockchain, limited) : null,
       max_fee: limited?.max_fee ?? null,
       waiting: limited && (await waitingOf({ db, chains }, blockchain, limited)),
     },
   }
+}
+
+/** Returns what counts toward the limit of a run, by which the next request is accepted; null while no node responds. */
+async function countedOf(
+  { db, chains }: { db: Db; chains: ServiceDeps['chains'] },
+  blockchain: EvmBlockchain,
+  run: CostLimitedRun,
+): Promise<string | null> {
+  const fees = await feesOf({ chains }, blockchain).catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error
+    return null
+  })
+  if (fees === null) return null
+  const budget = await budgetOf(db, run, { data: fees.data, offered: limitFee(fees.offered, run.max_fee) })
+  return String(budget.max - leftOf(budget))
 }
 
 /** Returns the part of an amount that a run has. The parts of all runs are the amount, to the wei. */
