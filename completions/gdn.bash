@@ -201,37 +201,37 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-a24809 sending-and-waiting-f3678f server-b79987 output-766381' ;;
+    'collection create') REPLY='flags-a24809 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
     'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
-    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381' ;;
-    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381' ;;
-    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381' ;;
+    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-f3678f cost-32411c manifests-9ebde5 server-b79987 output-766381' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 cost-32411c server-b79987 output-766381' ;;
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
     'nft show') REPLY='flags-35cad5 server-b79987 output-766381' ;;
     'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
-    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381' ;;
-    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381' ;;
-    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381' ;;
+    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba cost-32411c server-b79987 output-766381' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-723e85 cost-32411c server-b79987 output-766381' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-9d2cd9 cost-32411c server-b79987 output-766381' ;;
     'nft history') REPLY='server-b79987 output-766381' ;;
     'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-fa68fc server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-637b18 server-b79987 output-766381' ;;
     'batch rehearse') REPLY='flags-684e16 run-b1e55e server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
+    'batch mint') REPLY='flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-f56610 server-b79987 output-766381' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
     'plan') REPLY='flags-8d2daa server-b79987 output-eb3ce9' ;;
-    'apply') REPLY='flags-b87df2 sending-and-waiting-abf460 server-b79987 output-766381' ;;
-    'reveal') REPLY='flags-de8212 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381' ;;
+    'apply') REPLY='flags-b87df2 cost-49ae25 sending-and-waiting-abf460 server-b79987 output-766381' ;;
+    'reveal') REPLY='flags-de8212 sending-and-waiting-725aa6 cost-49ae25 verifying-ecad79 server-b79987 output-766381' ;;
     'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
     'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
@@ -319,6 +319,8 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
+    'cost-32411c') REPLY='--max-cost - text Most that the request may cost: 0.5 (coins) or 10USD
+--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' ;;
     'server-b79987') REPLY='--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
@@ -539,9 +541,9 @@ __gdn_flags() {
     'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
-    'cost-a42fcb') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-15083a') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
---max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD
+--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
     'flags-f56610') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
@@ -605,6 +607,8 @@ __gdn_flags() {
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
 --new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
+    'cost-49ae25') REPLY='--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
+--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' ;;
     'sending-and-waiting-abf460') REPLY='--timeout - text How long to wait after acceptance (5m)
 --yes -y - Don'\''t prompt' ;;
     'flags-de8212') REPLY='--contract -c @collections Collection of the drop

@@ -268,7 +268,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-a24809 sending-and-waiting-f3678f server-b79987 output-766381'
+      printf '%s\n' 'flags-a24809 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-766381'
     case 'collection set'
@@ -276,11 +276,11 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
+      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f cost-32411c manifests-9ebde5 server-b79987 output-766381'
     case 'nft grant'
-      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
+      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
     case 'nft transfer'
-      printf '%s\n' 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
+      printf '%s\n' 'flags-f2fd82 sending-and-waiting-37c3b4 cost-32411c server-b79987 output-766381'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-766381'
     case 'nft show'
@@ -288,11 +288,11 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-9d182f server-b79987 output-766381'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381'
+      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba cost-32411c server-b79987 output-766381'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-723e85 cost-32411c server-b79987 output-766381'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-9d2cd9 cost-32411c server-b79987 output-766381'
     case 'nft history'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft verify'
@@ -306,15 +306,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-684e16 run-b1e55e server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+      printf '%s\n' 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
       printf '%s\n' 'flags-f56610 server-b79987 output-766381'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     case 'batch results'
@@ -326,9 +326,9 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-8d2daa server-b79987 output-eb3ce9'
     case 'apply'
-      printf '%s\n' 'flags-b87df2 sending-and-waiting-abf460 server-b79987 output-766381'
+      printf '%s\n' 'flags-b87df2 cost-49ae25 sending-and-waiting-abf460 server-b79987 output-766381'
     case 'reveal'
-      printf '%s\n' 'flags-de8212 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-de8212 sending-and-waiting-725aa6 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
       printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
@@ -474,6 +474,9 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+    case 'cost-32411c'
+      printf '%s\n' '--max-cost - text Most that the request may cost: 0.5 (coins) or 10USD' \
+        '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     case 'server-b79987'
       printf '%s\n' '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the server' \
@@ -727,10 +730,10 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'cost-a42fcb'
+    case 'cost-15083a'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
-        '--max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD' \
+        '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
         '--max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
@@ -807,6 +810,9 @@ function __gdn_flags
         '--only - =only Make only these changes: mint' \
         '--max-burns - text Most NFTs to burn (0 without a prompt)' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest'
+    case 'cost-49ae25'
+      printf '%s\n' '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
+        '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     case 'sending-and-waiting-abf460'
       printf '%s\n' '--timeout - text How long to wait after acceptance (5m)' \
         '--yes -y - Don\'t prompt'

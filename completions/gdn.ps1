@@ -197,37 +197,37 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-a24809 sending-and-waiting-f3678f server-b79987 output-766381'
+    'collection create' = 'flags-a24809 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f manifests-9ebde5 server-b79987 output-766381'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f server-b79987 output-766381'
-    'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 server-b79987 output-766381'
+    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f cost-32411c manifests-9ebde5 server-b79987 output-766381'
+    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
+    'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 cost-32411c server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
     'nft show' = 'flags-35cad5 server-b79987 output-766381'
     'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
-    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba server-b79987 output-766381'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-723e85 server-b79987 output-766381'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-9d2cd9 server-b79987 output-766381'
+    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba cost-32411c server-b79987 output-766381'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-723e85 cost-32411c server-b79987 output-766381'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-9d2cd9 cost-32411c server-b79987 output-766381'
     'nft history' = 'server-b79987 output-766381'
     'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-766381'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-fa68fc server-b79987 output-766381'
     'batch preview' = 'flags-637b18 server-b79987 output-766381'
     'batch rehearse' = 'flags-684e16 run-b1e55e server-f6609b output-766381'
-    'batch mint' = 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+    'batch mint' = 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'flags-f56610 server-b79987 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-a42fcb server-b79987 output-766381'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
     'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
     'plan' = 'flags-8d2daa server-b79987 output-eb3ce9'
-    'apply' = 'flags-b87df2 sending-and-waiting-abf460 server-b79987 output-766381'
-    'reveal' = 'flags-de8212 sending-and-waiting-725aa6 verifying-ecad79 server-b79987 output-766381'
+    'apply' = 'flags-b87df2 cost-49ae25 sending-and-waiting-abf460 server-b79987 output-766381'
+    'reveal' = 'flags-de8212 sending-and-waiting-725aa6 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
     'wallet import' = 'flags-c7b36b server-f6609b output-766381'
@@ -312,6 +312,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
+    'cost-32411c' = '--max-cost - text Most that the request may cost: 0.5 (coins) or 10USD
+--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'server-b79987' = '--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
@@ -532,9 +534,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'cost-a42fcb' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-15083a' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
---max-cost - text Most that the mints of the run may cost: 0.5 (coins) or 10USD
+--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
     'flags-f56610' = '--watch - - Show changes until all are final, or until Ctrl-C
@@ -598,6 +600,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
 --new-rows - - Mint new rows even if sent rows are missing from the manifest'
+    'cost-49ae25' = '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
+--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'sending-and-waiting-abf460' = '--timeout - text How long to wait after acceptance (5m)
 --yes -y - Don''t prompt'
     'flags-de8212' = '--contract -c @collections Collection of the drop

@@ -31,7 +31,7 @@ export class Attempts {
   }
 
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
-    const { client, halt, emit, run, store, options, permitted } = this.#context
+    const { client, halt, emit, limit } = this.#context
     const cut = new AbortController()
     const answered = new AbortController()
     const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
@@ -42,8 +42,7 @@ export class Attempts {
     try {
       const result = await client.send(job.endpoint, Buffer.from(job.body), {
         idempotencyKey: job.key,
-        run,
-        ...(permitted === null ? maxCostOf(store.drop.maxCost, options.maxCost) : { maxCost: String(permitted) }),
+        ...limit,
         signal: cut.signal,
       })
       const verdict = await this.#distrust(job, classify(result, job.rows, Date.now()))
@@ -79,10 +78,4 @@ export class Attempts {
   recorded(verdict: Verdict): void {
     if (verdict.outcome === 'accepted') for (const id of verdict.ids) this.#given.delete(id)
   }
-}
-
-/** The limit of the run. Only one that this command was given replaces a lower one on the server. */
-function maxCostOf(kept: bigint | null, given: bigint | undefined): { maxCost?: string } {
-  if (kept === null) return {}
-  return { maxCost: given === undefined ? String(kept) : `${given};set` }
 }

@@ -29,7 +29,7 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
   checkOptions(options)
   return await lookingAtRun(options, async (store) => {
     const prepared = await prepare(store, options, deps, { writes: false })
-    await deps.confirm?.(prepared.planned)
+    await deps.confirm?.(prepared.planned, { run: store.id })
     return await describePlan(store, prepared, options, deps)
   })
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Now, sleep } from '../core/time.ts'
 import type { Asker } from '../operations/reconcile/listing.ts'
@@ -18,8 +19,7 @@ export class RunContext {
   readonly client: BatchClient
   readonly pacer: BatchPacer
   readonly store: RunStore
-  /** The limit of the run's cost that this call was permitted, in wei; null if that of the run applies. */
-  readonly permitted: bigint | null
+  readonly limit: RunLimit
   readonly now: Now
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
@@ -35,9 +35,9 @@ export class RunContext {
   readonly #halt = new AbortController()
   readonly #interrupt = () => this.stop(interruption(this.options.signal?.reason))
 
-  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore, permitted: bigint | null = null) {
+  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore, limit: RunLimit = { run: store.id }) {
     this.options = options
-    this.permitted = permitted
+    this.limit = limit
     this.run = store.id
     this.store = store
     this.client = deps.client

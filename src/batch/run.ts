@@ -1,4 +1,5 @@
 import { addressProblem } from '../api/address.ts'
+import { runLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop } from '../state/drops.ts'
@@ -66,9 +67,10 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const { drop } = store
   const sends = options.reconcileOnly !== true
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost) : null) ?? null
-  if (sends) await deps.confirm?.(planned)
+  const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
+  if (sends) await deps.confirm?.(planned, limit)
   const rows = await enterRows(store, options, prepared)
-  const context = new RunContext(options, deps, store, permitted)
+  const context = new RunContext(options, deps, store, limit)
   const sweeper = new Sweeper(context, drop.marker ?? undefined)
   try {
     if (sends) context.emit(planned)

@@ -2,8 +2,8 @@ import { realpath } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { seemsAtWork } from '../core/lock-holder.ts'
-import { type Drop, listDrops, readDrop } from '../state/drops.ts'
-import { openStateIfThere, type StateReader } from '../state/open-state.ts'
+import { type Drop, listDrops, readDrop, updateDrop } from '../state/drops.ts'
+import { openState, openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { commandRuns } from '../state/runs.ts'
 import { countDrop } from './run-counts.ts'
 import { noCounts } from './run-store.ts'
@@ -51,6 +51,16 @@ async function reading<Value>(
   if (state === null) return none
   try {
     return await act(state)
+  } finally {
+    state.close()
+  }
+}
+
+/** Keeps the limit of a run's cost, in wei, with the run: a later command must not lower that of the server again. */
+export async function keepMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
+  const state = await openState(stateDir)
+  try {
+    await state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) }))
   } finally {
     state.close()
   }

@@ -1,6 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CallOptions, RequestOf, ResponseOf, UploadOptions } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import type { ErrorCode, GdnError } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
 import type { LockTiming } from '../core/lock-holder.ts'
@@ -35,7 +36,7 @@ export interface BatchClient {
   send(
     endpoint: MintEndpoint,
     body: Uint8Array,
-    options: { idempotencyKey: string; run: string; maxCost?: string | undefined; signal?: AbortSignal | undefined },
+    options: RunLimit & { idempotencyKey: string; signal?: AbortSignal | undefined },
   ): Promise<SendResult>
   /** Reads details of NFTs, collections and runs, or limits the fees of a run, at the allowed rate. Throws GdnError. */
   call<Name extends ReadEndpoint>(
@@ -145,8 +146,10 @@ export interface BatchDeps {
    * instead; null for none.
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null): Promise<bigint | null>
-  /** Called before anything is written or sent. Throws to cancel. */
-  confirm?(planned: PlannedEvent): Promise<void>
+  /**
+   * Called before anything is written or sent, with the limit that requests of the run carry. Throws to cancel.
+   */
+  confirm?(planned: PlannedEvent, limit: RunLimit): Promise<void>
   /** Called for every event, to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock; `performance.now` by default. */

@@ -3,6 +3,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { Contracts, EndpointName } from '../api/endpoints.ts'
 import type { GdnError } from '../core/errors.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
+import type { RunLimit } from './run-limit.ts'
 import type { TransportAnswer } from './transport.ts'
 
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
@@ -42,12 +43,8 @@ export interface UploadOptions extends CallOptions {
   sha256?: string
 }
 
-export interface SendOptions extends CallOptions {
+export interface SendOptions extends CallOptions, Partial<RunLimit> {
   idempotencyKey: string
-  /** The batch run of the request, which is sent to the server. */
-  run?: string | undefined
-  /** The most that the run may cost, as the header says it. */
-  maxCost?: string | undefined
   /** Called when sending is permitted. If it throws, no byte is sent. */
   beforeSending?: () => Promise<void>
 }

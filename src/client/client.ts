@@ -12,6 +12,7 @@ import { createDispatch, type DispatchOptions, type Post } from './dispatch.ts'
 import { outcomeOf, unknownOutcome } from './outcome.ts'
 import { persist } from './persist.ts'
 import { type Clock, SYSTEM_CLOCK } from './retry.ts'
+import type { RunLimit } from './run-limit.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 /** The slowest upload speed that the timeout allows for. */
@@ -59,11 +60,7 @@ export function createClient(options: ClientOptions): ApiClient {
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
     key: string | null,
-    {
-      run,
-      maxCost,
-      ...more
-    }: Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & Pick<SendOptions, 'run' | 'maxCost'>,
+    { run, maxCost, ...more }: Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & Partial<RunLimit>,
   ) => {
     const headers = {
       'content-type': 'application/json',
@@ -79,7 +76,7 @@ export function createClient(options: ClientOptions): ApiClient {
   async function sendOnce(
     to: Pick<Post, 'name' | 'url'>,
     body: Uint8Array,
-    { idempotencyKey, run, maxCost, signal, beforeSending }: SendOptions,
+    { idempotencyKey, signal, beforeSending, ...limit }: SendOptions,
   ): Promise<SendResult> {
     let begun = false
     const begin = async () => {
@@ -90,7 +87,7 @@ export function createClient(options: ClientOptions): ApiClient {
       begun = false
     }
     try {
-      const answer = await postJson(to, body, idempotencyKey, { run, maxCost, signal, beforeSending: begin, notSent })
+      const answer = await postJson(to, body, idempotencyKey, { ...limit, signal, beforeSending: begin, notSent })
       const { status, headers } = answer
       const json = parseJson(answer.body)
       if (onlyWithoutValue && status === 412 && headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {

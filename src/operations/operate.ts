@@ -3,6 +3,7 @@ import { loadEndpoint } from '../api/endpoints.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import type { NoEffect } from '../client/outcome.ts'
 import { SYSTEM_CLOCK } from '../client/retry.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -30,7 +31,7 @@ import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'
 import { isKnown, lookFor } from './reconcile/look-for.ts'
 import { isRepeatable } from './repeatable.ts'
-import { sendOperation } from './send.ts'
+import { errorOfNoEffect, sendOperation } from './send.ts'
 import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
 import { timeOf, unknownOperation } from './unknown-outcome.ts'
 
@@ -106,13 +107,6 @@ const wasRefused = ({ id, reason }: Operation): GdnError =>
     hint: 'Nothing was sent. Run the command without --operation to send another request.',
   })
 
-/** The limit is what was permitted at the fees of that moment, and they have risen since. */
-const overLimit = (cause: unknown): GdnError =>
-  new GdnError('max_cost', messageOf(cause), {
-    hint: 'Nothing was accepted. Run the same command again when fees are lower.',
-    cause,
-  })
-
 class Operating {
   readonly #deps: OperateDeps
   readonly #wanted: Wanted
@@ -121,7 +115,7 @@ class Operating {
   readonly #isNew: boolean
   #operation: Operation
   #run: HeldRun
-  #permitted: { id: string; most: bigint | null } | null = null
+  #permitted: { id: string; limit: RunLimit | null } | null = null
 
   constructor(
     deps: OperateDeps,
@@ -209,10 +203,10 @@ class Operating {
     return await newRequest(this.#deps, this.#wanted, this.#creates, { name: this.#name, collectionId })
   }
 
-  /** Returns the most that an operation may cost; null for no limit. @throws what `permit` of the command throws */
-  async #permit(id: string): Promise<bigint | null> {
-    if (this.#permitted?.id !== id) this.#permitted = { id, most: (await this.#wanted.permit?.(id)) ?? null }
-    return this.#permitted.most
+  /** Returns the run that pays for an operation; null for none. @throws what `permit` of the command throws */
+  async #permit(id: string): Promise<RunLimit | null> {
+    if (this.#permitted?.id !== id) this.#permitted = { id, limit: (await this.#wanted.permit?.(id)) ?? null }
+    return this.#permitted.limit
   }
 
   async #sendNew(request: NewRequest): Promise<AcceptedOperation> {
@@ -298,7 +292,7 @@ class Operating {
     const { client, clock = SYSTEM_CLOCK, signal, now } = this.#deps
     const { id, kind } = this.#operation
     const { request } = asSent(this.#operation)
-    const most = await this.#permit(id)
+    const limit = await this.#permit(id)
     const outcome = await sendOperation({
       client,
       clock,
@@ -306,7 +300,7 @@ class Operating {
       endpoint: kind,
       body: Buffer.from(request.body),
       key: request.key,
-      ...(most === null ? {} : { limit: { run: id, maxCost: String(most) } }),
+      limit,
       doubt,
       isRepeatable: () => this.#isRepeatable({ refresh: true }),
       problem: (response) => this.#creates.problem(JSON.parse(request.body), response),
@@ -332,7 +326,7 @@ class Operating {
     }
     if (outcome.kind === 'no_effect') {
       await this.#refused(outcome)
-      throw outcome.cause === 'max_cost' ? overLimit(outcome.error) : outcome.error
+      throw errorOfNoEffect(outcome, limit)
     }
     throw unknownOperation(operation, this.#creates, outcome.reason, [], outcome.cause)
   }

@@ -1,10 +1,11 @@
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { describeAnswer, statusOf } from '../client/answers.ts'
-import type { ApiClient, ResponseOf, SendOptions, SendResult } from '../client/api-client.ts'
+import type { ApiClient, ResponseOf, SendResult } from '../client/api-client.ts'
 import { type NoEffect, outcomeOf } from '../client/outcome.ts'
 import { type Clock, RETRIES } from '../client/retry.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import { backoffMs } from '../core/backoff.ts'
-import { messageOf } from '../core/errors.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
 
 const MAX_SENDINGS = 6
 const MAX_WAIT_MS = 60_000
@@ -26,8 +27,8 @@ interface Sending<Name extends CreatingEndpoint> {
   endpoint: Name
   body: Uint8Array
   key: string
-  /** The operation with its limit, which the server enforces. */
-  limit?: Pick<SendOptions, 'run' | 'maxCost'>
+  /** The run that pays for it, with its limit, which the server enforces. */
+  limit?: RunLimit | null | undefined
   /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
   record: SendRecord
@@ -125,6 +126,20 @@ async function ask<Response>(
     if (!signal.aborted) throw error
   }
   return { kind: 'unknown', times, lastSaid }
+}
+
+/** Returns the error of a request that had no effect. */
+export function errorOfNoEffect(
+  { cause, error }: Extract<SentOutcome<unknown>, { kind: 'no_effect' }>,
+  limit: RunLimit | null | undefined,
+): unknown {
+  if (cause !== 'max_cost') return error
+  // One that a person has set; others are what was permitted at the fees of that moment.
+  const raise = limit?.maxCost?.endsWith(';set') === true ? 'with a higher --max-cost, or ' : ''
+  return new GdnError('max_cost', messageOf(error), {
+    hint: `Nothing of this request was accepted. Run the same command again ${raise}when fees are lower.`,
+    cause: error,
+  })
 }
 
 async function sendOnce<Name extends CreatingEndpoint>(sending: Sending<Name>): Promise<Once<ResponseOf<Name>>> {

@@ -3,6 +3,7 @@ import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
 import type { Clock } from '../client/retry.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import type { State } from '../state/open-state.ts'
 import type { Accepted, Operation, OperationRequest } from '../state/operations.ts'
 import type { LookDeps } from './reconcile/look-for.ts'
@@ -34,10 +35,10 @@ export interface Wanted {
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
-   * Called before the first request of this process leaves, also before a repetition; may reject. Returns the most that
-   * the operation may cost, in wei; null for no limit.
+   * Called before the first request of this process leaves, also before a repetition; may reject. Returns the run that
+   * pays for the operation; null for none.
    */
-  permit?(id: string): Promise<bigint | null>
+  permit?(id: string): Promise<RunLimit | null>
   /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
   request(): Promise<object>
 }

@@ -1,4 +1,5 @@
 import { sameAddress } from '../api/same-address.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
 import type { OperateDeps, Wanted } from '../operations/types.ts'
 import { openState, type State } from '../state/open-state.ts'
@@ -15,7 +16,7 @@ type Target = Pick<Wanted, 'origin' | 'backend'> & {
   stateDir: string
 }
 
-type TransferDeps = MakingDeps & Pick<OperateDeps, 'client'>
+type TransferDeps = MakingDeps & Pick<OperateDeps, 'client'> & { limit?: RunLimit | null }
 
 interface Transfer extends Accepted<PlannedChange> {
   operationId: string
@@ -53,7 +54,7 @@ export async function applyTransfers(
 /** Sends one transfer. Resolves once it is accepted. */
 async function transfer(
   { origin, backend, blockchain, contract }: Target,
-  { client, now, sleep, signal }: TransferDeps,
+  { client, now, sleep, signal, limit = null }: TransferDeps,
   state: State,
   change: PlannedChange,
 ): Promise<Transfer> {
@@ -82,6 +83,7 @@ async function transfer(
       again: false,
       operationId: reference,
       mayForget: false,
+      permit: async () => limit,
       request: async () => ({
         ...{ contract_address: contract, blockchain, token_id: tokenId, ...parties },
         ...(transfers === null ? {} : { replaces_transfers: transfers }),

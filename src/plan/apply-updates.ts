@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -31,6 +32,8 @@ interface LocalFile {
 }
 
 export interface ChangeDeps extends MakingDeps {
+  /** The run that pays for the changes. */
+  limit?: RunLimit | null
   client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supportsReferences'>
 }
 

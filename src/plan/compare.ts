@@ -63,6 +63,8 @@ export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata'> 
   localFiles: readonly { key: string; url: string | null }[]
 }
 
+/** The reason of a change that was accepted before. */
+export const IN_PROGRESS = 'in progress'
 export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
@@ -92,7 +94,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
     const reason = isOurs ? whyNoUpdate(nft, seen.isUpdating, can) : 'its metadata was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
     const isGoingOn = action === 'update' && seen.isUpdating
-    changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? 'in progress' : reason })
+    changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason })
   }
   if (moved.length > 0) {
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
@@ -101,7 +103,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
     const reason = isOurs ? obstacle : 'its owner was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && seen.isMoving
-    changes.push({ ...of, action, want: 'transfer', fields: moved, reason: isGoingOn ? 'in progress' : reason })
+    changes.push({ ...of, action, want: 'transfer', fields: moved, reason: isGoingOn ? IN_PROGRESS : reason })
   }
   return changes
 }

@@ -90,14 +90,19 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
   let stopped: { error: unknown } | null = null
   let isOver = false
   let lastAt = now()
-  /** Retries while the server can't be reached: each change takes effect once, however often it is sent. */
+  /**
+   * Retries while the server can't be reached, or while pending changes may leave more of the limit of their run: each
+   * change takes effect once, however often it is sent.
+   */
   const patiently = async <Result>(act: () => Promise<Result>): Promise<Result> => {
     const since = now()
     for (let attempt = 1; ; attempt++) {
       try {
         return await act()
       } catch (error) {
-        if (!isPassing(error) || stopped !== null || now() - since > UNREACHABLE_MS) throw error
+        const isWaiting = isOverLimit(error) && open.size > 0 && now() - lastAt <= timeoutMs
+        const isUnreachable = isPassing(error) && now() - since <= UNREACHABLE_MS
+        if (stopped !== null || !(isWaiting || isUnreachable)) throw error
       }
       await sleep(backoffMs(attempt, RETRIES), signal)
     }
@@ -182,6 +187,8 @@ function isPassing(error: unknown): boolean {
   const status = statusOf(error)
   return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
 }
+
+const isOverLimit = (error: unknown): boolean => error instanceof GdnError && error.code === 'max_cost'
 
 /** Returns where an error of one change belongs; null if it stops the others too. */
 function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {

@@ -20,7 +20,7 @@ import {
   readRecords,
 } from './find-nfts.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
-import type { ChangePlan, PlanCounts, PlanDeps, PlanOptions } from './planned.ts'
+import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { burnsOf } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
 
@@ -53,7 +53,7 @@ export async function withPlan<Result>(
     const planner = new Planner(store, options, deps, saved)
     await planner.run()
     return await use({
-      run: { id: drop.id, name: drop.name },
+      run: plannedRun(drop),
       counts: planner.counts,
       notes: planner.notes,
       moved: saved.moved,

@@ -1,6 +1,7 @@
 import type { KeptRow } from '../batch/manifest-row.ts'
 import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
+import type { Drop } from '../state/drops.ts'
 import type { Update } from './apply-updates.ts'
 import type { Action, Change } from './compare.ts'
 
@@ -67,9 +68,24 @@ export interface RowChanges {
   changes: Change[]
 }
 
+/** A run as this machine knows it. */
+export interface PlannedRun extends RunRef {
+  /** The limit of its cost that is kept here, in wei; null without one. */
+  maxCost: bigint | null
+  /** Whether its NFTs are minted with creatednft. */
+  dynamic: boolean
+  /** Whether this machine has minted rows of it. */
+  isKnown: boolean
+}
+
+export const plannedRun = ({ id, name, maxCost, dynamic, setId }: Drop): PlannedRun => ({
+  ...{ id, name, maxCost, dynamic },
+  isKnown: setId !== null,
+})
+
 /** The differences between a manifest and what exists. */
 export interface ChangePlan {
-  run: RunRef
+  run: PlannedRun
   counts: PlanCounts
   /** What the plan can't say, for people. */
   notes: readonly string[]

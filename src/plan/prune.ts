@@ -2,7 +2,7 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
-import { pendingChange } from './compare.ts'
+import { IN_PROGRESS, pendingChange } from './compare.ts'
 import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
 
@@ -100,7 +100,7 @@ function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string |
     action: isOurs ? (obstacle === null ? 'burn' : 'impossible') : 'drift',
     want: 'burn',
     fields: [{ field: 'owner', from: owner, to: null }],
-    reason: isOurs ? (obstacle ?? (isGoingOn ? 'in progress' : null)) : 'its owner was changed elsewhere',
+    reason: isOurs ? (obstacle ?? (isGoingOn ? IN_PROGRESS : null)) : 'its owner was changed elsewhere',
     nftGdnId: row.nftGdnId,
     tokenId: nft.token_id ?? null,
     revision: nft.revision ?? null,

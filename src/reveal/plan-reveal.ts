@@ -4,7 +4,7 @@ import { readRows } from '../batch/gather.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
-import type { BatchClient, BatchOptions, RunRef } from '../batch/types.ts'
+import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
@@ -12,6 +12,7 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference } from '../plan/apply-updates.ts'
 import { type Candidate, findCandidates, type Place, readRecords } from '../plan/find-nfts.ts'
+import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { committable, type ReadCommitment } from './read-commitment.ts'
 
@@ -28,6 +29,8 @@ interface RevealCounts {
   revealed: number
   /** Rows to reveal now. */
   pending: number
+  /** Those of them whose update was accepted before. */
+  accepted: number
   /** Rows without an NFT so far. */
   notMinted: number
   /** Rows whose NFTs can't be revealed, or were changed elsewhere. */
@@ -38,7 +41,7 @@ interface RevealCounts {
 
 /** What a reveal would do. */
 export interface RevealPlan extends RevealCounts {
-  run: RunRef
+  run: PlannedRun
   rows: number
   /** Yields the updates of the rows to reveal. Afterwards the counts are those of then. */
   updates(): AsyncGenerator<Update>
@@ -72,7 +75,7 @@ export async function withRevealPlan<Result>(
     const hasUpdates = client.supportsUpdates() === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const plan: RevealPlan = {
-      run: { id: store.drop.id, name: store.drop.name },
+      run: plannedRun(store.drop),
       ...{ rows: 0, ...noCounts() },
       async *updates() {
         // An update in progress may have ended, and a row may be minted by now.
@@ -102,9 +105,10 @@ export async function withRevealPlan<Result>(
   })
 }
 
-const noCounts = (): RevealCounts => ({ revealed: 0, pending: 0, notMinted: 0, left: 0, leftRows: [] })
+const noCounts = (): RevealCounts => ({ revealed: 0, pending: 0, accepted: 0, notMinted: 0, left: 0, leftRows: [] })
 
-function count(counts: RevealCounts, { candidate }: Found, state: RowState): void {
+function count(counts: RevealCounts, { candidate, nft }: Found, state: RowState): void {
+  if (state.kind === 'pending' && nft?.pending_change?.kind === 'update') counts.accepted++
   if (state.kind !== 'moved') counts[state.kind]++
   if ('reason' in state && counts.leftRows.length < MAX_LEFT) {
     counts.leftRows.push({ ...nameOf(candidate), reason: state.reason })

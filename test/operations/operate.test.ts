@@ -140,7 +140,8 @@ describe('a limit of its cost', () => {
   const ID = '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d'
   const named = { operationId: ID }
   const cut: Fault[] = Array(6).fill('cut_before')
-  const permitting = (most: bigint | null) => vi.fn(async (_id: string) => most)
+  const permitting = (most: bigint | null) =>
+    vi.fn(async (run: string) => (most === null ? null : { run, maxCost: String(most) }))
 
   test('goes with each attempt, with the operation as its run', async () => {
     const service = new Service(true)

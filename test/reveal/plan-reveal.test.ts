@@ -56,7 +56,7 @@ const change = (n: number, more: Partial<Nft>) => Object.assign(server.nfts[n - 
 test('reveals each row once', async () => {
   await mint(ROWS)
   const { updates, ...counts } = await plan()
-  expect(counts).toEqual({ rows: 3, revealed: 0, pending: 3, notMinted: 0, left: 0, reasons: [] })
+  expect(counts).toEqual({ rows: 3, revealed: 0, pending: 3, accepted: 0, notMinted: 0, left: 0, reasons: [] })
   expect(
     updates.map(({ nftGdnId, metadata, replacesRevision }) => [nftGdnId, metadata.title, replacesRevision]),
   ).toEqual([

@@ -1,8 +1,14 @@
 import { runBatch } from '../../batch/run.ts'
+import { keepMaxCost } from '../../batch/runs.ts'
 import { GdnError } from '../../core/errors.ts'
+import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
+import { openMeter } from '../cost/estimate.ts'
+import { addPriceFlag } from '../cost/fees.ts'
+import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import { refuseAboveLimit, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { integer, oneOf } from '../flags/parse.ts'
@@ -42,7 +48,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'run' }
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says. A limit that gdn batch mint --max-cost has set counts only mints.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says. Everything counts toward the limit of the run. What may exceed it is refused before the first change, and --max-cost raises it.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -57,6 +63,8 @@ export function command(deps: Deps, run = apply): GdnCommand {
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
   switchFlag(applyCommand, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
+  addMaxCostFlag(applyCommand, 'the run')
+  addPriceFlag(applyCommand)
   addTimeoutFlag(applyCommand, 'How long to wait after acceptance')
   switchFlag(applyCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addServerFlags(applyCommand)
@@ -74,10 +82,12 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.moved.count > 0) throw changedSince(plan.moved)
-      const yes = await confirmPlan(deps, connection, opened, plan, flags)
-      const minted = await mint(deps, opened, plan, { ...flags, yes })
-      const outcomes = await changeNfts(deps, connection, opened, plan, flags)
-      const { blockchain, contractAddress: contract_address } = opened.options
+      const { blockchain, contractAddress: contract_address, stateDir } = opened.options
+      const given = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
+      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given })
+      if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
+      const minted = await mint(deps, opened, plan, { ...flags, yes, given })
+      const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
       await output.one({
         ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted },
         ...summaryOf(outcomes),
@@ -90,19 +100,24 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
   }
 }
 
+interface Given {
+  /** The limit of the run's cost that this command was given, in wei. */
+  given: bigint | null
+}
+
 type Opened = Awaited<ReturnType<typeof openSource>>
 
 /**
  * Shows the plan and prompts. Returns whether the changes are confirmed, and not only without cost.
  *
- * @throws GdnError `refused` while a change is impossible, `not_confirmed`
+ * @throws GdnError `refused` while a change is impossible, `max_cost`, `not_confirmed`
  */
 async function confirmPlan(
   deps: Deps,
   connection: Connection,
   { options: { blockchain } }: PlanSource,
   plan: ChangePlan,
-  flags: ApplyFlags,
+  flags: ApplyFlags & Given,
 ): Promise<boolean> {
   const { io } = deps
   const { counts } = plan
@@ -124,12 +139,41 @@ async function confirmPlan(
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, flags)
+  if (pending > 0) {
+    const { id: run, maxCost: kept } = plan.run
+    const limited = { blockchain, run, given: flags.given, kept }
+    await refuseAboveLimit(deps, connection, { ...limited, worst: () => worstOfPlan(plan, flags) })
+  }
   if (pending === 0 || flags.yes) return flags.yes === true
   if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
   const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
   const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   return true
+}
+
+/** Returns what the changes of a plan use at most, without those that were accepted before. */
+async function worstOfPlan(plan: ChangePlan, { only }: Pick<ApplyFlags, 'only'>): Promise<WorstUse> {
+  const meter = await openMeter(plan.run.dynamic)
+  const counts = { update: 0, transfer: 0, burn: 0 }
+  const mints = new Map<string, { receiver: string; sender: string | null; count: number }>()
+  for await (const { row, changes } of plan.rows()) {
+    for (const { action, reason } of changes) {
+      if (action === 'mint') {
+        const { receiver, sender } = row.row
+        const group = mints.get(`${sender} ${receiver}`)
+        if (group === undefined) mints.set(`${sender} ${receiver}`, { receiver, sender, count: 1 })
+        else group.count++
+      } else if ((action === 'update' || action === 'transfer') && reason !== IN_PROGRESS) counts[action]++
+    }
+  }
+  for await (const { action, reason } of plan.burns()) if (action === 'burn' && reason !== IN_PROGRESS) counts.burn++
+  // Requests have one receiver.
+  for (const { receiver, sender, count } of mints.values()) meter.add(receiver, count, sender)
+  const { worst } = meter.total()
+  if (only === 'mint') return worst
+  const kinds = Object.keys(counts) as (keyof typeof counts)[]
+  return sumOf([worst, ...(await Promise.all(kinds.map((kind) => worstOfChanges(kind, counts[kind]))))])
 }
 
 const MAX_TITLES = 20
@@ -152,7 +196,12 @@ async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: A
 }
 
 /** Mints the rows of the plan as `batch mint` does. Returns how many rows of the run are deployed. */
-async function mint(deps: Deps, { options, settings }: Opened, plan: ChangePlan, flags: ApplyFlags): Promise<number> {
+async function mint(
+  deps: Deps,
+  { options, settings }: Opened,
+  plan: ChangePlan,
+  flags: ApplyFlags & Given,
+): Promise<number> {
   const { counts } = plan
   if (counts.mint === 0) return 0
   const summary: { deployed?: number } = {}
@@ -162,13 +211,20 @@ async function mint(deps: Deps, { options, settings }: Opened, plan: ChangePlan,
   }
   await sendRun(deps, {
     settings,
-    options: { ...options, keepEdited: true, retryFailed: counts.retries > 0 },
+    options: {
+      ...options,
+      ...(flags.given === null ? {} : { maxCost: flags.given }),
+      keepEdited: true,
+      retryFailed: counts.retries > 0,
+    },
     async *read() {
       for await (const { row } of plan.rows()) yield { row: row.row }
     },
     output: { ...silent, one },
     flags,
     run: runBatch,
+    given: flags.given,
+    others: flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn,
   })
   return Math.min(counts.mint, summary.deployed ?? 0)
 }

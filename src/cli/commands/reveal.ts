@@ -1,4 +1,6 @@
 import { isEvm } from '../../api/blockchains.ts'
+import { keepMaxCost } from '../../batch/runs.ts'
+import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { provenanceOf } from '../../nft/abi.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/waiting.ts'
@@ -10,6 +12,9 @@ import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
+import { addPriceFlag } from '../cost/fees.ts'
+import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import { refuseAboveLimit, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -21,6 +26,7 @@ import type { View } from '../render/view.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/flags.ts'
 import { type OpenedManifest, openManifest } from './batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput } from './batch/unrevealed.ts'
+import { permitChanges } from './plan/change-nfts.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags
 
@@ -33,7 +39,7 @@ const VIEW: View = { fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
     about:
-      'Reveals NFTs that gdn batch mint --unrevealed minted: gives each NFT the metadata of its row, each at most once, and waits for the outcome. The manifest and its files are all that is needed. They must be what the collection was committed to before the mint, which is read from the chain. Run the same command again after an interruption, or for rows that are minted later.',
+      'Reveals NFTs that gdn batch mint --unrevealed minted: gives each NFT the metadata of its row, each at most once, and waits for the outcome. The manifest and its files are all that is needed. They must be what the collection was committed to before the mint, which is read from the chain. Run the same command again after an interruption, or for rows that are minted later. The updates count toward the limit of the run, and --max-cost raises it.',
     examples: [
       ['Reveal a drop', 'gdn reveal drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Check the manifest without sending anything', 'gdn reveal drop.csv --dry-run'],
@@ -44,6 +50,8 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   addTargetFlags(revealCommand)
   valueFlag(revealCommand, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
+  addMaxCostFlag(revealCommand, 'the run')
+  addPriceFlag(revealCommand)
   addTimeoutFlag(revealCommand, 'How long to wait after acceptance')
   switchFlag(revealCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addReaderFlags(revealCommand)
@@ -74,11 +82,12 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       progress.stop()
       printLeft(deps, plan)
       const sends = flags.dryRun !== true && plan.pending > 0
+      let outcomes = noOutcomes()
       if (sends) {
-        await deps.permit({ connection, blockchain, kind: 'nft', count: plan.pending, run: null })
+        const limit = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, flags)
+        outcomes = await send(deps, connection, opened, { plan, flags, limit })
       }
-      const outcomes = sends ? await send(deps, connection, opened, { plan, flags }) : noOutcomes()
       const { done, failed, unknown, pending } = outcomes
       await output.one({
         ...{ run: plan.run.name, blockchain, contract_address, provenance: rows.commitment.provenance },
@@ -154,6 +163,22 @@ function printLeft({ io }: Deps, { rows, notMinted, left, leftRows }: RevealPlan
   if (notMinted === rows) io.note('If the file was renamed since the mint, add --run with its former name.')
 }
 
+/** Returns the limit that each update carries. @throws GdnError `max_cost` if they may cost more than is left */
+async function limitOf(
+  deps: Deps,
+  connection: Connection,
+  { options: { blockchain, stateDir }, settings }: OpenedManifest,
+  { run: { id, maxCost: kept, isKnown }, pending, accepted }: RevealPlan,
+  flags: RevealFlags,
+): Promise<RunLimit> {
+  const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const worst = () => worstOfChanges('update', pending - accepted)
+  await refuseAboveLimit(deps, connection, { blockchain, run: id, given, kept, worst })
+  const permitted = await permitChanges(deps, connection, blockchain, { id, count: pending, given })
+  if (given !== null && isKnown) await keepMaxCost(stateDir, id, given)
+  return runLimit(id, { permitted, given, kept })
+}
+
 /** @throws GdnError `not_confirmed` */
 async function confirm(
   deps: Deps,
@@ -172,7 +197,7 @@ async function send(
   { io, now, sleep, signals }: Deps,
   { client }: Connection,
   { options }: OpenedManifest,
-  { plan, flags }: { plan: RevealPlan; flags: RevealFlags },
+  { plan, flags, limit }: { plan: RevealPlan; flags: RevealFlags; limit: RunLimit },
 ): Promise<Outcomes> {
   const all = plan.pending
   const progress = await io.progress(`Revealing: 0 of ${all}`)
@@ -180,7 +205,7 @@ async function send(
     return await applyUpdates(
       options.contractAddress,
       {
-        ...{ client, now, sleep, signal: signals.signal, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS },
+        ...{ client, limit, now, sleep, signal: signals.signal, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS },
         onProgress: ({ done, pending }) =>
           progress.update(`Revealing: ${done} of ${all}${pending === 0 ? '' : `, ${pending} accepted`}`),
       },

@@ -18,15 +18,18 @@ const COST = 'Cost'
 
 /** Adds `--price` and `--rpc-url-file`. */
 export function addCostFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--price <amount>', 'Price of a coin of the network: 3100 (USD) or 3100EUR', {
-    group: COST,
-    parse: price,
-  })
+  addPriceFlag(command)
   return valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network, for its fees', {
     group: COST,
     parse: notEmpty,
   })
 }
+
+export const addPriceFlag = (command: GdnCommand): GdnCommand =>
+  valueFlag(command, '--price <amount>', 'Price of a coin of the network: 3100 (USD) or 3100EUR', {
+    group: COST,
+    parse: price,
+  })
 
 /** The fees of a network and where they are from. */
 export interface FoundFees {

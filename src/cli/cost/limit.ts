@@ -3,16 +3,24 @@ import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
+import { type GdnCommand, valueFlag } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
-import { type CostFlags, findFees } from './fees.ts'
-import { type MaxCost, moneyText, weiFor } from './price.ts'
+import { type CostFlags, type FoundFees, findFees } from './fees.ts'
+import { type MaxCost, maxCost, moneyText, weiFor } from './price.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
   /** Wei. */
   maxFeeGwei?: bigint
 }
+
+/** @param what what may cost no more: `the run` */
+export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
+  valueFlag(command, '--max-cost <amount>', `Most that ${what} may cost: 0.5 (coins) or 10USD`, {
+    group: 'Cost',
+    parse: maxCost,
+  })
 
 const bad = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--max-cost' }, hint })
 
@@ -28,8 +36,47 @@ export async function costLimit(
   blockchain: Blockchain,
   connection: Pick<Connection, 'client' | 'server'>,
 ): Promise<bigint | null> {
-  const { client, server } = connection
-  const { maxCost, maxFeeGwei } = flags
+  const { wei, found, isLimited } = await readLimit(deps, flags, settings, blockchain, connection)
+  if (found !== null) await refuseBelowOne(wei, limitedBy(flags.maxFeeGwei, found.fees), coinIn(found))
+  if (isLimited) return wei
+  deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. Costs are only estimated: run gdn cost.`)
+  return null
+}
+
+/**
+ * Returns the limit that this command was given, in wei; null without one. Sends nothing that has an effect.
+ *
+ * @throws GdnError `usage` for money without a price; `refused` if the server doesn't limit costs
+ */
+export async function enforcedLimit(
+  deps: Deps,
+  { maxCost, price }: Pick<LimitFlags, 'maxCost' | 'price'>,
+  settings: Settings,
+  blockchain: Blockchain,
+  connection: Pick<Connection, 'client' | 'server'>,
+): Promise<bigint | null> {
+  if (maxCost === undefined) return null
+  await connection.client.learnIdempotency({ signal: deps.signals.signal })
+  if (connection.client.limitsCosts() !== true) {
+    throw new GdnError('refused', `${connection.server.origin} doesn't limit costs`, {
+      place: { flag: '--max-cost' },
+      hint: 'Nothing was sent. Use a backend of gdn, or omit the flag.',
+    })
+  }
+  if ('wei' in maxCost && isEvm(blockchain)) return maxCost.wei
+  const flags = price === undefined ? { maxCost } : { maxCost, price }
+  return (await readLimit(deps, flags, settings, blockchain, connection)).wei
+}
+
+async function readLimit(
+  deps: Deps,
+  flags: LimitFlags & { maxCost: MaxCost },
+  settings: Settings,
+  blockchain: Blockchain,
+  connection: Pick<Connection, 'client' | 'server'>,
+): Promise<{ wei: bigint; found: FoundFees | null; isLimited: boolean }> {
+  const { client } = connection
+  const { maxCost } = flags
   if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit it.')
   await client.learnIdempotency({ signal: deps.signals.signal })
   const isLimited = client.limitsCosts() === true
@@ -37,30 +84,26 @@ export async function costLimit(
     if (isLimited || !(error instanceof GdnError) || 'amount' in maxCost) throw error
     return null
   })
-  const coin = found?.coin ?? 'coins'
-  let wei: bigint
-  if ('wei' in maxCost) wei = maxCost.wei
+  if ('wei' in maxCost) return { wei: maxCost.wei, found, isLimited }
   // `0.5POL` on a network whose coin is POL.
-  else if (maxCost.currency === found?.coin?.toUpperCase()) wei = maxCost.amount
-  else {
-    const price = await findPrice(deps, flags, settings, found?.coin ?? null)
-    if (price === null) {
-      throw bad(`the price of ${coin} is not known`, 'Add --price <amount>, or configure price_url in your profile.')
-    }
-    if (price.currency !== maxCost.currency) {
-      throw bad(
-        `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
-        `Use --price <amount>${maxCost.currency}.`,
-      )
-    }
-    wei = weiFor(maxCost, price)
-    deps.io.note(`${moneyText(maxCost)} are ${inCoins(wei)} ${coin} at ${moneyText(price)}.`)
+  if (maxCost.currency === found?.coin?.toUpperCase()) return { wei: maxCost.amount, found, isLimited }
+  const price = await findPrice(deps, flags, settings, found?.coin ?? null)
+  const coin = coinIn(found)
+  if (price === null) {
+    throw bad(`the price of ${coin} is not known`, 'Add --price <amount>, or configure price_url in your profile.')
   }
-  if (found !== null) await refuseBelowOne(wei, limitedBy(maxFeeGwei, found.fees), coin)
-  if (isLimited) return wei
-  deps.io.warn(`${server.origin} doesn't enforce --max-cost. Costs are only estimated: run gdn cost.`)
-  return null
+  if (price.currency !== maxCost.currency) {
+    throw bad(
+      `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
+      `Use --price <amount>${maxCost.currency}.`,
+    )
+  }
+  const wei = weiFor(maxCost, price)
+  deps.io.note(`${moneyText(maxCost)} are ${inCoins(wei)} ${coin} at ${moneyText(price)}.`)
+  return { wei, found, isLimited }
 }
+
+const coinIn = (found: FoundFees | null): string => found?.coin ?? 'coins'
 
 const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees

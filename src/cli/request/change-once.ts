@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { EndpointName } from '../../api/endpoints.ts'
 import { hasFailed, isFinal } from '../../api/nft-status.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
 import { DEFAULT_TIMEOUT_MS, poll } from '../../operations/waiting.ts'
@@ -19,6 +20,8 @@ interface Change {
   content: object
   /** Prompts, and returns the request. */
   request(): Promise<object>
+  /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
+  limit?: RunLimit
   /** What the operation does, as the subject of messages: `the update`. */
   what: string
 }
@@ -35,12 +38,12 @@ export async function changeOnce(
   change: Change,
   print: (seen: DataRecord) => Promise<void>,
 ): Promise<void> {
-  const { endpoint, note, blockchain, contract, content, request, what } = change
+  const { endpoint, note, blockchain, contract, content, request, what, limit } = change
   await operateOnce(
     deps,
     connection,
     flags,
-    { endpoint, blockchain, contract, content, note, request },
+    { endpoint, blockchain, contract, content, note, request, limit },
     async ({ accepted: { transaction_gdn_id, accepted_date } }: AcceptedOperation) => {
       const accepted = { status: 'initiated', transaction_gdn_id, accepted_date }
       if (flags.wait === false || transaction_gdn_id === null) {

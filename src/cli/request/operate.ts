@@ -1,3 +1,4 @@
+import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
 import { contestedContents } from '../../operations/reconcile/contested.ts'
@@ -6,6 +7,10 @@ import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted }
 import { timeOf } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { addPriceFlag } from '../cost/fees.ts'
+import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import type { MaxCost, Money } from '../cost/price.ts'
+import { refuseAboveLimit, worstOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending, SpendingKind } from '../deps.ts'
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
@@ -16,6 +21,8 @@ import { count } from '../render/count.ts'
 export interface OperationFlags {
   again?: boolean
   operation?: string
+  maxCost?: MaxCost
+  price?: Money
 }
 
 const GROUP = 'Sending and waiting'
@@ -26,17 +33,22 @@ export function addOperationFlags(command: GdnCommand): void {
     parse: uuid,
     group: GROUP,
   })
+  addMaxCostFlag(command, 'the request')
+  addPriceFlag(command)
 }
 
 type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit'> &
-  Pick<Spending, 'findBlockchain'>
+  Pick<Spending, 'findBlockchain'> & {
+    /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
+    limit?: RunLimit | undefined
+  }
 
 /** Sends one request at most once, and reports its progress. */
 export async function operateOnce(
   deps: Deps,
   connection: Connection,
-  { again = false, operation }: OperationFlags,
-  { findBlockchain, ...wanted }: WantedByCommand,
+  { again = false, operation, ...cost }: OperationFlags,
+  { findBlockchain, limit, ...wanted }: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
@@ -66,9 +78,16 @@ export async function operateOnce(
     {
       ...wanted,
       async permit(id) {
+        if (limit !== undefined) return limit
         const { blockchain, endpoint } = wanted
-        const run = { id, isOperation: true, canLimit: MINTS.has(endpoint), accepted: 0, maxCost: null }
-        return await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+        const isLimited = cost.maxCost !== undefined
+        const given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
+        const run = {
+          ...{ id, isOperation: true, canLimit: isLimited || MINTS.has(endpoint), accepted: 0 },
+          maxCost: given === null ? null : { wei: given, isSet: true },
+        }
+        const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+        return permitted === null && given === null ? null : runLimit(id, { permitted, given })
       },
       again,
       operationId: operation ?? null,
@@ -86,6 +105,34 @@ export async function operateOnce(
     reporter.done()
     state.close()
   })
+}
+
+/**
+ * Returns the limit of an operation in wei. It is a run of its own, whose ID is that of the operation, so that a
+ * repetition counts toward the same limit.
+ *
+ * @throws GdnError `max_cost` if it may cost more; `refused` if the server doesn't limit costs; `usage`
+ */
+async function operationLimit(
+  deps: Deps,
+  connection: Connection,
+  flags: Pick<OperationFlags, 'maxCost' | 'price'>,
+  { id, endpoint, content, ...wanted }: WantedByCommand & { id: string },
+): Promise<bigint | null> {
+  const { settings } = connection
+  const blockchain = wanted.blockchain ?? (await wanted.findBlockchain?.()) ?? settings.blockchain?.value ?? null
+  if (blockchain === null) {
+    throw new GdnError('usage', 'the blockchain is not known, so its costs can not be limited', {
+      place: { flag: '--max-cost' },
+      hint: 'Add --blockchain <name>.',
+    })
+  }
+  const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  await refuseAboveLimit(deps, connection, {
+    ...{ blockchain, run: id, given, kept: null, isOperation: true },
+    worst: () => worstOfRequest(endpoint, Object(content)),
+  })
+  return given
 }
 
 const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])

@@ -4,9 +4,8 @@ import { meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../m
 import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { addCostFlags } from '../../cost/fees.ts'
-import type { LimitFlags } from '../../cost/limit.ts'
+import { addMaxCostFlag, type LimitFlags } from '../../cost/limit.ts'
 import { maxFee } from '../../cost/max-fee.ts'
-import { maxCost } from '../../cost/price.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import {
   address,
@@ -151,10 +150,7 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command, 'all NFTs are deployed')
   addVerifyFlags(command)
   addCostFlags(command)
-  valueFlag(command, '--max-cost <amount>', 'Most that the mints of the run may cost: 0.5 (coins) or 10USD', {
-    group: 'Cost',
-    parse: maxCost,
-  })
+  addMaxCostFlag(command, 'the run')
   valueFlag(
     command,
     '--max-fee-gwei <gwei>',

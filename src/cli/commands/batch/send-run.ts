@@ -3,6 +3,7 @@ import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
 import { openRun, runStatus } from '../../../batch/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
+import type { RunLimit } from '../../../client/run-limit.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
@@ -43,8 +44,12 @@ interface Sending {
   output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags & LimitFlags
   run: typeof runBatch
-  /** Called after the confirmation, before anything is sent. */
-  beforeSending?: (planned: PlannedEvent, connection: Connection) => Promise<void>
+  /** Called after the confirmation, before anything is sent, with the limit that requests of the run carry. */
+  beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
+  /** Requests of the run in addition to its mints. */
+  others?: number
+  /** The limit that this command was given, in wei; read from the flags if undefined. */
+  given?: bigint | null
   /** The status of a resumed run. */
   known?: RunStatus
 }
@@ -52,8 +57,9 @@ interface Sending {
 /** Sends a run with progress or NDJSON events, and prints its summary. */
 export async function sendRun(
   deps: Deps,
-  { settings, options, read, files = null, localFiles = null, output, flags, run, beforeSending, known }: Sending,
+  { settings, options, read, files = null, localFiles = null, output, flags, run, ...sending }: Sending,
 ): Promise<void> {
+  const { beforeSending, known, others = 0 } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
@@ -62,10 +68,11 @@ export async function sendRun(
   try {
     const { maxCost, maxFeeGwei } = options.reconcileOnly === true ? {} : flags
     const { blockchain } = options
-    const limit =
+    const readLimit = async () =>
       maxCost === undefined
         ? null
         : await costLimit(deps, { ...flags, maxCost }, settings, blockchain, { client, server })
+    const limit = sending.given === undefined ? await readLimit() : sending.given
     const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
     const summary = await run(
@@ -86,8 +93,8 @@ export async function sendRun(
           progress.tell(event)
           events?.tell(event)
         },
-        permit: (planned, kept) => permitRun(deps, planned, { connection, blockchain, given: limit, kept }),
-        confirm: async (planned) => {
+        permit: (planned, kept) => permitRun(deps, planned, { connection, blockchain, given: limit, kept, others }),
+        confirm: async (planned, runLimit) => {
           const rows = planned.rows.pending
           progress.stop()
           printPlan(deps, planned)
@@ -101,7 +108,7 @@ export async function sendRun(
               `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
             )
           }
-          await beforeSending?.(planned, connection)
+          await beforeSending?.(planned, connection, runLimit)
           await progress.start()
         },
       },
@@ -130,15 +137,16 @@ interface Limits {
   /** The limit that this command was given, and that of the run. */
   given: bigint | null
   kept: bigint | null
+  others: number
 }
 
 /** Returns the limit that each request carries. Requests of unknown outcome may be sent again. */
 async function permitRun(
   deps: Deps,
   { run, rows }: PlannedEvent,
-  { connection, blockchain, given, kept }: Limits,
+  { connection, blockchain, given, kept, others }: Limits,
 ): Promise<bigint | null> {
-  const count = rows.pending + rows.unknown
+  const count = rows.pending + rows.unknown + others
   if (count === 0) return null
   const maxCost = given ?? kept
   return await deps.permit({

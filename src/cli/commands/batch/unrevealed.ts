@@ -1,6 +1,7 @@
 import { isEvm } from '../../../api/blockchains.ts'
 import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { statusOf } from '../../../client/answers.ts'
+import type { RunLimit } from '../../../client/run-limit.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
@@ -22,7 +23,8 @@ import { manifestOptions } from './manifest-options.ts'
 interface Unrevealed {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
-  beforeSending?: (planned: PlannedEvent, connection: Connection) => Promise<void>
+  beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
+  others?: number
 }
 
 /**
@@ -77,8 +79,10 @@ export async function openUnrevealed(
     // A collection need not be dynamic as a whole.
     options: { ...options, dynamic: true, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
     read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
-    beforeSending: async (planned, connection) => {
-      await commit(deps, connection, flags, { options, planned, rows })
+    // The commitment.
+    others: 1,
+    beforeSending: async (planned, connection, limit) => {
+      await commit(deps, connection, flags, { options, planned, rows, limit })
       await keepLeaves(stateDir, rows)
     },
   }
@@ -151,6 +155,7 @@ interface Committing {
   options: BatchOptions
   planned: PlannedEvent
   rows: ReadCommitment
+  limit: RunLimit
 }
 
 /** Commits to the rows on chain, once, and waits until that is final. */
@@ -158,7 +163,7 @@ async function commit(
   deps: Deps,
   connection: Connection,
   flags: BatchMintFlags,
-  { options, planned, rows: { commitment } }: Committing,
+  { options, planned, rows: { commitment }, limit }: Committing,
 ): Promise<void> {
   const { blockchain, contractAddress: contract_address } = options
   const { provenance } = commitment
@@ -184,7 +189,7 @@ async function commit(
   }
   const change = {
     ...({ endpoint: 'commitprovenance', note: 'batch mint --unrevealed', what: 'the commitment' } as const),
-    ...{ blockchain, contract: contract_address, content: request },
+    ...{ blockchain, contract: contract_address, content: request, limit },
     request: async () => ({ ...request, reference_id: `provenance:${provenance}` }),
   }
   const { timeout } = flags

@@ -35,8 +35,10 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   const { io } = deps
   const output = createOutput(io, flags, CHANGE_VIEW)
   const ids = [...new Set(given)]
-  if (flags.operation !== undefined && ids.length > 1) {
-    throw new GdnError('usage', 'is for one NFT', { place: { flag: '--operation' }, hint: 'Burn one NFT at a time.' })
+  // Each NFT has an operation of its own.
+  const single = flags.operation !== undefined ? '--operation' : flags.maxCost !== undefined ? '--max-cost' : null
+  if (single !== null && ids.length > 1) {
+    throw new GdnError('usage', 'is for one NFT', { place: { flag: single }, hint: 'Burn one NFT at a time.' })
   }
   const connection = await deps.connect(await deps.settings(flags))
   const nfts = (await findNfts(deps, connection, ids)).filter(({ burned }) => burned !== true)

@@ -1,3 +1,5 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { runLimit } from '../../../client/run-limit.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
 import { applyBurns } from '../../../plan/apply-burns.ts'
@@ -29,15 +31,21 @@ export async function changeNfts(
   { options, settings }: Opened,
   plan: ChangePlan,
   flags: { only?: 'mint'; timeout?: number },
+  /** The limit of the run's cost that this command was given, in wei. */
+  given: bigint | null,
 ): Promise<ChangeOutcomes> {
   const outcomes: ChangeOutcomes = { update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() }
   if (flags.only === 'mint') return outcomes
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
   const all = counts.update + counts.transfer + counts.burn
-  if (all > 0) await deps.permit({ connection, blockchain, kind: 'nft', count: all, run: null })
+  const { id, maxCost: kept } = plan.run
+  // With mints, these changes were permitted together with them.
+  const isPermitted = all === 0 || (counts.mint > 0 && given === null)
+  const permitted = isPermitted ? null : await permitChanges(deps, connection, blockchain, { id, count: all, given })
+  const limit = runLimit(id, { permitted, given, kept })
   const { client } = connection
-  const making = { client, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
+  const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
   if (counts.update > 0) {
     outcomes.update = await withProgress(deps, `Updating: %s of ${counts.update}`, (more) =>
       applyUpdates(contract, { ...making, ...more }, plan.updates()),
@@ -59,6 +67,18 @@ export async function changeNfts(
     )
   }
   return outcomes
+}
+
+/** Returns the limit that each change of a run carries; null for that of the run. */
+export async function permitChanges(
+  deps: Deps,
+  connection: Connection,
+  blockchain: Blockchain,
+  { id, count, given }: { id: string; count: number; given: bigint | null },
+): Promise<bigint | null> {
+  const limited = { id, isOperation: false, canLimit: true, accepted: 0 }
+  const run = given === null ? null : { ...limited, maxCost: { wei: given, isSet: true } }
+  return await deps.permit({ connection, blockchain, kind: 'nft', count, run })
 }
 
 const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent

@@ -1,0 +1,135 @@
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { statusOf } from '../../client/answers.ts'
+import type { ResponseOf } from '../../client/api-client.ts'
+import { GdnError } from '../../core/errors.ts'
+import { inCoins } from '../../core/units.ts'
+import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { findFees } from './fees.ts'
+
+/** The most that requests can use, each in a transaction of its own. */
+export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
+
+interface LimitedRequests {
+  blockchain: Blockchain
+  /** The run that pays for them. */
+  run: string
+  /** The limit that this command was given, in wei. */
+  given: bigint | null
+  /** The limit that is kept on this machine. */
+  kept: bigint | null
+  /** Whether they are one request, which may have been accepted before. */
+  isOperation?: boolean
+  worst(): Promise<WorstUse>
+}
+
+/**
+ * Refuses requests that may cost more than is left of the limit of their run, before the first is sent. A backend
+ * refuses each that doesn't fit, when others are made already.
+ *
+ * @throws GdnError `max_cost`
+ */
+export async function refuseAboveLimit(
+  deps: Deps,
+  connection: Pick<Connection, 'client' | 'server'>,
+  { blockchain, run, given, kept, isOperation = false, worst }: LimitedRequests,
+): Promise<void> {
+  const { client } = connection
+  const { signal } = deps.signals
+  await client.learnIdempotency({ signal })
+  if (!isEvm(blockchain) || client.limitsCosts() !== true) return
+  const costs = await costsOf(connection, run, signal)
+  // The request was accepted, and counts already.
+  if (isOperation && costs !== null) return
+  const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
+  const limit = given ?? lower(known, kept)
+  if (limit === null) return
+  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+  // The fees by which the server decides, not those of a node that is named.
+  const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
+  const maxFee = costs?.max_fee == null ? fees.offered : BigInt(costs.max_fee)
+  const needed = worstCost(await worst(), { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
+  const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
+  const left = limit > counted ? limit - counted : 0n
+  if (needed <= left) return
+  const name = coin ?? 'coins'
+  const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} are spent or reserved)`
+  const waiting = costs?.waiting == null ? '' : ` More may be left later: ${costs.waiting}.`
+  throw new GdnError(
+    'max_cost',
+    `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} are left${used}`,
+    {
+      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(counted + needed, 'up')} or more.${waiting}`,
+      details: { needed_wei: String(needed), left_wei: String(left), max_cost_wei: String(limit) },
+    },
+  )
+}
+
+const lower = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b < a) ? b : a)
+
+/** Returns what the server knows of a run; null if nothing. */
+async function costsOf(
+  { client }: Pick<Connection, 'client'>,
+  run: string,
+  signal: AbortSignal,
+): Promise<ResponseOf<'getruncosts'>['costs'] | null> {
+  try {
+    return (await client.call('getruncosts', { run }, { signal })).costs
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error
+    return null
+  }
+}
+
+/** Returns what several uses are together. */
+export const sumOf = (uses: readonly WorstUse[]): WorstUse =>
+  uses.reduce((sum, { gasLimit, bytes }) => ({ gasLimit: sum.gasLimit + gasLimit, bytes: sum.bytes + bytes }), {
+    gasLimit: 0n,
+    bytes: 0,
+  })
+
+/** Returns what `count` changes of one NFT each use at most. */
+export async function worstOfChanges(kind: 'update' | 'transfer' | 'burn', count: number): Promise<WorstUse> {
+  const { gasOfChange } = await import('../../server/chain/evm/cost/change-gas.ts')
+  const { gasLimit, bytes } = gasOfChange({ kind, tokenIds: kind === 'update' ? [1n] : [] })
+  return { gasLimit: gasLimit * BigInt(count), bytes: bytes * count }
+}
+
+const CHANGES = { transfernft: 'transfer', updatednft: 'update', burnnft: 'burn' } as const
+/** As long as any symbol that a backend makes of a name. */
+const SYMBOL = 'NAMES'
+
+/** Returns what one request uses at most. A backend may reserve more, and then it refuses the request itself. */
+export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
+  if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
+  const [{ gasOfChange }, { grantGasLimit, mintGasLimit }, { grantBytes, mintBytes }] = await Promise.all([
+    import('../../server/chain/evm/cost/change-gas.ts'),
+    import('../../server/chain/evm/gas-limits.ts'),
+    import('../../server/chain/evm/cost/drop-gas.ts'),
+  ])
+  const {
+    metadata = [],
+    nft_gdn_ids = [],
+    name = '',
+    royalty_bps = 0,
+  } = content as Partial<{
+    metadata: readonly unknown[]
+    nft_gdn_ids: readonly unknown[]
+    name: string
+    royalty_bps: number
+  }>
+  switch (endpoint) {
+    case 'createcollection':
+      return gasOfChange({ kind: 'collection', tokenIds: [], collection: { name, symbol: SYMBOL, royalty_bps } })
+    case 'freezenft':
+      // As if they followed each other.
+      return gasOfChange({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
+    case 'createnfttrans':
+      return { gasLimit: grantGasLimit(Array(metadata.length)), bytes: grantBytes(metadata.length) }
+    case 'createnft':
+    case 'creatednft':
+      return { gasLimit: mintGasLimit([{ receiver: '0x', count: metadata.length }]), bytes: mintBytes(1) }
+    default:
+      throw new Error(`the cost of ${endpoint} is not known`)
+  }
+}

@@ -1,0 +1,287 @@
+/** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  call,
+  createTestCollection,
+  mint,
+  plainMetadata,
+  settled,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { folder } from '../drop.ts'
+import { cli, errorOf } from '../harness.ts'
+
+const [, BOB, CAROL] = WALLETS
+const GWEI = 10n ** 9n
+
+let real: PublicNetwork
+let place: NetworkPlace
+let backend: TestBackend
+let stop = async () => {}
+
+/** Mines blocks with one base fee, so that the same changes always have the same worst case. */
+function startMining(): void {
+  let isOpen = true
+  const mining = (async () => {
+    while (isOpen) {
+      await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${GWEI.toString(16)}`])
+      await real.mine()
+      await sleep(30)
+    }
+  })()
+  stop = () => {
+    isOpen = false
+    return mining
+  }
+}
+
+beforeAll(async () => {
+  real = await startPublicNetwork()
+  place = await setUpNetwork(real)
+  startMining()
+  backend = await place.start()
+})
+afterAll(async () => {
+  await stop()
+  await backend?.close()
+  await place?.remove()
+  await real?.close()
+})
+
+const HEAD = 'id,title,description,receiver\n'
+const row = (id: string, title: string, receiver: string = BOB) => `${id},${title},x,${receiver}\n`
+
+/** A machine with a manifest and a state of its own. */
+async function machine(collection: TestCollection, rows: string) {
+  const { path, options } = await folder({
+    'drop.csv': HEAD + rows,
+    'hidden.json': JSON.stringify({ title: 'Hidden', description: 'Wait' }),
+  })
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const run = (...argv: string[]) => cli(argv, { ...options, env })
+  const target = ['-c', collection.address, '-b', 'polygon']
+  const drop = path('drop.csv')
+  return {
+    path,
+    run,
+    edit: (text: string) => writeFile(drop, HEAD + text),
+    mint: (...more: string[]) => run('batch', 'mint', drop, ...target, '--yes', '--json', ...more),
+    plan: (...more: string[]) => run('plan', drop, ...target, '--json', ...more),
+    apply: (...more: string[]) => run('apply', drop, ...target, '--yes', '--json', ...more),
+    reveal: (...more: string[]) => run('reveal', drop, ...target, '--rpc-url', real.url, '--yes', '--json', ...more),
+  }
+}
+
+const collectionOf = () => createTestCollection(backend, { dynamic: true, enable_burn: true, enable_transfer: true })
+
+/** The kinds of the transactions of each run with a limit into a collection. */
+async function kindsOf({ id }: { id: string }): Promise<string[][]> {
+  const rows = await withStore(place.dataDir, ({ db }) =>
+    db.selectFrom('transactions').select(['run', 'kind']).where('run_collection_id', '=', id).orderBy('kind').execute(),
+  )
+  const runs = [...new Set(rows.map(({ run }) => run))]
+  return runs.map((run) => rows.filter((row) => row.run === run).map(({ kind }) => kind))
+}
+
+/** How many changes of its NFTs a collection has accepted. */
+const changesOf = (collection: { id: string }) =>
+  withStore(place.dataDir, async ({ db }) => {
+    const count = async (table: 'updates' | 'transfers') =>
+      (await db.selectFrom(table).select('id').where('collection_id', '=', collection.id).execute()).length
+    return (await count('updates')) + (await count('transfers'))
+  })
+
+const costsOf = async (run: string) => (await call(backend, 'getruncosts', { run })).costs
+const runOf = async (collection: { id: string }) =>
+  await withStore(place.dataDir, async ({ db }) => {
+    const { run } = await db
+      .selectFrom('runs')
+      .select('run')
+      .where('collection_id', '=', collection.id)
+      .executeTakeFirstOrThrow()
+    return run
+  })
+
+const REFUSED =
+  /^this costs at most [0-9.]+ POL, and [0-9.]+ of [0-9.]+ POL are left( \([0-9.]+ are spent or reserved\))?$/
+
+/** The amount that the hint of a refusal names. */
+function raiseIn(result: Awaited<ReturnType<typeof cli>>): string {
+  const hint = errorOf(result).hint ?? ''
+  const [, amount = ''] =
+    /^Nothing was sent\. Run the same command with --max-cost ([0-9.]+) or more\./.exec(hint) ?? []
+  expect(hint).toMatch(/--max-cost [0-9.]+ or more/)
+  return amount
+}
+
+describe('apply', () => {
+  test('counts mints, updates, transfers and burns toward the limit of the drop', async () => {
+    const collection = await collectionOf()
+    const {
+      path,
+      mint,
+      plan,
+      run: gdn,
+      edit,
+    } = await machine(collection, row('a', 'A') + row('b', 'B') + row('c', 'C'))
+    expect(await mint('--max-cost', '1')).toMatchObject({ code: 0 })
+    await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('d', 'D'))
+    expect(await plan('--prune', '--out', path('plan.json'))).toMatchObject({ code: 0 })
+    const applied = await gdn('apply', path('plan.json'), '--yes', '--json', '--max-burns', '1', '--new-rows')
+    expect([applied.code, applied.stderr]).toEqual([0, ''])
+    expect(await kindsOf(collection)).toEqual([['burn', 'mint', 'mint', 'transfer', 'update']])
+    const run = await runOf(collection)
+    const paid = () =>
+      withStore(place.dataDir, async ({ db }) => {
+        const query = db.selectFrom('transactions').select('fee_paid').where('run_collection_id', '=', collection.id)
+        return (await query.execute()).reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
+      })
+    const costs = await until(
+      async () => ({ paid: await paid(), ...(await costsOf(run)) }),
+      ({ paid, counted }) => String(paid) === counted,
+    )
+    expect(costs).toMatchObject({
+      fee_paid: costs.counted,
+      final_fee_paid: costs.counted,
+      max_cost: String(10n ** 18n),
+    })
+  })
+
+  test('refuses what may exceed the limit before the first change, and --max-cost raises it', async () => {
+    const collection = await collectionOf()
+    const { mint, apply, edit } = await machine(collection, row('a', 'A') + row('b', 'B'))
+    expect(await mint()).toMatchObject({ code: 0 })
+    await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('c', 'C'))
+    const refused = await apply('--max-cost', '0.00000001')
+    expect([refused.code, errorOf(refused)]).toMatchObject([
+      5,
+      { code: 'max_cost', message: expect.stringMatching(REFUSED) },
+    ])
+    expect([await changesOf(collection), (await costsOf(await runOf(collection))).max_cost]).toEqual([0, null])
+    expect(await apply('--max-cost', raiseIn(refused))).toMatchObject({ code: 0 })
+    const changed = await changesOf(collection)
+    expect(changed).toBe(2)
+    // The limit belongs to the run.
+    await edit(row('a', 'A2') + row('b', 'B2', CAROL) + row('c', 'C2'))
+    const full = await until(
+      () => apply(),
+      // While the transfer is in progress, nothing can be updated.
+      (result) => errorOf(result).code !== 'refused',
+    )
+    expect([full.code, errorOf(full).message, await changesOf(collection)]).toEqual([
+      5,
+      expect.stringMatching(REFUSED),
+      changed,
+    ])
+    const raised = raiseIn(full)
+    expect(await apply('--max-cost', raised)).toMatchObject({ code: 0 })
+    expect(await changesOf(collection)).toBe(changed + 3)
+    // A mint that keeps the limit doesn't lower it.
+    await edit(row('a', 'A2') + row('b', 'B2', CAROL) + row('c', 'C2') + row('d', 'D'))
+    const { max_cost } = await costsOf(await runOf(collection))
+    await mint()
+    expect((await costsOf(await runOf(collection))).max_cost).toBe(max_cost)
+  })
+
+  test('counts toward the limit that another machine has set', async () => {
+    const collection = await collectionOf()
+    const rows = row('a', 'A')
+    const first = await machine(collection, rows)
+    expect(await first.mint('--run', 'spring', '--max-cost', '1')).toMatchObject({ code: 0 })
+    const second = await machine(collection, row('a', 'Other'))
+    expect(await second.apply('--run', 'spring')).toMatchObject({ code: 0 })
+    expect(await kindsOf(collection)).toEqual([['mint', 'update']])
+  })
+})
+
+describe('reveal', () => {
+  test('counts toward the limit of the drop, with its commitment', async () => {
+    const collection = await collectionOf()
+    const { path, mint, reveal } = await machine(collection, row('a', 'A') + row('b', 'B'))
+    expect(await mint('--unrevealed', path('hidden.json'), '--max-cost', '1')).toMatchObject({ code: 0 })
+    expect(await kindsOf(collection)).toEqual([['mint', 'provenance']])
+    const refused = await reveal('--max-cost', '0.00000001')
+    expect([refused.code, errorOf(refused)]).toMatchObject([
+      5,
+      { code: 'max_cost', message: expect.stringMatching(REFUSED) },
+    ])
+    expect(await kindsOf(collection)).toEqual([['mint', 'provenance']])
+    expect(await reveal('--max-cost', raiseIn(refused))).toMatchObject({ code: 0 })
+    const [kinds = []] = await kindsOf(collection)
+    expect(new Set(kinds)).toEqual(new Set(['mint', 'provenance', 'update']))
+    expect((await costsOf(await runOf(collection))).max_cost).not.toBe(String(10n ** 18n))
+  })
+})
+
+describe('a single command', () => {
+  test('sends nothing that may cost more than its --max-cost, and is a run of its own', async () => {
+    const collection = await collectionOf()
+    const { run } = await machine(collection, '')
+    const ids = await mint(backend, collection, plainMetadata(3), { receiver: BOB })
+    const [first = '', second = '', third = ''] = (await settled(backend, ids)).map(({ nft_gdn_id }) => nft_gdn_id)
+    const commands = [
+      ['nft', 'transfer', first, '--receiver', CAROL, '--sender', BOB],
+      ['nft', 'update', second, '--title', 'Other'],
+      ['nft', 'burn', third],
+      ['nft', 'freeze', second],
+      ['nft', 'mint', '-c', collection.address, '--receiver', BOB, '--title', 'Dawn'],
+    ]
+    for (const command of commands) {
+      const before = await changesOf(collection)
+      const argv = [...command, '-b', 'polygon', '--yes', '--json', '--max-cost']
+      const refused = await run(...argv, '0.00000001')
+      expect([command, refused.code, errorOf(refused)]).toMatchObject([
+        command,
+        5,
+        { code: 'max_cost', message: expect.stringMatching(REFUSED) },
+      ])
+      expect([await changesOf(collection), (await kindsOf(collection)).length]).toEqual([
+        before,
+        commands.indexOf(command),
+      ])
+      const accepted = await run(...argv, raiseIn(refused))
+      expect([command, accepted.code, accepted.stderr]).toEqual([command, 0, expect.any(String)])
+    }
+    const kinds = (await kindsOf(collection)).flat().sort()
+    expect(kinds).toEqual(['burn', 'freeze', 'mint', 'transfer', 'update'])
+  })
+
+  test('creates a collection within its --max-cost, and nothing above it', async () => {
+    const { run } = await machine(await collectionOf(), '')
+    const create = ['collection', 'create', '--name', 'Limited', '-b', 'polygon', '--wallet', BOB, '--yes', '--json']
+    const refused = await run(...create, '--max-cost', '0.00000001')
+    expect([refused.code, errorOf(refused).code]).toEqual([5, 'max_cost'])
+    const { code, stdout } = await run(...create, '--max-cost', raiseIn(refused))
+    expect(code).toBe(0)
+    const { transaction_gdn_id: id } = JSON.parse(stdout)
+    expect(await kindsOf({ id })).toEqual([['collection']])
+  })
+
+  test('burns one NFT at a time within a limit', async () => {
+    const { run } = await machine(await collectionOf(), '')
+    const result = await run('nft', 'burn', 'one', 'another', '--yes', '--json', '--max-cost', '1')
+    expect([result.code, errorOf(result).message]).toEqual([2, '--max-cost: is for one NFT'])
+  })
+})
+
+test('a run without a limit pays for its changes, too', async () => {
+  const collection = await collectionOf()
+  const { mint, apply, edit } = await machine(collection, row('a', 'A'))
+  expect(await mint()).toMatchObject({ code: 0 })
+  const run = await runOf(collection)
+  const before = await until(
+    () => costsOf(run),
+    ({ fee_paid }) => BigInt(fee_paid) > 0n,
+  )
+  await edit(row('a', 'Other'))
+  expect(await apply()).toMatchObject({ code: 0 })
+  expect(BigInt((await costsOf(run)).fee_paid)).toBeGreaterThan(BigInt(before.fee_paid))
+})
