@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseUnits } from '../../src/core/units.ts'
 import { mintGasLimit } from '../../src/server/chain/evm/gas-limits.ts'
 import { EMBEDDED_FEES } from '../../src/server/chain/evm/signers.ts'
-import { freshDataDir, until, WALLETS } from '../helpers/backend.ts'
+import { freshDataDir, until, WALLETS, withStore } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type HoldingProxy, startHoldingProxy } from '../helpers/holding-proxy.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
@@ -165,4 +166,78 @@ test('two copies of a state that resume one run stay within its --max-cost toget
   for (const { exitCode, stderr } of runs) expect(exitCode, stderr).toBe(0)
   await expectDone(gdn)
   await expectDone(copy.gdn)
+})
+
+/** The limit and the costs of the only run with a limit that the collection has. */
+async function limited(): Promise<{ runs: string[]; kinds: string[]; paid: bigint }> {
+  return await withStore(dataDir.path, async ({ db }) => {
+    const transactions = await db.selectFrom('transactions').selectAll().where('run', 'is not', null).execute()
+    return {
+      runs: [...new Set(transactions.map(({ run }) => run ?? ''))],
+      kinds: transactions.map(({ kind }) => kind).sort(),
+      paid: transactions.reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n),
+    }
+  })
+}
+
+test('changes that are killed between acceptance and response stay within --max-cost, and are resumed', async () => {
+  const { gdn } = await machine()
+  const collection = ['--dynamic', '--enable-transfer', '-b', 'polygon', '--wallet', WALLETS[0]]
+  const create = ['collection', 'create', '--name', 'Changed', ...collection]
+  const { contract_address } = await gdn.json<{ contract_address: string }>(...create)
+  const target = ['-c', contract_address, '-b', 'polygon', '--yes']
+  const csv = (title: string, receiver: string) =>
+    `id,title,description,receiver\na,${title},x,${WALLETS[0]}\nb,B,x,${receiver}\n`
+  const drop = await gdn.file('changed.csv', csv('A', WALLETS[0]))
+  await gdn.json('batch', 'mint', drop, ...target)
+  await gdn.file('changed.csv', csv('Other', WALLETS[1]))
+  const refused = await gdn.run('apply', drop, ...target, '--max-cost', '0.000001')
+  const [, amount = ''] = /--max-cost ([0-9.]+) or more/.exec(refused.stderr) ?? []
+  expect([refused.exitCode, amount]).toEqual([5, expect.stringMatching(/^0\.\d+$/)])
+  const apply = ['apply', drop, ...target, '--max-cost', amount]
+  for (const endpoint of ['updatednft', 'transfernft']) {
+    proxy.hold(endpoint)
+    const { signal } = await gdn.runAndKill(apply, () => proxy.held())
+    expect(signal).toBe('SIGKILL')
+  }
+  proxy.hold(null)
+  const { exitCode, stderr } = await gdn.run(...apply)
+  expect(exitCode, stderr).toBe(0)
+  const { runs, kinds, paid } = await limited()
+  expect([runs.length, kinds]).toEqual([1, ['mint', 'transfer', 'update']])
+  expect(paid).toBeLessThanOrEqual(parseUnits(amount) ?? 0n)
+})
+
+test('a single command that is killed before its response has one effect, and one limit', async () => {
+  const { gdn } = await machine()
+  const create = [
+    'collection',
+    'create',
+    '--name',
+    'Moved',
+    '--enable-transfer',
+    '-b',
+    'polygon',
+    '--wallet',
+    WALLETS[0],
+  ]
+  const { contract_address } = await gdn.json<{ contract_address: string }>(...create)
+  const mint = ['nft', 'mint', '-c', contract_address, '-b', 'polygon', '--receiver', WALLETS[0], '--title', 'Dawn']
+  const { nft_gdn_id } = await gdn.json<{ nft_gdn_id: string }>(...mint)
+  const transfer = ['nft', 'transfer', nft_gdn_id, '--receiver', WALLETS[1], '-b', 'polygon', '--yes']
+  const refused = await gdn.run(...transfer, '--max-cost', '0.000001')
+  const [, amount = ''] = /--max-cost ([0-9.]+) or more/.exec(refused.stderr) ?? []
+  expect([refused.exitCode, amount]).toEqual([5, expect.stringMatching(/^0\.\d+$/)])
+  // Enough for one transfer, and for no second one.
+  for (let life = 0; life < 2; life++) {
+    proxy.hold('transfernft')
+    const { signal } = await gdn.runAndKill([...transfer, '--max-cost', amount], () => proxy.held())
+    expect(signal).toBe('SIGKILL')
+  }
+  proxy.hold(null)
+  const { exitCode, stderr } = await gdn.run(...transfer, '--max-cost', amount)
+  expect(exitCode, stderr).toBe(0)
+  const { runs, kinds, paid } = await limited()
+  expect([runs.length, kinds]).toEqual([1, ['transfer']])
+  expect(paid).toBeLessThanOrEqual(parseUnits(amount) ?? 0n)
 })

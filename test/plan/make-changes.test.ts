@@ -230,3 +230,33 @@ test('sends no more than 5,000 changes that have not ended, and asks for 1,000 a
   expect(world.sent.length).toBeLessThan(5_008)
   expect(Math.max(...pages)).toBe(1_000)
 })
+
+test('waits with what exceeds the limit of its run while pending changes may leave more of it', async () => {
+  const world = new World()
+  let pending = 0
+  const outcomes = await world.make({
+    changes: changesUpTo(6),
+    onSend: () => {
+      if (pending >= 2) throw error('max_cost')
+      pending++
+    },
+    endsOf: async (page) => {
+      pending -= page.length
+      return await allEnded(page)
+    },
+  })
+  expect([outcomes.done, outcomes.failed.count]).toEqual([6, 0])
+})
+
+test('stops at the limit of its run where nothing is pending, or where nothing ends in time', async () => {
+  const refused = { changes: changesUpTo(3), onSend: () => Promise.reject(error('max_cost')) }
+  await expect(new World().make(refused)).rejects.toMatchObject({ code: 'max_cost' })
+  const world = new World()
+  const stuck = {
+    changes: changesUpTo(2),
+    onSend: ({ key }: Change) => (key === 'r0' ? undefined : Promise.reject(error('max_cost'))),
+    endsOf: async () => new Map(),
+  }
+  await expect(world.make({ ...stuck, timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'max_cost' })
+  expect(world.sent).toEqual(['r0'])
+})

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Spending, SpendingRun } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
-import { type Call, fakeApi, OWNER } from '../fake-api.ts'
+import { type Call, fakeApi, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { cli } from '../harness.ts'
 
 const SUPPORTS = { 'idempotency-supported': 'yes', 'run-max-cost-supported': 'yes' }
@@ -80,4 +80,45 @@ test('a drop that has only requests of unknown outcome to repeat is permitted', 
   expect((await cli(argv, { ...options, permit })).code).toBe(0)
   expect(asked).toHaveLength(1)
   expect(limitsIn(calls, 'createnft').slice(1)).toEqual([[asked[0]?.id, '123']])
+})
+
+/** A transfer of an NFT whose server limits costs, or not. */
+async function transfer(flags: readonly string[], headers: Record<string, string>, limit: bigint | null) {
+  const replies: Record<string, (body: never) => Reply> = {
+    ...{ getfees: fees, getnfts: knows(nft('id-0')) },
+    getruncosts: () => ({ status: 404, body: { error: { title: 'Not Found', message: 'no' } } }),
+    transfernft: (requests) => ({
+      body: { requests, response: { transaction_gdn_id: 'tx', accepted_date: '2026-01-31 12:00:00' } },
+    }),
+  }
+  const { url, calls } = await fakeApi({
+    '*': (body: never, { path }) => ({ body: {}, ...replies[path.split('/').at(-1) ?? '']?.(body), headers }),
+  })
+  const { asked, permit } = permitting(limit)
+  const { options } = await folder({})
+  const argv = ['nft', 'transfer', 'id-0', ...TARGET, '--receiver', OTHER, '--sender', OWNER, '--token-id', '1']
+  const result = await cli([...argv, ...flags, '--no-wait', '--yes', '--json', '--base-url', url], {
+    ...options,
+    permit,
+  })
+  return { ...result, asked, limits: limitsIn(calls, 'transfernft') }
+}
+const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+
+test('a single command carries its --max-cost, which a permitted limit replaces', async () => {
+  const own = await transfer(['--max-cost', '0.5'], SUPPORTS, null)
+  expect([own.code, own.limits]).toEqual([0, [[own.asked[0]?.id, '500000000000000000;set']]])
+  expect(own.asked).toMatchObject([
+    { isOperation: true, canLimit: true, maxCost: { wei: 5n * 10n ** 17n, isSet: true } },
+  ])
+  const permitted = await transfer(['--max-cost', '0.5'], SUPPORTS, LIMIT)
+  expect([permitted.code, permitted.limits]).toEqual([0, [[permitted.asked[0]?.id, '123']]])
+  const without = await transfer([], SUPPORTS, null)
+  expect([without.code, without.limits]).toEqual([0, [[undefined, undefined]]])
+})
+
+test('a single command with --max-cost sends nothing to a server that limits no costs', async () => {
+  const { code, stderr, limits } = await transfer(['--max-cost', '0.5'], { 'idempotency-supported': 'yes' }, null)
+  expect([code, limits]).toEqual([5, []])
+  expect(stderr).toMatch(/--max-cost: http:[^ ]+ doesn't limit costs/)
 })
