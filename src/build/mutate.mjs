@@ -58,8 +58,8 @@ const GROUPS = {
   },
   permissions: {
     code: ['src/server/http/auth.ts', 'src/server/services/authenticate.ts'],
-    tests: ['test/server/http/{permissions,exposure}.test.ts'],
-    rest: ['test/server/explorer/access.test.ts', 'test/server/http/hostile.test.ts'],
+    tests: ['test/server/http/permissions.test.ts'],
+    rest: ['test/server/explorer/access.test.ts', 'test/server/http/{exposure,hostile}.test.ts'],
   },
   'rate-limit': {
     code: ['src/server/http/{rate-limits,memory-limiter}.ts'],
@@ -71,7 +71,8 @@ const GROUPS = {
       'src/server/services/{signed-url,get-presigned-url,create-wallet}.ts',
       'src/server/store/signed-urls.ts',
     ],
-    tests: ['test/wallet/signed-url.test.ts', 'test/server/http/{presigned-url,wallet}.test.ts'],
+    tests: ['test/wallet/signed-url.test.ts', 'test/server/http/presigned-url.test.ts'],
+    rest: ['test/server/http/wallet.test.ts'],
   },
   'imported-keys': {
     code: ['src/wallet/{derivation-path,mnemonic,new-key,read-key,store-key}.ts', 'src/keystore/solana-key.ts'],
@@ -111,13 +112,16 @@ const GROUPS = {
       'src/server/services/limit-cost.ts',
     ],
     tests: [
-      'test/cli/cost/max-{cost,fee}.test.ts',
+      'test/cli/cost/max-cost.test.ts',
       'test/cli/mcp/spending.test.ts',
       'test/server/http/{max-cost,max-cost-of-changes}.test.ts',
-      'test/server/pipeline/{limited-run,max-fee}.test.ts',
       'test/server/services/limit-cost.test.ts',
     ],
-    rest: ['test/cli/cost/funding.test.ts', 'test/cli/public-network.test.ts'],
+    rest: [
+      'test/cli/cost/{funding,max-fee}.test.ts',
+      'test/cli/public-network.test.ts',
+      'test/server/pipeline/{limited-run,max-fee}.test.ts',
+    ],
   },
   webhooks: {
     code: ['src/server/pipeline/webhooks/{post,schedule,signature,webhook-step}.ts'],

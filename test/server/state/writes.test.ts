@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { addCollection } from '../../../src/server/state/collections.ts'
 import {
+  addNfts,
   adoptMembers,
   assignToTransactions,
   deployNfts,
@@ -21,6 +23,12 @@ import { openTestStore } from '../../helpers/test-database.ts'
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
 
+const COLLECTION = {
+  ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+  ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: CAROL, description: null, image: null },
+  ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, next_token_id: '1', next_attempt_at: NOW },
+} as const
+
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
@@ -30,12 +38,7 @@ beforeEach(async () => {
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   for (const id of ['r', 'other']) await insertRequest(store.db, { ...request, id, accepted_at: NOW })
-  await insertCollection(store.db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: CAROL, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', next_token_id: '1' },
-    next_attempt_at: NOW,
-  })
+  await insertCollection(store.db, { ...COLLECTION, status: 'deployed' })
 })
 afterEach(async () => {
   await store.close()
@@ -71,6 +74,25 @@ async function deployed() {
   await deployNfts(store.db, ['t'])
   return await transaction('t')
 }
+
+it('stores what was accepted as initiated, however many NFTs', async () => {
+  await addCollection(store.db, { ...COLLECTION, id: 'd', contract_address: BOB })
+  const { status } = await store.db
+    .selectFrom('collections')
+    .select('status')
+    .where('id', '=', 'd')
+    .executeTakeFirstOrThrow()
+  expect(status).toBe('initiated')
+  await addNfts(
+    store.db,
+    Array.from({ length: 2_000 }, (_, n) => {
+      const { status: _status, ...accepted } = newNft(`n${n}`)
+      return { ...accepted, step: 'mint' }
+    }),
+  )
+  const rows = await store.db.selectFrom('nfts').select('id').where('status', '=', 'initiated').execute()
+  expect(rows).toHaveLength(2_000)
+})
 
 describe('the NFTs of a transaction', () => {
   it('get the token IDs of its range, in the order of the batch', async () => {
