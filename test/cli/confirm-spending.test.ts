@@ -4,15 +4,10 @@ import { COMMANDS } from '../../src/cli/catalogue.ts'
 import type { Deps } from '../../src/cli/deps.ts'
 import { Ledger } from '../../src/cli/mcp/spending.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
-import { api, asking, collectionNode, MINT, SCENARIOS } from './contract/scenarios.ts'
+import { api, collectionNode, MINT, type Prepared, rpcRoute, SCENARIOS, withServer } from './contract/scenarios.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { announce, CONTRACT, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
-import { type CliOptions, cli, errorOf } from './harness.ts'
-
-interface Prepared {
-  argv: string[]
-  options: CliOptions
-}
+import { cli, errorOf } from './harness.ts'
 
 /** A service that stops a run before its first row: it rejects the key. */
 async function stoppedRun(): Promise<Prepared> {
@@ -39,16 +34,7 @@ async function collectionOnServer(): Promise<Prepared> {
   const key = generatePrivateKey()
   await writeKeystore(path('owner.json'), key)
   await writePassword(path('password'))
-  const node: Record<string, unknown> = collectionNode(privateKeyToAccount(key).address)
-  const answer = ({ id, method, params }: { id: number; method: string; params: unknown }) => {
-    const result = node[method]
-    return { jsonrpc: '2.0', id, result: typeof result === 'function' ? result(params) : result }
-  }
-  const { url } = await api({
-    '/rpc/polygon': (body: never): Reply => ({
-      body: Array.isArray(body) ? (body as never[]).map(answer) : answer(body),
-    }),
-  })
+  const { url } = await api({ '/rpc/polygon': rpcRoute(collectionNode(privateKeyToAccount(key).address)) })
   const wallet = ['--wallet', path('owner.json'), '--password-file', path('password')]
   return {
     argv: ['collection', 'set', CONTRACT, '-b', 'polygon', '--base-url', url, '--royalty', '5%', ...wallet],
@@ -138,7 +124,7 @@ describe('a tool of gdn mcp that may not spend', () => {
   const deps = { env: {}, signals: { signal }, sleep: async () => {}, io: { note: () => {} } } as unknown as Deps
 
   const mint = (names: string | null, onCreating?: () => Reply | null) =>
-    permitted(asking(service(), ...MINT), names, onCreating)
+    permitted(withServer(service(), ...MINT), names, onCreating)
 
   /** Runs a command as a tool does: with `--yes`, and as the session permits. */
   async function permitted(prepared: Promise<Prepared>, names: string | null, onCreating = (): Reply | null => null) {
@@ -172,7 +158,7 @@ describe('a tool of gdn mcp that may not spend', () => {
   ])('transfers nothing if it states %s of the NFT otherwise', async (_what, lie) => {
     const getnfts = knows(nft('a', { blockchain: 'polygon' }))
     const argv = ['nft', 'transfer', 'a', '--receiver', CONTRACT, ...lie]
-    const result = await permitted(asking({ getnfts }, ...argv), 'polygon, base')
+    const result = await permitted(withServer({ getnfts }, ...argv), 'polygon, base')
     expect(errorOf(result).message).toBe('spending on an unknown blockchain is not allowed')
     expect(result.sent).toEqual([])
   })

@@ -15,7 +15,7 @@ export interface Reply {
   body: unknown
 }
 
-type Handler = (body: never, call: Call) => Reply
+export type Handler = (body: never, call: Call) => Reply
 
 /** What the APIs of a test announce in responses that don't say otherwise: embedded chains. */
 let announced: string | null = '*'

@@ -216,8 +216,8 @@ export async function count(deps: Deps, flags: OutputFlags): Promise<void> {
   )
   await addLine(
     'test/cli/contract/scenarios.ts',
-    "'wallet url': { shape",
-    "  'wallet count': { shape: 'object', json: 'count readable', prepare: () => onWallets('wallet', 'count') },",
+    "'wallet url': one(",
+    "  'wallet count': one(['count', 'readable'], () => withWallets(() => ['wallet', 'count'])),",
   )
   await expectDone('src/build/completions.mjs')
   await expectDone('src/build/reference.mjs')

@@ -5,7 +5,7 @@ import { COMMANDS, makeCommand } from '../../../src/cli/catalogue.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
 import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/flags/output-modes.ts'
 import { type CliResult, cli, errorOf } from '../harness.ts'
-import { NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
+import { EMPTY_FIELDS, NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
 
 // Keystores with the default cost would take a minute here.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
@@ -89,8 +89,9 @@ const NAMES_IN: Readonly<Record<OutputMode, (stdout: string, shape: Scenario['sh
 
 describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ command }) => command === name)))(
   'gdn %s',
-  (_, scenario) => {
-    const fields = scenario.json.split(' ')
+  (name, scenario) => {
+    const { fields } = scenario
+    const empty = EMPTY_FIELDS[name] ?? []
     const chosen = [fields.at(-1) ?? '', fields[0] ?? '']
 
     test('prints these JSON fields, in an object for one thing or an array for a list, and nothing on stderr', async () => {
@@ -133,11 +134,10 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       const { message, hint } = errorOf(result)
       expect(message).toContain(`--fields: unknown field "${typo}"`)
       expect(hint).toBe(`Did you mean ${chosen[0]}?`)
-      const more = scenario.more?.split(' ') ?? []
-      if (more.length === 0) return
-      const { stdout } = await cli([...argv, '--json', '--fields', more.join(',')], options)
+      if (empty.length === 0) return
+      const { stdout } = await cli([...argv, '--json', '--fields', empty.join(',')], options)
       const value = JSON.parse(stdout)
-      expect(Object.keys(Array.isArray(value) ? value[0] : value)).toEqual(more)
+      expect(Object.keys(Array.isArray(value) ? value[0] : value)).toEqual(empty)
     })
   },
 )

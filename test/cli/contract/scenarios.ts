@@ -15,12 +15,12 @@ import { rehearsedPlace } from '../../helpers/rehearsed-place.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
-import { CSV, folder, service, TARGET } from '../drop.ts'
-import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply } from '../fake-api.ts'
+import { folder, service, TARGET } from '../drop.ts'
+import { CONTRACT, DATE, fakeApi, type Handler, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
 /** A command line that succeeds, with a home of its own. */
-interface Prepared {
+export interface Prepared {
   argv: string[]
   options: CliOptions
 }
@@ -28,85 +28,99 @@ interface Prepared {
 /** How a command prints its records. */
 export interface Scenario {
   shape: 'object' | 'array'
-  /** The fields of its JSON, in their order. */
-  json: string
-  /** Fields that --fields accepts and that have no value here. */
-  more?: string
+  /** The fields of its JSON. */
+  fields: readonly string[]
   /** Starts a new server each time, so that earlier requests have no effect. */
   prepare(): Promise<Prepared>
 }
 
-const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
-const METADATA = { title: 'Dawn', description: '', file_fields: [] }
-const TOLD = 'nft_gdn_id token_id contract_address receiver_wallet_address status request_metadata metadata_url'
-const NFT =
-  'nft_gdn_id token_id status contract_address receiver_wallet_address metadata_url request_metadata blockchain accepted_date'
-const COLLECTION = 'transaction_gdn_id contract_address name blockchain wallet_address status'
-const SUMMARY =
-  'run run_id blockchain contract_address total pending accepted deployed failed unknown requests attempts reconciled'
-const RUN =
-  'run run_id state running total pending accepted deployed failed unknown blockchain contract_address server backend_id manifest drop started_at'
-const MOVED = 'file database tables rows nfts seconds'
-const DATABASE = 'database kind applied pending accounts collections nfts processes'
-const KEY = 'id name email prefix permissions api_version status created_at expires_at revoked_at'
-const TX =
-  'id blockchain kind state signer nonce hash nfts collection_id block_number gas_used requested_action created_at explorer_url'
-const WEBHOOK = 'id url events email status waiting delivered failed failing_since created_at'
-const DELIVERY = 'event_id type state attempts response_status error response attempted_at next_attempt_at created_at'
-const MINTED = {
-  ...{ kind: 'mint', status: 'deployed', transaction_gdn_id: null, accepted_date: DATE, block_date: DATE },
-  ...{ block_number: 7, transaction_hash: '0xab', from: null, to: OWNER, revision: null, changes: null },
-  ...{ changes_left_out: 0, error: null },
-}
-const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
-const BACKEND = 'running url data_dir pid'
+/** Returns the path of a file in the home. */
+type Path = (name: string) => string
+type Fields = readonly string[]
+type Prepare = Scenario['prepare']
+
+/** A command that prints one record. */
+const one = (fields: Fields, prepare: Prepare): Scenario => ({ shape: 'object', fields, prepare })
+
+/** A command that prints a list of records. */
+const list = (fields: Fields, prepare: Prepare): Scenario => ({ shape: 'array', fields, prepare })
+
+type Handlers = Readonly<Record<string, Handler>>
 
 /** A fake API whose handlers don't all have to be used. */
-export async function api(handlers: Record<string, (body: never) => Reply>) {
-  const missing = (): Reply => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
+export async function api(handlers: Handlers) {
   return await fakeApi({
-    '*': (_body, { path }) => {
-      const handler = handlers[path.replace('/api/v1/', '')]
-      return handler === undefined ? missing() : handler(_body)
-    },
+    '*': (body, call) =>
+      handlers[call.path.replace('/api/v1/', '')]?.(body, call) ?? {
+        status: 404,
+        body: { error: { title: 'Not Found', message: 'not here' } },
+      },
   })
 }
 
+/** A folder with the manifest `drop.csv`, and a server. */
+async function served(handlers: Handlers) {
+  const { path, options } = await folder()
+  const { url } = await api(handlers)
+  return { path, options: { ...options, env: { ...options.env, GDN_BASE_URL: url } } }
+}
+
+export async function withServer(handlers: Handlers, ...argv: string[]): Promise<Prepared> {
+  const { options } = await served(handlers)
+  return { argv, options }
+}
+
+/** A command on a manifest of two rows. */
+async function withManifest(handlers: Handlers, command: readonly string[], ...flags: string[]): Promise<Prepared> {
+  const { path, options } = await served(handlers)
+  return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
+}
+
 const accepted = (requests: object): Reply => ({
+  body: { requests, request: requests, response: { transaction_gdn_id: 'tx', accepted_date: DATE } },
+})
+
+const getcollections = (): Reply => ({
   body: {
-    requests,
-    request: requests,
-    response: { transaction_gdn_id: 'tx', accepted_date: DATE },
+    requests: { transaction_gdn_ids: ['tx'] },
+    collections: [
+      {
+        transaction_gdn_ids: 'tx',
+        contract_address: CONTRACT,
+        name: 'Tide',
+        blockchain: 'polygon',
+        wallet_address: OWNER,
+        status: 'deployed',
+      },
+    ],
   },
 })
 
-const CHANGED =
-  'nft_gdn_id token_id title contract_address blockchain receiver_wallet_address status transaction_gdn_id accepted_date transaction_hash error'
+const gettransactions = (): Reply => ({
+  body: {
+    requests: { transaction_gdn_ids: ['tx'] },
+    transactions: [{ transaction_gdn_id: 'tx', status: 'deployed', transaction_hash: null, error: null }],
+  },
+})
 
-/** A server with a dynamic NFT that is changed at once. */
-async function onDynamicNft(endpoint: string, ...argv: string[]): Promise<Prepared> {
-  const final = { transaction_gdn_id: 'tx', status: 'deployed', transaction_hash: null, error: null }
-  return await asking(
-    {
-      getnfts: () => ({
-        body: { requests: { nft_gdn_ids: ['a'] }, nfts: [nft('a', { revision: 0, is_dynamic: true })] },
-      }),
-      gettransactions: () => ({ body: { requests: { transaction_gdn_ids: ['tx'] }, transactions: [final] } }),
-      [endpoint]: accepted,
-    },
-    ...['nft', ...argv, '-b', 'polygon'],
-  )
+/** A server with the deployed NFTs `a` and `b`. */
+const WITH_NFTS = { getnfts: knows(nft('a'), nft('b')) }
+
+/** A server that changes the NFT `a` at once. */
+const WITH_DYNAMIC_NFT = {
+  getnfts: knows(nft('a', { revision: 0, is_dynamic: true })),
+  gettransactions,
+  updatednft: accepted,
+  freezenft: accepted,
+  burnnft: accepted,
 }
 
-/** The royalty of a collection on a node, set by the keystore of its owner. */
-async function onOwnCollection(): Promise<Prepared> {
-  const { path, options } = await folder()
-  const key = generatePrivateKey()
-  await writeKeystore(path('owner.json'), key)
-  await writePassword(path('password'))
-  const url = await rpcStandIn(collectionNode(privateKeyToAccount(key).address))
-  const wallet = ['--wallet', path('owner.json'), '--password-file', path('password'), '--yes']
-  const argv = ['collection', 'set', CONTRACT, '-b', 'polygon', '--rpc-url', url, '--royalty', '5%', ...wallet]
+const CREATE_COLLECTION = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER]
+const WITH_COLLECTION = { createcollection: accepted, getcollections }
+
+async function withCreatedCollection(...argv: string[]): Promise<Prepared> {
+  const { options } = await withServer(WITH_COLLECTION)
+  await cli([...CREATE_COLLECTION, '-q', '-o', 'ids'], options)
   return { argv, options }
 }
 
@@ -132,88 +146,104 @@ export function collectionNode(owner: string) {
   }
 }
 
-const collections = (): Reply => ({
-  body: {
-    requests: { transaction_gdn_ids: ['tx'] },
-    collections: [
-      {
-        transaction_gdn_ids: 'tx',
-        contract_address: CONTRACT,
-        name: 'Tide',
-        blockchain: 'polygon',
-        wallet_address: OWNER,
-        status: 'deployed',
-      },
-    ],
-  },
-})
-
-const known = ({ nft_gdn_ids }: { nft_gdn_ids: string[] }): Reply => ({
-  body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.map((id) => nft(id)) },
-})
-
-/** A command that sends requests to a server. */
-export async function asking(handlers: Record<string, unknown>, ...argv: string[]): Promise<Prepared> {
-  const { options } = await folder({})
-  const { url } = await api(handlers as Record<string, (body: never) => Reply>)
-  return { argv: [...argv, '--base-url', url], options }
-}
-
-/** A command about a run that was started by minting. */
-async function onRun(handlers: Record<string, unknown>, mintFlags: string[], ...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({ 'drop.csv': CSV })
-  const { url } = await api(handlers as Record<string, (body: never) => Reply>)
-  const at = ['--base-url', url]
-  const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q', '-o', 'ids', ...mintFlags]
-  await cli(mint, options)
-  return { argv: [...argv, ...at], options }
-}
-
-/** A service that rejects the first request. */
-function refusing() {
-  const { createnft, getnfts } = service()
-  let isFirst = true
-  const refused = { status: 400, body: { error: { title: 'Bad Request', message: 'not yet' } } }
-  return {
-    createnft(body: never) {
-      const was = isFirst
-      isFirst = false
-      return was ? refused : createnft(body)
-    },
-    getnfts,
+/** A route of a server that responds to JSON-RPC from a table of results, or of functions of the parameters. */
+export function rpcRoute(results: Readonly<Record<string, unknown>>): Handler {
+  const answer = ({ id, method, params }: { id: number; method: string; params: unknown }) => {
+    const result = results[method]
+    return { jsonrpc: '2.0', id, result: typeof result === 'function' ? result(params) : result }
   }
+  return (body) => ({ body: Array.isArray(body) ? (body as never[]).map(answer) : answer(body) })
+}
+
+/** A change of a collection on a node, with the keystore of its owner. */
+async function withOwnCollection(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder()
+  const key = generatePrivateKey()
+  await writeKeystore(path('owner.json'), key)
+  await writePassword(path('password'))
+  const url = await rpcStandIn(collectionNode(privateKeyToAccount(key).address))
+  const wallet = ['--wallet', path('owner.json'), '--password-file', path('password')]
+  return { argv: [...argv, '--rpc-url', url, ...wallet], options }
+}
+
+/** A run that `mintFlags` started. */
+async function withRun(handlers: Handlers, mintFlags: readonly string[], ...argv: string[]): Promise<Prepared> {
+  const mint = await withManifest(handlers, ['batch', 'mint'], '--rate', '1000', '-q', '-o', 'ids', ...mintFlags)
+  await cli(mint.argv, mint.options)
+  return { argv, options: mint.options }
+}
+
+const withMintedRun = (...argv: string[]) => withRun(service(), [], ...argv)
+const withPendingRun = (...argv: string[]) => withRun(service(), ['--no-wait'], ...argv)
+
+async function withFailedRun(...argv: string[]): Promise<Prepared> {
+  let isRefused = true
+  const prepared = await withRun(
+    service(() => isRefused),
+    [],
+    ...argv,
+  )
+  isRefused = false
+  return prepared
+}
+
+async function withNode(...argv: string[]): Promise<Prepared> {
+  const { path, options } = await folder()
+  const url = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
+  return { argv: [...argv, path('drop.csv'), ...TARGET, '--rpc-url', url], options }
+}
+
+/** A backend on a public network, with a collection to mint into. */
+async function withRehearsedPlace(...argv: string[]): Promise<Prepared> {
+  const { dataDir, contract } = await rehearsedPlace()
+  const { path, options } = await folder()
+  return { argv: [...argv, path('drop.csv'), '-c', contract, '-b', 'polygon', '--data-dir', dataDir], options }
 }
 
 async function withHome(...argv: string[]): Promise<Prepared> {
-  const { options } = await folder({})
+  const { options } = await folder()
   return { argv, options }
 }
 
-/** A command about the API keys of a data directory with one key. */
-async function onKeys(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
-  await mkdir(path('data'))
-  await (await openStore(join(path('data'), 'gdn.db'))).close()
-  const at = ['--data-dir', path('data')]
-  const made = await cli(
-    ['key', 'create', '--name', 'a', '--email', 'a@example.com', '--permission', 'all', '-o', 'ids', ...at],
-    options,
-  )
-  return { argv: [...argv.map((word) => (word === 'ID' ? made.stdout.trim() : word)), ...at], options }
-}
-
-/** An import of an exported database into a new data directory. */
-async function onExport(): Promise<Prepared> {
-  const { argv, options } = await onKeys('db', 'export', 'all.jsonl')
-  await cli(argv, options)
-  return { argv: ['db', 'import', 'all.jsonl', '--data-dir', `${argv.at(-1)}-new`], options }
-}
-
-/** A command about a network with an RPC URL. */
-async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
+/** A home with a data directory, whose database is open until the test ends. */
+async function dataDirectory() {
+  const { path, options } = await folder()
   const dataDir = path('data')
   await mkdir(dataDir, { mode: 0o700 })
+  const store = await openStore(join(dataDir, 'gdn.db'))
+  onTestFinished(() => store.close())
+  return { path, options, dataDir, store, at: ['--data-dir', dataDir] }
+}
+
+/** A data directory with an API key. */
+async function withApiKey(argvOf: (keyId: string) => string[]): Promise<Prepared> {
+  const { options, at } = await dataDirectory()
+  const { stdout } = await cli([...CREATE_KEY, '-o', 'ids', ...at], options)
+  return { argv: [...argvOf(stdout.trim()), ...at], options }
+}
+
+const CREATE_KEY = ['key', 'create', '--name', 'a', '--email', 'a@example.com', '--permission', 'all']
+const EXPORT = ['db', 'export', 'all.jsonl']
+
+async function withExport(...argv: string[]): Promise<Prepared> {
+  const { argv: exporting, options } = await withApiKey(() => EXPORT)
+  await cli(exporting, options)
+  return { argv: [...argv, '--data-dir', join(options.cwd ?? '', 'new')], options }
+}
+
+/** polygon as the database remembers it after its setup. */
+const POLYGON = {
+  blockchain: 'polygon',
+  network: 'remote',
+  chain_id: 137,
+  genesis_timestamp: 0,
+  factory_address: CONTRACT,
+  created_at: 0,
+} as const
+
+/** A data directory with polygon as a public network, and the keystores of an operator and of an administrator. */
+async function network() {
+  const { path, options, dataDir, store, at } = await dataDirectory()
   const url = await rpcStandIn({
     eth_chainId: '0x89',
     eth_blockNumber: '0x10',
@@ -229,538 +259,407 @@ async function onNetwork(setUp: boolean, ...argv: string[]): Promise<Prepared> {
   const operators = [{ keystore: 'operator.json', password_file: 'password' }]
   const settings = { chains: { polygon: { rpc_urls: [url], operators } } }
   await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify(settings), { mode: 0o600 })
-  if (setUp) {
-    const store = await openStore(join(dataDir, 'gdn.db'))
-    const chain = { blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 } as const
-    await rememberChain(store.db, { ...chain, factory_address: CONTRACT, created_at: 0 })
-    await store.close()
-  }
-  const words = argv.map((word) => (word === 'ADMIN' ? path('admin.json') : word))
-  const named = words.map((word) => (word === 'PASSWORD' ? join(dataDir, 'password') : word))
-  return { argv: [...named, '--data-dir', dataDir], options }
+  return { path, options, store, at }
 }
 
-/** A command about a pending transaction. */
-async function onTransaction(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
-  await mkdir(path('data'))
-  const store = await openStore(join(path('data'), 'gdn.db'))
-  const chain = { blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 } as const
-  await rememberChain(store.db, { ...chain, factory_address: CONTRACT, created_at: 0 })
+async function withNewNetwork(argvOf: (path: Path) => string[]): Promise<Prepared> {
+  const { path, options, at } = await network()
+  return { argv: [...argvOf(path), ...at], options }
+}
+
+async function withSetUpNetwork(...argv: string[]): Promise<Prepared> {
+  const { options, store, at } = await network()
+  await rememberChain(store.db, POLYGON)
+  return { argv: [...argv, ...at], options }
+}
+
+const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
+
+/** A database with a pending transaction. */
+async function withTransaction(...argv: string[]): Promise<Prepared> {
+  const { options, store, at } = await dataDirectory()
+  await rememberChain(store.db, POLYGON)
   await insertTransaction(store.db, {
-    ...{ id: TRANSACTION, blockchain: 'polygon', signer: OWNER, nonce: 7, kind: 'transfer', collection_id: null },
-    ...{ start_id: null, token_count: 0, directory: null, raw: '0x', hash: `0x${'1'.repeat(64)}`, state: 'signed' },
-    ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
+    id: TRANSACTION,
+    blockchain: 'polygon',
+    signer: OWNER,
+    nonce: 7,
+    kind: 'transfer',
+    token_count: 0,
+    raw: '0x',
+    hash: `0x${'1'.repeat(64)}`,
+    state: 'signed',
+    created_at: 0,
+    next_attempt_at: 0,
   })
-  await store.close()
-  return { argv: [...argv, '--data-dir', path('data')], options }
+  return { argv: [...argv, ...at], options }
 }
 
 /** A database with a collection whose tokens on chain come from none of its transactions. */
-async function onUnknownMint(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
-  await mkdir(path('data'))
-  const store = await openStore(join(path('data'), 'gdn.db'))
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 0 }).execute()
-  await insertRequest(store.db, {
-    ...{ id: 'r', account_id: 'a', endpoint: 'createcollection', idempotency_key: null, body_hash: '' },
-    ...{ response: '', accepted_at: 0 },
+async function withUnknownMint(...argv: string[]): Promise<Prepared> {
+  const { options, store, at } = await dataDirectory()
+  const { db } = store
+  await db.insertInto('accounts').values({ id: 'account', created_at: 0 }).execute()
+  await insertRequest(db, {
+    id: 'request',
+    account_id: 'account',
+    endpoint: 'createcollection',
+    body_hash: '',
+    response: '',
+    accepted_at: 0,
   })
-  await insertCollection(store.db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'Tide', symbol: 'T' },
-    ...{ wallet_address: OWNER, contract_address: CONTRACT, factory_address: CONTRACT, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, status: 'deployed', next_token_id: '4', next_attempt_at: 0 },
+  await insertCollection(db, {
+    id: 'collection',
+    account_id: 'account',
+    request_id: 'request',
+    blockchain: 'polygon',
+    name: 'Tide',
+    symbol: 'T',
+    wallet_address: OWNER,
+    contract_address: CONTRACT,
+    factory_address: CONTRACT,
+    enable_api: 1,
+    enable_transfer: 0,
+    is_locked: 0,
+    status: 'deployed',
+    next_token_id: '4',
+    next_attempt_at: 0,
   })
-  const [hash, blockchain, reason] = [`0x${'1'.repeat(64)}`, 'polygon', 'no pending NFTs match']
-  await addUnknownMints(store.db, [
-    { collection_id: 'c', hash, blockchain, block_number: 7, start_id: '1', token_count: 3 },
-  ])
-  await updateUnknownMint(store.db, { collection_id: 'c', hash }, { state: 'unexplained', signer: OWNER, reason })
-  await store.close()
-  return { argv: [...argv, '--data-dir', path('data')], options }
+  const mint = { collection_id: 'collection', hash: `0x${'1'.repeat(64)}` }
+  await addUnknownMints(db, [{ ...mint, blockchain: 'polygon', block_number: 7, start_id: '1', token_count: 3 }])
+  await updateUnknownMint(db, mint, { state: 'unexplained', signer: OWNER, reason: 'no pending NFTs match' })
+  return { argv: [...argv, ...at], options }
 }
 
-/** A database with a webhook and one event. The words ID and EVENT become their IDs. */
-async function onWebhook(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
-  await mkdir(path('data'))
-  const store = await openStore(join(path('data'), 'gdn.db'))
-  onTestFinished(() => store.close())
+/** A database with a webhook and one event. */
+async function withWebhook(argvOf: (webhook: { id: string; event: string }) => string[]): Promise<Prepared> {
+  const { options, store, at } = await dataDirectory()
   const request = { url: 'https://example.com/hook', events: ['*'], email: 'a@example.com', now: Date.now() }
   const { id } = (await addWebhook(store, request)).webhook
   const event = await testWebhook(store, id)
   // Stands in for a backend, which would send the deliveries.
   const sending = setInterval(() => void deliverAll(store, id).catch(() => {}), 50)
   onTestFinished(() => clearInterval(sending))
-  const words = argv.map((word) => ({ ID: id, EVENT: event })[word] ?? word)
-  return { argv: [...words, '--data-dir', path('data')], options }
+  return { argv: [...argvOf({ id, event }), ...at], options }
 }
 
-async function deliverAll({ db }: Store, id: string): Promise<void> {
-  for (const delivery of await listDue(db, id, Date.now(), 10)) {
-    await recordAttempt(db, delivery, {
-      state: 'delivered',
-      attempts: 1,
-      response_status: 200,
-      attempted_at: Date.now(),
-    })
+async function deliverAll({ db }: Store, webhookId: string): Promise<void> {
+  for (const delivery of await listDue(db, webhookId, Date.now(), 10)) {
+    const attempt = { attempts: 1, response_status: 200, attempted_at: Date.now() }
+    await recordAttempt(db, delivery, { ...attempt, state: 'delivered' })
   }
+}
+
+/** A home with the data directory of a local backend. */
+async function localBackend() {
+  const { path, options } = await folder()
+  const dataDir = path('.local/share/gdn/local')
+  await mkdir(dataDir, { recursive: true })
+  return { dataDir, options }
 }
 
 /** A home where this process is recorded as the local backend. */
 async function withBackend(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
-  const dataDir = path('.local/share/gdn/local')
-  await mkdir(dataDir, { recursive: true })
+  const { dataDir, options } = await localBackend()
   await writeRunning(dataDir, 'http://127.0.0.1:4680')
   return { argv, options }
 }
 
-async function withOldBackend(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
-  const dataDir = path('.local/share/gdn/local')
-  await mkdir(dataDir, { recursive: true })
+async function withStoppedBackend(...argv: string[]): Promise<Prepared> {
+  const { dataDir, options } = await localBackend()
   await writeFile(join(dataDir, 'api-key'), 'x', { mode: 0o600 })
   return { argv, options }
 }
 
-/** A home with a saved API key. */
-async function withKey(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
+const login = (path: Path) => ['auth', 'login', '--key-file', path('key.txt'), '--no-check']
+
+/** A home with a saved API key of a server, and the file that it came from. */
+async function withSavedKey(argvOf: (path: Path) => string[]): Promise<Prepared> {
+  const { path, options } = await folder()
   await writeFile(path('key.txt'), 'sesame-open\n', { mode: 0o600 })
   const at = ['--base-url', 'http://127.0.0.1:9']
-  await cli(['auth', 'login', '--key-file', path('key.txt'), '--no-check', '-q', ...at], options)
+  await cli([...login(path), '-q', ...at], options)
   const { GDN_API_KEY: _key, ...env } = options.env
-  return {
-    argv: argv.map((word) => (word === 'KEY' ? path('key.txt') : word)).concat(at),
-    options: { ...options, env },
-  }
+  return { argv: [...argvOf(path), ...at], options: { ...options, env } }
 }
 
-/** A service that generates wallets, and a home with a password file. */
-async function onWallets(...argv: string[]): Promise<Prepared> {
-  const { path, options } = await folder({})
+/** A service that generates wallets, and a home with a saved address, a keystore and its password file. */
+async function withWallets(argvOf: (path: Path) => string[]): Promise<Prepared> {
+  const { path, options } = await folder()
   const { url } = await walletService()
-  await writeFile(path('pw'), 'correct horse\n', { mode: 0o600 })
   await cli(['wallet', 'add', 'bob', OWNER, '-q'], options)
   await writeKeystore(path('key'), generatePrivateKey())
-  const at = argv[1] === 'generate' || argv[1] === 'import' ? ['--password-file', path('pw')] : []
-  const from = argv[1] === 'generate' || argv[1] === 'url' ? ['--base-url', url, '--email', 'me@example.com'] : []
-  return { argv: [...argv, ...at, ...from], options }
+  await writePassword(path('password'))
+  return { argv: argvOf(path), options: { ...options, env: { ...options.env, GDN_BASE_URL: url } } }
 }
 
-const TO = ['--receiver', OWNER]
-export const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...TO]
+const RECEIVER = ['--receiver', OWNER]
+const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+export const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...RECEIVER]
+
+const COLLECTION = ['transaction_gdn_id', 'contract_address', 'name', 'blockchain', 'wallet_address', 'status']
+const TOKEN = ['nft_gdn_id', 'token_id', 'contract_address', 'receiver_wallet_address']
+const ACCEPTED = ['transaction_gdn_id', 'accepted_date', 'status']
+const NFT = [...TOKEN, 'status', 'request_metadata', 'metadata_url']
+const MINTED_NFT = [...NFT, 'blockchain', 'accepted_date']
+const CHANGED_NFT = [...TOKEN, ...ACCEPTED, 'title', 'blockchain', 'transaction_hash', 'error']
+/** An event as a server returns it, with every field that `nft history` prints. */
+const MINT_EVENT = {
+  kind: 'mint',
+  status: 'deployed',
+  transaction_gdn_id: null,
+  accepted_date: DATE,
+  block_date: DATE,
+  block_number: 7,
+  transaction_hash: '0xab',
+  from: null,
+  to: OWNER,
+  revision: null,
+  changes: null,
+  changes_left_out: 0,
+  error: null,
+}
+const TARGETED = ['run', 'blockchain', 'contract_address']
+const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
+const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, 'requests', 'attempts', 'reconciled']
+const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
+const RUN = [...TARGETED, 'run_id', ...COUNTS, ...RUN_STATUS]
+const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']
+const BACKEND = ['running', 'url', 'data_dir', 'pid']
+const KEY_DATES = ['created_at', 'expires_at', 'revoked_at']
+const KEY = ['id', 'name', 'email', 'prefix', 'permissions', 'api_version', 'status', ...KEY_DATES]
+const DATABASE = ['database', 'kind', 'applied', 'pending', 'accounts', 'collections', 'nfts', 'processes']
+const MOVED_DATABASE = ['file', 'database', 'tables', 'rows', 'nfts', 'seconds']
+const CHAIN = ['blockchain', 'chain_id']
+const SIGNED = ['id', 'blockchain', 'kind', 'state', 'signer', 'nonce', 'hash', 'nfts', 'collection_id']
+const MINED = ['block_number', 'gas_used', 'explorer_url']
+const TX = [...SIGNED, ...MINED, 'requested_action', 'created_at']
+const COLLECTION_ON_CHAIN = ['collection_id', 'contract_address', 'blockchain', 'tokens']
+const DELIVERIES = ['waiting', 'delivered', 'failed', 'failing_since']
+const WEBHOOK = ['id', 'url', 'events', 'email', 'status', 'created_at', ...DELIVERIES]
+const ATTEMPT = ['attempted_at', 'response_status', 'response', 'error']
+const DELIVERY = ['event_id', 'type', 'state', 'created_at', 'attempts', 'next_attempt_at', ...ATTEMPT]
+const GAS = ['transactions', 'gas_estimate', 'gas_price_wei', 'data_fee_wei', 'simulated', 'funding_wei']
+const COST = ['cost_low_wei', 'cost_estimate_wei', 'cost_high_wei', 'currency', 'coin_price', 'cost_estimate']
+const REHEARSAL = ['block', 'rows', 'minted', 'failed', 'waiting', 'seconds', 'signers', 'failures']
+const REHEARSED_COST = ['transactions', 'gas', 'gas_price_wei', 'cost_wei', 'currency']
+const RESULT_OF_ROW = ['key', 'line', 'title', 'status', 'error']
+const UNSETTLED = ['pending', 'failed', 'unknown']
+const CHAIN_FACTS = ['currency', 'testnet', 'network', 'retired_since', 'successor']
+const CHAIN_RULES = ['fee_model', 'confirmations', 'finality', 'commitment', 'genesis_hash']
+const VERIFIED = ['contract', 'address', 'service', 'status', 'match', 'url', 'message']
+const COMPILED = ['identifier', 'compiler', 'constructor_arguments']
+const UNKNOWN_MINT = ['state', 'first_token_id', 'last_token_id', 'hash', 'signer', 'metadata_url', 'reason']
+const FOUND = ['block_number', 'found_at', 'explorer_url']
 
 /** Every command that prints records, by its name. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  'collection create': {
-    shape: 'object',
-    json: 'name blockchain wallet_address transaction_gdn_id accepted_date status contract_address',
-    more: 'error',
-    prepare: () =>
-      asking(
-        { createcollection: accepted, getcollections: collections },
-        ...['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER],
-      ),
-  },
-  'collection show': {
-    shape: 'object',
-    json: COLLECTION,
-    more: 'enable_api',
-    prepare: () => asking({ getcollections: collections }, 'collection', 'show', 'tx'),
-  },
-  'collection set': {
-    shape: 'array',
-    json: 'setting before after status transaction_hash gas_used fee_wei',
-    prepare: onOwnCollection,
-  },
-  'collection list': {
-    shape: 'array',
-    json: COLLECTION,
-    async prepare() {
-      const { argv, options } = await asking({ createcollection: accepted, getcollections: collections })
-      const create = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER, '-q', '-o', 'ids']
-      await cli([...create, ...argv], options)
-      return { argv: ['collection', 'list', ...argv], options }
+  'collection create': one([...COLLECTION, 'accepted_date'], () => withServer(WITH_COLLECTION, ...CREATE_COLLECTION)),
+  'collection show': one(COLLECTION, () => withServer({ getcollections }, 'collection', 'show', 'tx')),
+  'collection set': list(['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_wei'], () =>
+    withOwnCollection('collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--yes'),
+  ),
+  'collection list': list(COLLECTION, () => withCreatedCollection('collection', 'list')),
+  'nft mint': one(MINTED_NFT, () => withServer(service(), ...MINT)),
+  'nft grant': one([...MINTED_NFT, 'sender_wallet_address'], () => {
+    const { createnft: createnfttrans, getnfts } = service()
+    const argv = ['nft', 'grant', '--title', 'Dawn', ...TARGET, ...RECEIVER, '--sender', SENDER]
+    return withServer({ createnfttrans, getnfts }, ...argv)
+  }),
+  'nft update': one(CHANGED_NFT, () =>
+    withServer(WITH_DYNAMIC_NFT, 'nft', 'update', 'a', '--title', 'Dusk', '-b', 'polygon'),
+  ),
+  'nft freeze': list(CHANGED_NFT, () => withServer(WITH_DYNAMIC_NFT, 'nft', 'freeze', 'a', '--yes', '-b', 'polygon')),
+  'nft burn': list(CHANGED_NFT, () => withServer(WITH_DYNAMIC_NFT, 'nft', 'burn', 'a', '--yes', '-b', 'polygon')),
+  'nft history': list(Object.keys(MINT_EVENT), () => {
+    const getnfts: Handler = (body) => ({ ...WITH_NFTS.getnfts(body), headers: { 'nft-history-supported': 'yes' } })
+    const getnfthistory = (requests: object) => ({ body: { requests, events: [MINT_EVENT], next_offset: null } })
+    return withServer({ getnfts, getnfthistory }, 'nft', 'history', 'a')
+  }),
+  'nft transfer': one([...TOKEN, ...ACCEPTED, 'blockchain', 'sender_wallet_address'], () => {
+    let owner = OWNER
+    const transfernft = (requests: { receiver_wallet_address: string }) => {
+      owner = requests.receiver_wallet_address
+      return accepted(requests)
+    }
+    const getnfts: Handler = (body) => knows(nft('a', { receiver_wallet_address: owner }))(body)
+    return withServer({ transfernft, getnfts }, 'nft', 'transfer', 'a', '-b', 'polygon', '--receiver', SENDER)
+  }),
+  'nft list': list([...NFT, 'blockchain'], () => {
+    const requests = { contract_address: CONTRACT, blockchain: 'polygon' }
+    const getnftgdnids = () => ({ body: { requests, nft_gdn_ids: ['a', 'b'] } })
+    return withServer({ ...WITH_NFTS, getnftgdnids }, 'nft', 'list', ...TARGET)
+  }),
+  'nft show': one(NFT, () => withServer(WITH_NFTS, 'nft', 'show', 'a')),
+  'nft wait': list(NFT, () => withServer(WITH_NFTS, 'nft', 'wait', 'a', 'b')),
+  'nft verify': one([...TOKEN, 'isgdnnft', 'status', 'blockchain'], () => {
+    const response = { isgdnnft: true, nft: nft('a') }
+    const getisgdnnft = (request: object) => ({ body: { requests: { ...request, nft_gdn_id: 'a' }, response } })
+    return withServer({ ...WITH_NFTS, getisgdnnft }, 'nft', 'verify', 'a', '-b', 'polygon')
+  }),
+  cost: one(['blockchain', 'rows', 'receivers', 'deploys_collection', ...GAS, ...COST], () => withNode('cost')),
+  'batch validate': one([...MANIFEST, 'valid', 'issue_count', 'files'], () => withManifest({}, ['batch', 'validate'])),
+  'batch preview': one([...MANIFEST, 'file', 'errors', 'run', 'minted'], () =>
+    withManifest({}, ['batch', 'preview'], '--force'),
+  ),
+  'batch mint': one(RUN_SUMMARY, () => withManifest(service(), ['batch', 'mint'], '--rate', '1000')),
+  'batch rehearse': one(['blockchain', 'contract_address', ...REHEARSAL, ...REHEARSED_COST], () =>
+    withRehearsedPlace('batch', 'rehearse'),
+  ),
+  'batch list': list(RUN, () => withMintedRun('batch', 'list')),
+  'batch status': one(RUN, () => withMintedRun('batch', 'status', 'drop')),
+  'batch resume': one(RUN_SUMMARY, () => withPendingRun('batch', 'resume', 'drop', '--rate', '1000')),
+  'batch retry': one(RUN_SUMMARY, () => withFailedRun('batch', 'retry', 'drop', '--rate', '1000')),
+  'batch reconcile': one(RUN_SUMMARY, () => withPendingRun('batch', 'reconcile', 'drop', '--rate', '1000')),
+  'batch results': list([...RESULT_OF_ROW, ...TOKEN, 'metadata_url'], () => withMintedRun('batch', 'results', 'drop')),
+  'batch report': one(
+    [
+      'file',
+      'run',
+      'run_id',
+      'rows',
+      'errors',
+      'deployed',
+      'accepted',
+      ...UNSETTLED,
+      'changed',
+      'pictures',
+      'gas_used',
+    ],
+    () => withMintedRun('batch', 'report', 'drop', '--force'),
+  ),
+  'batch rm': list(['run', 'run_id', 'removed'], () => withMintedRun('batch', 'rm', 'drop', '--yes')),
+  apply: one([...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED], () =>
+    withManifest(service(), ['apply'], '--yes'),
+  ),
+  reveal: one(
+    [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, 'not_minted', 'left', 'left_rows'],
+    () => {
+      const node = rpcRoute({ eth_chainId: '0x89', eth_call: `0x${'1'.padStart(64, '0')}` })
+      return withManifest({ ...service(), '/rpc/polygon': node }, ['reveal'], '--yes')
     },
-  },
-  'nft mint': { shape: 'object', json: NFT, more: 'error', prepare: () => asking(service(), ...MINT) },
-  'nft grant': {
-    shape: 'object',
-    json: `${NFT} sender_wallet_address`,
-    prepare: () =>
-      asking(
-        {
-          createnfttrans: ({ metadata, ...requests }: { metadata: object[] }) => ({
-            body: {
-              message: 'ok',
-              requests: { ...requests, metadata },
-              nfts: [{ nft_gdn_ids: 'a', accepted_date: DATE }],
-            },
-          }),
-          getnfts: () => ({
-            body: { requests: { nft_gdn_ids: ['a'] }, nfts: [nft('a', { request_metadata: METADATA })] },
-          }),
-        },
-        ...['nft', 'grant', '--title', 'Dawn', ...TARGET, ...TO, '--sender', SENDER],
-      ),
-  },
-  'nft update': {
-    shape: 'object',
-    json: CHANGED,
-    more: 'gas_used',
-    prepare: () => onDynamicNft('updatednft', 'update', 'a', '--title', 'Dusk'),
-  },
-  'nft freeze': {
-    shape: 'array',
-    json: CHANGED,
-    more: 'gas_used',
-    prepare: () => onDynamicNft('freezenft', 'freeze', 'a', '--yes'),
-  },
-  'nft history': {
-    shape: 'array',
-    json: 'kind status transaction_gdn_id accepted_date block_date block_number transaction_hash from to revision changes changes_left_out error',
-    more: 'explorer_url',
-    prepare: () =>
-      asking(
-        {
-          getnfts: (body: { nft_gdn_ids: string[] }) => ({
-            ...known(body),
-            headers: { 'nft-history-supported': 'yes' },
-          }),
-          getnfthistory: ({ nft_gdn_id }: { nft_gdn_id: string }) => ({
-            body: { requests: { nft_gdn_id }, events: [MINTED], next_offset: null },
-          }),
-        },
-        ...['nft', 'history', 'a'],
-      ),
-  },
-  'nft burn': {
-    shape: 'array',
-    json: CHANGED,
-    more: 'gas_used',
-    prepare: () => onDynamicNft('burnnft', 'burn', 'a', '--yes'),
-  },
-  'nft transfer': {
-    shape: 'object',
-    json: 'nft_gdn_id token_id status contract_address blockchain sender_wallet_address receiver_wallet_address transaction_gdn_id accepted_date',
-    more: 'gas_used',
-    async prepare() {
-      let isSent = false
-      return await asking(
-        {
-          transfernft(requests: object) {
-            isSent = true
-            return accepted(requests)
-          },
-          getnfts: () => ({
-            body: {
-              requests: { nft_gdn_ids: ['a'] },
-              nfts: [nft('a', { receiver_wallet_address: isSent ? SENDER : OWNER })],
-            },
-          }),
-        },
-        ...['nft', 'transfer', 'a', '-b', 'polygon', '--receiver', SENDER],
-      )
+  ),
+  plan: list(
+    [
+      'action',
+      'want',
+      'line',
+      'key',
+      'title',
+      'nft_gdn_id',
+      'token_id',
+      'revision',
+      'changes',
+      'reason',
+      'reference_id',
+    ],
+    () => withManifest(service(), ['plan']),
+  ),
+  'wallet generate': one(['address', 'name', 'file'], () =>
+    withWallets((path) => ['wallet', 'generate', '--password-file', path('password'), '--email', 'me@example.com']),
+  ),
+  'wallet import': one(['address', 'name', 'file', 'status'], () =>
+    withWallets((path) => ['wallet', 'import', path('key'), '--password-file', path('password')]),
+  ),
+  'wallet url': one(['url', 'expires_at'], () => withWallets(() => ['wallet', 'url', '--email', 'me@example.com'])),
+  'wallet list': list(['name', 'address', 'kind', 'created_at', 'file'], () => withWallets(() => ['wallet', 'list'])),
+  'wallet add': one(['name', 'address'], () => withWallets(() => ['wallet', 'add', 'carol', SENDER])),
+  'wallet rm': one(['name', 'address'], () => withWallets(() => ['wallet', 'rm', 'bob'])),
+  'local start': one(BACKEND, () => withBackend('local', 'start')),
+  'local stop': one(BACKEND, () => withHome('local', 'stop')),
+  'local status': one(BACKEND, () => withBackend('local', 'status')),
+  'local reset': one(['data_dir', 'deleted'], () => withStoppedBackend('local', 'reset', '--yes')),
+  'key create': one([...KEY, 'api_key'], () => withApiKey(() => CREATE_KEY)),
+  'key list': list(KEY, () => withApiKey(() => ['key', 'list'])),
+  'key revoke': one(KEY, () => withApiKey((id) => ['key', 'revoke', id])),
+  'db export': one(MOVED_DATABASE, () => withApiKey(() => EXPORT)),
+  'db import': one(MOVED_DATABASE, () => withExport('db', 'import', 'all.jsonl')),
+  'db migrate': one(DATABASE, () => withApiKey(() => ['db', 'migrate'])),
+  'db status': one(DATABASE, () => withApiKey(() => ['db', 'status'])),
+  'chain list': list([...CHAIN, ...CHAIN_FACTS, ...CHAIN_RULES, 'nodes', 'operators', 'block_explorer_url'], () =>
+    withNewNetwork(() => ['chain', 'list']),
+  ),
+  'chain setup': one(
+    [
+      ...CHAIN,
+      'status',
+      'factory',
+      'admin',
+      'operators',
+      'to_appoint',
+      'gas',
+      'cost',
+      'balance',
+      'needed_per_operator',
+    ],
+    () => {
+      const admin = (path: Path) => ['--admin-keystore', path('admin.json'), '--password-file', path('data/password')]
+      return withNewNetwork((path) => ['chain', 'setup', 'polygon', '--dry-run', ...admin(path)])
     },
-  },
-  'nft list': {
-    shape: 'array',
-    json: `${TOLD} blockchain`,
-    prepare: () =>
-      asking(
-        {
-          getnftgdnids: () => ({
-            body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['a', 'b'] },
-          }),
-          getnfts: known,
-        },
-        ...['nft', 'list', ...TARGET],
-      ),
-  },
-  'nft show': {
-    shape: 'object',
-    json: TOLD,
-    more: 'blockchain accepted_date error',
-    prepare: () => asking({ getnfts: known }, 'nft', 'show', 'a'),
-  },
-  'nft wait': {
-    shape: 'array',
-    json: TOLD,
-    prepare: () => asking({ getnfts: known }, 'nft', 'wait', 'a', 'b'),
-  },
-  'nft verify': {
-    shape: 'object',
-    json: 'nft_gdn_id isgdnnft token_id status contract_address receiver_wallet_address blockchain',
-    prepare: () =>
-      asking(
-        {
-          getnfts: known,
-          getisgdnnft: (request: object) => ({
-            body: { requests: { ...request, nft_gdn_id: 'a' }, response: { isgdnnft: true, nft: nft('a') } },
-          }),
-        },
-        ...['nft', 'verify', 'a', '-b', 'polygon'],
-      ),
-  },
-  cost: {
-    shape: 'object',
-    json: 'blockchain rows receivers deploys_collection transactions gas_estimate gas_price_wei cost_low_wei cost_estimate_wei cost_high_wei data_fee_wei currency coin_price cost_estimate simulated funding_wei',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': CSV })
-      const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
-      return { argv: ['cost', path('drop.csv'), ...TARGET, '--rpc-url', node], options }
-    },
-  },
-  'batch validate': {
-    shape: 'object',
-    json: 'valid rows issue_count receivers files blockchain contract_address mapped_columns',
-    more: 'checked_files',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': CSV })
-      return { argv: ['batch', 'validate', path('drop.csv'), ...TARGET], options }
-    },
-  },
-  'batch preview': {
-    shape: 'object',
-    json: 'file rows errors receivers blockchain contract_address mapped_columns run minted',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': CSV })
-      return { argv: ['batch', 'preview', path('drop.csv'), ...TARGET, '--force'], options }
-    },
-  },
-  'batch mint': {
-    shape: 'object',
-    json: SUMMARY,
-    more: 'verified',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': CSV })
-      const { url } = await api(service() as never)
-      return { argv: ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--rate', '1000'], options }
-    },
-  },
-  'batch rehearse': {
-    shape: 'object',
-    json: 'blockchain contract_address block rows minted failed waiting transactions gas gas_price_wei cost_wei currency seconds signers failures',
-    async prepare() {
-      const { dataDir, contract } = await rehearsedPlace()
-      const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,Water,${OWNER}\n` })
-      const target = ['-c', contract, '-b', 'polygon', '--data-dir', dataDir]
-      return { argv: ['batch', 'rehearse', path('drop.csv'), ...target], options }
-    },
-  },
-  'batch list': { shape: 'array', json: RUN, prepare: () => onRun(service(), [], 'batch', 'list') },
-  'batch status': { shape: 'object', json: RUN, prepare: () => onRun(service(), [], 'batch', 'status', 'drop') },
-  'batch resume': {
-    shape: 'object',
-    json: SUMMARY,
-    prepare: () => onRun(service(), ['--no-wait'], 'batch', 'resume', 'drop', '--rate', '1000'),
-  },
-  'batch retry': {
-    shape: 'object',
-    json: SUMMARY,
-    prepare: () => onRun(refusing(), [], 'batch', 'retry', 'drop', '--rate', '1000'),
-  },
-  'batch reconcile': {
-    shape: 'object',
-    json: SUMMARY,
-    prepare: () => onRun(service(), ['--no-wait'], 'batch', 'reconcile', 'drop', '--rate', '1000'),
-  },
-  'batch results': {
-    shape: 'array',
-    json: 'key line title status nft_gdn_id token_id contract_address receiver_wallet_address metadata_url error',
-    prepare: () => onRun(service(), [], 'batch', 'results', 'drop'),
-  },
-  'batch report': {
-    shape: 'object',
-    json: 'file run run_id rows errors deployed accepted pending failed unknown changed pictures gas_used',
-    prepare: () => onRun(service(), [], 'batch', 'report', 'drop', '--force'),
-  },
-  'batch rm': {
-    shape: 'array',
-    json: 'run run_id removed',
-    prepare: () => onRun(service(), [], 'batch', 'rm', 'drop', '--yes'),
-  },
-  'wallet generate': {
-    shape: 'object',
-    json: 'address name file',
-    prepare: () => onWallets('wallet', 'generate'),
-  },
-  'wallet import': {
-    shape: 'object',
-    json: 'address name file status',
-    prepare: () => onWallets('wallet', 'import', 'key'),
-  },
-  'wallet url': { shape: 'object', json: 'url expires_at', prepare: () => onWallets('wallet', 'url') },
-  'wallet list': {
-    shape: 'array',
-    json: 'name address kind created_at file',
-    more: 'error',
-    prepare: () => onWallets('wallet', 'list'),
-  },
-  'wallet add': {
-    shape: 'object',
-    json: 'name address',
-    prepare: () => onWallets('wallet', 'add', 'carol', SENDER),
-  },
-  'wallet rm': { shape: 'object', json: 'name address', prepare: () => onWallets('wallet', 'rm', 'bob') },
-  'local start': { shape: 'object', json: BACKEND, prepare: () => withBackend('local', 'start') },
-  'local stop': { shape: 'object', json: BACKEND, prepare: () => withHome('local', 'stop') },
-  'local status': { shape: 'object', json: BACKEND, prepare: () => withBackend('local', 'status') },
-  'local reset': {
-    shape: 'object',
-    json: 'data_dir deleted',
-    prepare: () => withOldBackend('local', 'reset', '--yes'),
-  },
-  'key create': {
-    shape: 'object',
-    json: `${KEY} api_key`,
-    prepare: () => onKeys('key', 'create', '--name', 'b', '--email', 'b@example.com', '--permission', 'all'),
-  },
-  'key list': { shape: 'array', json: KEY, prepare: () => onKeys('key', 'list') },
-  'db export': { shape: 'object', json: MOVED, prepare: () => onKeys('db', 'export', 'all.jsonl') },
-  'db import': { shape: 'object', json: MOVED, prepare: onExport },
-  'db migrate': {
-    shape: 'object',
-    json: DATABASE,
-    prepare: () => onKeys('db', 'migrate'),
-  },
-  'db status': { shape: 'object', json: DATABASE, prepare: () => onKeys('db', 'status') },
-  'key revoke': { shape: 'object', json: KEY, prepare: () => onKeys('key', 'revoke', 'ID') },
-  apply: {
-    shape: 'object',
-    json: 'run blockchain contract_address rows minted updated transferred burned pending failed unknown',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': CSV })
-      const { url } = await api(service() as Record<string, (body: never) => Reply>)
-      const argv = ['apply', path('drop.csv'), ...TARGET, '--base-url', url, '--yes']
-      return { argv, options }
-    },
-  },
-  reveal: {
-    shape: 'object',
-    json: 'run blockchain contract_address provenance rows revealed to_reveal pending failed unknown not_minted left left_rows',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}` })
-      const rpc = (body: never): Reply => {
-        const answer = ({ id, method }: { id: number; method: string }) => ({
-          ...{ jsonrpc: '2.0', id },
-          result: method === 'eth_chainId' ? '0x89' : `0x${'1'.padStart(64, '0')}`,
-        })
-        return { body: Array.isArray(body) ? (body as never[]).map(answer) : answer(body) }
-      }
-      const { url } = await api({ ...(service() as Record<string, (body: never) => Reply>), '/rpc/polygon': rpc })
-      return { argv: ['reveal', path('drop.csv'), ...TARGET, '--base-url', url, '--yes'], options }
-    },
-  },
-  plan: {
-    shape: 'array',
-    json: 'action want line key title nft_gdn_id token_id revision changes reason reference_id',
-    async prepare() {
-      const { path, options } = await folder({ 'drop.csv': CSV })
-      const { url } = await api(service() as Record<string, (body: never) => Reply>)
-      return { argv: ['plan', path('drop.csv'), ...TARGET, '--base-url', url], options }
-    },
-  },
-  'chain list': {
-    shape: 'array',
-    json: 'blockchain chain_id currency testnet network retired_since successor fee_model nodes genesis_hash confirmations finality commitment operators block_explorer_url',
-    prepare: () => onNetwork(false, 'chain', 'list'),
-  },
-  'chain setup': {
-    shape: 'object',
-    json: 'blockchain chain_id status factory admin operators to_appoint gas cost balance needed_per_operator',
-    prepare: () =>
-      onNetwork(
-        false,
-        ...['chain', 'setup', 'polygon', '--dry-run'],
-        ...['--admin-keystore', 'ADMIN', '--password-file', 'PASSWORD'],
-      ),
-  },
-  'chain status': {
-    shape: 'array',
-    json: 'blockchain chain_id block max_fee_gwei factory signer balance needed appointed waiting problem',
-    prepare: () => onNetwork(true, 'chain', 'status', 'polygon'),
-  },
-  'chain verify': {
-    shape: 'array',
-    json: 'blockchain chain_id contract address service status match url message identifier compiler constructor_arguments',
-    prepare: () => onNetwork(true, 'chain', 'verify', 'polygon', '--to', 'input.json'),
-  },
-  'tx list': { shape: 'array', json: TX, prepare: () => onTransaction('tx', 'list') },
-  'tx show': { shape: 'object', json: `${TX} attempts`, prepare: () => onTransaction('tx', 'show', TRANSACTION) },
-  'tx bump': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'bump', TRANSACTION) },
-  'tx cancel': { shape: 'object', json: TX, prepare: () => onTransaction('tx', 'cancel', TRANSACTION, '--yes') },
-  'tx unknown': {
-    shape: 'array',
-    json: 'collection_id contract_address blockchain state first_token_id last_token_id tokens hash signer metadata_url reason block_number found_at explorer_url',
-    prepare: () => onUnknownMint('tx', 'unknown'),
-  },
-  'tx release': {
-    shape: 'object',
-    json: 'collection_id contract_address blockchain tokens pending failed',
-    prepare: () => onUnknownMint('tx', 'release', CONTRACT, '--yes'),
-  },
-  'webhook add': {
-    shape: 'object',
-    json: `${WEBHOOK} signing_secret`,
-    prepare: () => onWebhook('webhook', 'add', 'https://example.com/b', '--event', '*', '--email', 'a@example.com'),
-  },
-  'webhook list': { shape: 'array', json: WEBHOOK, prepare: () => onWebhook('webhook', 'list') },
-  'webhook show': { shape: 'object', json: WEBHOOK, prepare: () => onWebhook('webhook', 'show', 'ID') },
-  'webhook update': {
-    shape: 'object',
-    json: WEBHOOK,
-    prepare: () => onWebhook('webhook', 'update', 'ID', '--event', 'nft.failed'),
-  },
-  'webhook rm': { shape: 'object', json: WEBHOOK, prepare: () => onWebhook('webhook', 'rm', 'ID') },
-  'webhook test': { shape: 'object', json: DELIVERY, prepare: () => onWebhook('webhook', 'test', 'ID') },
-  'webhook deliveries': { shape: 'array', json: DELIVERY, prepare: () => onWebhook('webhook', 'deliveries', 'ID') },
-  'webhook replay': {
-    shape: 'object',
-    json: `${WEBHOOK} replayed`,
-    prepare: () => onWebhook('webhook', 'replay', 'ID', '--id', 'EVENT'),
-  },
-  'auth login': {
-    shape: 'object',
-    json: 'server kept_in key works',
-    prepare: () => withKey('auth', 'login', '--key-file', 'KEY', '--no-check'),
-  },
-  'auth status': {
-    shape: 'array',
-    json: 'server in_use profiles kept_in place key works problem',
-    prepare: () => withKey('auth', 'status'),
-  },
-  'auth logout': { shape: 'array', json: 'server kept_in', prepare: () => withKey('auth', 'logout') },
-  init: {
-    shape: 'object',
-    json: 'profile base_url key blockchain wallet checked',
-    prepare: () => withKey('init', '--hosted', '--key-file', 'KEY', '--no-check', '--yes', '-b', 'polygon'),
-  },
-  doctor: {
-    shape: 'array',
-    json: 'check status message fix',
-    prepare: () => withHome('doctor'),
-  },
-  'config get': {
-    shape: 'object',
-    json: 'name value from',
-    prepare: () => withHome('config', 'get', 'base_url', '--base-url', 'http://127.0.0.1:9'),
-  },
-  'config set': {
-    shape: 'object',
-    json: 'name value profile',
-    prepare: () => withHome('config', 'set', 'contract', CONTRACT),
-  },
-  'config unset': { shape: 'object', json: 'name profile', prepare: () => withHome('config', 'unset', 'contract') },
-  'config list': { shape: 'array', json: 'name value from', prepare: () => withHome('config', 'list') },
-  'config path': {
-    shape: 'object',
-    json: 'config credentials project state local_data wallets',
-    prepare: () => withHome('config', 'path'),
-  },
-  schema: { shape: 'array', json: 'name summary', prepare: () => withHome('schema') },
+  ),
+  'chain status': list(
+    [...CHAIN, 'block', 'max_fee_gwei', 'factory', 'signer', 'balance', 'needed', 'appointed', 'waiting', 'problem'],
+    () => withSetUpNetwork('chain', 'status', 'polygon'),
+  ),
+  'chain verify': list([...CHAIN, ...VERIFIED, ...COMPILED], () =>
+    withSetUpNetwork('chain', 'verify', 'polygon', '--to', 'input.json'),
+  ),
+  'tx list': list(TX, () => withTransaction('tx', 'list')),
+  'tx show': one([...TX, 'attempts'], () => withTransaction('tx', 'show', TRANSACTION)),
+  'tx bump': one(TX, () => withTransaction('tx', 'bump', TRANSACTION)),
+  'tx cancel': one(TX, () => withTransaction('tx', 'cancel', TRANSACTION, '--yes')),
+  'tx unknown': list([...COLLECTION_ON_CHAIN, ...UNKNOWN_MINT, ...FOUND], () => withUnknownMint('tx', 'unknown')),
+  'tx release': one([...COLLECTION_ON_CHAIN, 'pending', 'failed'], () =>
+    withUnknownMint('tx', 'release', CONTRACT, '--yes'),
+  ),
+  'webhook add': one([...WEBHOOK, 'signing_secret'], () => {
+    const argv = ['webhook', 'add', 'https://example.com/b', '--event', '*', '--email', 'a@example.com']
+    return withWebhook(() => argv)
+  }),
+  'webhook list': list(WEBHOOK, () => withWebhook(() => ['webhook', 'list'])),
+  'webhook show': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'show', id])),
+  'webhook update': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'update', id, '--event', 'nft.failed'])),
+  'webhook rm': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'rm', id])),
+  'webhook test': one(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'test', id])),
+  'webhook deliveries': list(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'deliveries', id])),
+  'webhook replay': one([...WEBHOOK, 'replayed'], () =>
+    withWebhook(({ id, event }) => ['webhook', 'replay', id, '--id', event]),
+  ),
+  'auth login': one(['server', 'kept_in', 'key', 'works'], () => withSavedKey(login)),
+  'auth status': list(['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'works', 'problem'], () =>
+    withSavedKey(() => ['auth', 'status']),
+  ),
+  'auth logout': list(['server', 'kept_in'], () => withSavedKey(() => ['auth', 'logout'])),
+  init: one(['profile', 'base_url', 'key', 'blockchain', 'wallet', 'checked'], () =>
+    withSavedKey((path) => ['init', '--hosted', '--key-file', path('key.txt'), '--no-check', '--yes', '-b', 'polygon']),
+  ),
+  doctor: list(['check', 'status', 'message', 'fix'], () => withHome('doctor')),
+  'config get': one(['name', 'value', 'from'], () =>
+    withHome('config', 'get', 'base_url', '--base-url', 'http://127.0.0.1:9'),
+  ),
+  'config set': one(['name', 'value', 'profile'], () => withHome('config', 'set', 'contract', CONTRACT)),
+  'config unset': one(['name', 'profile'], () => withHome('config', 'unset', 'contract')),
+  'config list': list(['name', 'value', 'from'], () => withHome('config', 'list')),
+  'config path': one(['config', 'credentials', 'project', 'state', 'local_data', 'wallets'], () =>
+    withHome('config', 'path'),
+  ),
+  schema: list(['name', 'summary'], () => withHome('schema')),
+}
+
+/** Fields that --fields accepts and that have no value in the scenario of a command. */
+export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  'collection create': ['error'],
+  'collection show': ['enable_api'],
+  'nft mint': ['error'],
+  'nft update': ['gas_used'],
+  'nft freeze': ['gas_used'],
+  'nft burn': ['gas_used'],
+  'nft history': ['explorer_url'],
+  'nft transfer': ['gas_used'],
+  'nft show': ['blockchain', 'accepted_date', 'error'],
+  'batch validate': ['checked_files'],
+  'batch mint': ['verified'],
+  'wallet list': ['error'],
 }
 
 /** Commands that print no records, each with what it prints instead. */
