@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PermitSpending, Spending } from '../../../src/cli/deps.ts'
 import {
   call,
   createTestCollection,
@@ -76,6 +77,8 @@ async function machine(collection: TestCollection, rows: string) {
     mint: (...more: string[]) => run('batch', 'mint', drop, ...target, '--yes', '--json', ...more),
     plan: (...more: string[]) => run('plan', drop, ...target, '--json', ...more),
     apply: (...more: string[]) => run('apply', drop, ...target, '--yes', '--json', ...more),
+    applyAs: (permit: PermitSpending) =>
+      cli(['apply', drop, ...target, '--yes', '--json'], { ...options, env, permit }),
     reveal: (...more: string[]) => run('reveal', drop, ...target, '--rpc-url', real.url, '--yes', '--json', ...more),
   }
 }
@@ -184,11 +187,32 @@ describe('apply', () => {
     const raised = raiseIn(full)
     expect(await apply('--max-cost', raised)).toMatchObject({ code: 0 })
     expect(await changesOf(collection)).toBe(changed + 3)
-    // A mint that keeps the limit doesn't lower it.
-    await edit(row('a', 'A2') + row('b', 'B2', CAROL) + row('c', 'C2') + row('d', 'D'))
-    const { max_cost } = await costsOf(await runOf(collection))
-    await mint()
-    expect((await costsOf(await runOf(collection))).max_cost).toBe(max_cost)
+  })
+
+  test('keeps the limit that it raises, which a later mint does not lower', async () => {
+    const collection = await collectionOf()
+    const { mint, apply, edit } = await machine(collection, row('a', 'A'))
+    expect(await mint('--max-cost', '0.5')).toMatchObject({ code: 0 })
+    await edit(row('a', 'Other'))
+    expect(await apply('--max-cost', '1')).toMatchObject({ code: 0 })
+    await edit(row('a', 'Other') + row('b', 'B'))
+    expect(await mint()).toMatchObject({ code: 0 })
+    expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
+  })
+
+  test('is permitted once for its mints and changes together', async () => {
+    const collection = await collectionOf()
+    const { mint, edit, applyAs } = await machine(collection, row('a', 'A') + row('b', 'B'))
+    expect(await mint()).toMatchObject({ code: 0 })
+    await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('c', 'C'))
+    const asked: Spending[] = []
+    const permit = async (spending: Spending) => {
+      asked.push(spending)
+      return 10n ** 18n
+    }
+    expect(await applyAs(permit)).toMatchObject({ code: 0 })
+    expect(asked).toMatchObject([{ kind: 'nft', count: 3, run: { canLimit: true, maxCost: null } }])
+    expect(await kindsOf(collection)).toEqual([['mint', 'mint', 'transfer', 'update']])
   })
 
   test('counts toward the limit that another machine has set', async () => {
