@@ -11,7 +11,7 @@ import { Stryker } from '@stryker-mutator/core'
 const GROUPS = {
   operations: {
     code: ['src/operations/{check-copy,hold,new-request,operate,repeatable,send,unknown-outcome}.ts'],
-    tests: ['test/operations/{operate,send,copies,repeatable}.test.ts'],
+    tests: ['test/operations/{copies,hold,operate,repeatable,send}.test.ts'],
     rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
   },
   'batch-send': {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openRun, runResults } from '../../src/batch/runs.ts'
-import type { BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { BatchClient, BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type Fault, type FaultOf } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
@@ -423,6 +423,33 @@ describe('while rows are being sent', () => {
 })
 
 describe('on a server that honors Idempotency-Key', () => {
+  /** A server that doesn't respond to the first questions. */
+  const silentAtFirst = (server: FakeHostedApi, questions: number): BatchClient => ({
+    send: (...request) => server.send(...request),
+    call: (endpoint, request) => server.call(endpoint, request),
+    upload: (file) => server.upload(file),
+    supportsIdempotency: () => (questions > 0 ? null : server.supportsIdempotency()),
+    supportsReferences: () => server.supportsReferences(),
+    supportsUpdates: () => server.supportsUpdates(),
+    learnIdempotency: async () => (questions-- > 0 ? null : await server.learnIdempotency()),
+  })
+
+  test('sends nothing before the server has said how it repeats requests', async () => {
+    const server = new FakeHostedApi({ idempotency: true })
+    const summary = await machine.run(server, ROWS, {}, { client: silentAtFirst(server, 3) })
+    expect(summary.counts.deployed).toBe(6)
+    const holding = { type: 'holding', reason: 'unreachable', message: 'the server does not respond' }
+    expect(machine.events.filter(({ type }) => type === 'holding')).toMatchObject([holding, holding, holding])
+  })
+
+  test('sends nothing to a server that does not say it for a time, and stops the run', async () => {
+    const server = new FakeHostedApi({ idempotency: true })
+    const client = silentAtFirst(server, Number.POSITIVE_INFINITY)
+    const summary = await machine.run(server, ROWS, { unreachableMs: 10_000 }, { client })
+    expect(summary).toMatchObject({ stopped: { code: 'unreachable' }, exitCode: 6, counts: { pending: 6 } })
+    expect([server.attempts, machine.events.length > 3]).toEqual([0, true])
+  })
+
   test.each<[string, Fault, number | undefined]>([
     ['that was cut before it was accepted', 'cut_before', undefined],
     ['that was cut after it was accepted', 'cut_after', undefined],
