@@ -201,37 +201,37 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-a24809 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381' ;;
+    'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
     'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
     'collection list') REPLY='server-b79987 output-766381' ;;
-    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-f3678f cost-32411c manifests-9ebde5 server-b79987 output-766381' ;;
-    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381' ;;
-    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-37c3b4 cost-32411c server-b79987 output-766381' ;;
+    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-9ebde5 server-b79987 output-766381' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381' ;;
     'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
     'nft show') REPLY='flags-35cad5 server-b79987 output-766381' ;;
-    'nft wait') REPLY='sending-and-waiting-9d182f server-b79987 output-766381' ;;
-    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba cost-32411c server-b79987 output-766381' ;;
-    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-723e85 cost-32411c server-b79987 output-766381' ;;
-    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-9d2cd9 cost-32411c server-b79987 output-766381' ;;
+    'nft wait') REPLY='sending-and-waiting-6eeee0 server-b79987 output-766381' ;;
+    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-766381' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-766381' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-766381' ;;
     'nft history') REPLY='server-b79987 output-766381' ;;
     'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-766381' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-fa68fc server-b79987 output-766381' ;;
     'batch preview') REPLY='flags-637b18 server-b79987 output-766381' ;;
     'batch rehearse') REPLY='flags-684e16 run-b1e55e server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381' ;;
+    'batch mint') REPLY='flags-85aef7 run-064381 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
     'batch status') REPLY='flags-f56610 server-b79987 output-766381' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381' ;;
-    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381' ;;
+    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-766381' ;;
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
     'plan') REPLY='flags-8d2daa server-b79987 output-eb3ce9' ;;
-    'apply') REPLY='flags-b87df2 cost-49ae25 sending-and-waiting-abf460 server-b79987 output-766381' ;;
-    'reveal') REPLY='flags-de8212 sending-and-waiting-725aa6 cost-49ae25 verifying-ecad79 server-b79987 output-766381' ;;
+    'apply') REPLY='flags-b87df2 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381' ;;
+    'reveal') REPLY='flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381' ;;
     'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
     'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
@@ -312,9 +312,9 @@ __gdn_flags() {
 --royalty - text Royalty of sales, such as 5%
 --royalty-receiver - @wallets Who receives it: an address or @name (the owner)
 --file -f file JSON request (- for standard input); flags override it' ;;
-    'sending-and-waiting-f3678f') REPLY='--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-bee9f0') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
@@ -397,9 +397,9 @@ __gdn_flags() {
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request (- for standard input); flags override it' ;;
-    'sending-and-waiting-37c3b4') REPLY='--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-cd23f9') REPLY='--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
@@ -412,27 +412,27 @@ __gdn_flags() {
     'flags-35cad5') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
 --no-image - - Don'\''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend'\''s own)' ;;
-    'sending-and-waiting-9d182f') REPLY='--timeout - text How long to wait (5m)' ;;
+    'sending-and-waiting-6eeee0') REPLY='--timeout - text How long the command may take (5m)' ;;
     'flags-ec86c7') REPLY='--file -f file JSON metadata (- for standard input) that replaces all of it
 --blockchain -b =blockchain Blockchain of the NFT' ;;
-    'sending-and-waiting-9ef8ba') REPLY='--wait - - Wait until it is updated (the default)
+    'sending-and-waiting-5bf479') REPLY='--wait - - Wait until it is updated (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
 --yes -y - Don'\''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
     'flags-eca1f2') REPLY='--blockchain -b =blockchain Blockchain of the NFT' ;;
-    'sending-and-waiting-723e85') REPLY='--wait - - Wait until they are frozen (the default)
+    'sending-and-waiting-7bdce7') REPLY='--wait - - Wait until they are frozen (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID' ;;
-    'sending-and-waiting-9d2cd9') REPLY='--wait - - Wait until they are burned (the default)
+    'sending-and-waiting-1dd121') REPLY='--wait - - Wait until they are burned (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
@@ -533,9 +533,9 @@ __gdn_flags() {
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`' ;;
-    'sending-and-waiting-f64251') REPLY='--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-70ec7e') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network' ;;
     'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
@@ -609,7 +609,7 @@ __gdn_flags() {
 --new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
     'cost-49ae25') REPLY='--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR' ;;
-    'sending-and-waiting-abf460') REPLY='--timeout - text How long to wait after acceptance (5m)
+    'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
     'flags-de8212') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
@@ -622,8 +622,8 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest'\''s path)' ;;
-    'sending-and-waiting-725aa6') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
---timeout - text How long to wait after acceptance (5m)
+    'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
+--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
     'flags-7e26e0') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop

@@ -268,7 +268,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-a24809 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-766381'
     case 'collection set'
@@ -276,23 +276,23 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f cost-32411c manifests-9ebde5 server-b79987 output-766381'
+      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-9ebde5 server-b79987 output-766381'
     case 'nft grant'
-      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
     case 'nft transfer'
-      printf '%s\n' 'flags-f2fd82 sending-and-waiting-37c3b4 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-766381'
     case 'nft show'
       printf '%s\n' 'flags-35cad5 server-b79987 output-766381'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-9d182f server-b79987 output-766381'
+      printf '%s\n' 'sending-and-waiting-6eeee0 server-b79987 output-766381'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-766381'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-723e85 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-766381'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-9d2cd9 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-766381'
     case 'nft history'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft verify'
@@ -306,17 +306,17 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-684e16 run-b1e55e server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-85aef7 run-064381 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
       printf '%s\n' 'flags-f56610 server-b79987 output-766381'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch reconcile'
-      printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-766381'
     case 'batch results'
       printf '%s\n' 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     case 'batch report'
@@ -326,9 +326,9 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-8d2daa server-b79987 output-eb3ce9'
     case 'apply'
-      printf '%s\n' 'flags-b87df2 cost-49ae25 sending-and-waiting-abf460 server-b79987 output-766381'
+      printf '%s\n' 'flags-b87df2 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
     case 'reveal'
-      printf '%s\n' 'flags-de8212 sending-and-waiting-725aa6 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
       printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     case 'wallet generate'
@@ -466,10 +466,10 @@ function __gdn_flags
         '--royalty - text Royalty of sales, such as 5%' \
         '--royalty-receiver - @wallets Who receives it: an address or @name (the owner)' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-f3678f'
+    case 'sending-and-waiting-bee9f0'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
@@ -564,10 +564,10 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-37c3b4'
+    case 'sending-and-waiting-cd23f9'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
@@ -582,33 +582,33 @@ function __gdn_flags
       printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
         '--no-image - - Don\'t draw the image' \
         '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
-    case 'sending-and-waiting-9d182f'
-      printf '%s\n' '--timeout - text How long to wait (5m)'
+    case 'sending-and-waiting-6eeee0'
+      printf '%s\n' '--timeout - text How long the command may take (5m)'
     case 'flags-ec86c7'
       printf '%s\n' '--file -f file JSON metadata (- for standard input) that replaces all of it' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-9ef8ba'
+    case 'sending-and-waiting-5bf479'
       printf '%s\n' '--wait - - Wait until it is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the difference without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
     case 'flags-eca1f2'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-723e85'
+    case 'sending-and-waiting-7bdce7'
       printf '%s\n' '--wait - - Wait until they are frozen (the default)' \
         '--no-wait - - Return when the request is accepted' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'sending-and-waiting-9d2cd9'
+    case 'sending-and-waiting-1dd121'
       printf '%s\n' '--wait - - Wait until they are burned (the default)' \
         '--no-wait - - Return when the request is accepted' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
@@ -720,10 +720,10 @@ function __gdn_flags
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`'
-    case 'sending-and-waiting-f64251'
+    case 'sending-and-waiting-70ec7e'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
     case 'verifying-809177'
@@ -813,8 +813,8 @@ function __gdn_flags
     case 'cost-49ae25'
       printf '%s\n' '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
-    case 'sending-and-waiting-abf460'
-      printf '%s\n' '--timeout - text How long to wait after acceptance (5m)' \
+    case 'sending-and-waiting-50fb0b'
+      printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
     case 'flags-de8212'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
@@ -828,9 +828,9 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)'
-    case 'sending-and-waiting-725aa6'
+    case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
-        '--timeout - text How long to wait after acceptance (5m)' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
     case 'flags-7e26e0'
       printf '%s\n' '--contract -c @collections Collection of the drop' \

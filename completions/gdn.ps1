@@ -197,37 +197,37 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-a24809 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
+    'collection create' = 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-f3678f cost-32411c manifests-9ebde5 server-b79987 output-766381'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-f3678f cost-32411c server-b79987 output-766381'
-    'nft transfer' = 'flags-f2fd82 sending-and-waiting-37c3b4 cost-32411c server-b79987 output-766381'
+    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-9ebde5 server-b79987 output-766381'
+    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
+    'nft transfer' = 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
     'nft show' = 'flags-35cad5 server-b79987 output-766381'
-    'nft wait' = 'sending-and-waiting-9d182f server-b79987 output-766381'
-    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-9ef8ba cost-32411c server-b79987 output-766381'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-723e85 cost-32411c server-b79987 output-766381'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-9d2cd9 cost-32411c server-b79987 output-766381'
+    'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-766381'
+    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-766381'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-766381'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-766381'
     'nft history' = 'server-b79987 output-766381'
     'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-766381'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-fa68fc server-b79987 output-766381'
     'batch preview' = 'flags-637b18 server-b79987 output-766381'
     'batch rehearse' = 'flags-684e16 run-b1e55e server-f6609b output-766381'
-    'batch mint' = 'flags-85aef7 run-064381 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
+    'batch mint' = 'flags-85aef7 run-064381 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'flags-f56610 server-b79987 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-f64251 verifying-809177 cost-15083a server-b79987 output-766381'
-    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-9d182f verifying-809177 server-b79987 output-766381'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-766381'
     'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
     'plan' = 'flags-8d2daa server-b79987 output-eb3ce9'
-    'apply' = 'flags-b87df2 cost-49ae25 sending-and-waiting-abf460 server-b79987 output-766381'
-    'reveal' = 'flags-de8212 sending-and-waiting-725aa6 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
+    'apply' = 'flags-b87df2 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
+    'reveal' = 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
     'wallet import' = 'flags-c7b36b server-f6609b output-766381'
@@ -305,9 +305,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --royalty - text Royalty of sales, such as 5%
 --royalty-receiver - @wallets Who receives it: an address or @name (the owner)
 --file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-f3678f' = '--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-bee9f0' = '--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
@@ -390,9 +390,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-37c3b4' = '--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-cd23f9' = '--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
@@ -405,27 +405,27 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-35cad5' = '--watch - - Show changes until all are final, or until Ctrl-C
 --no-image - - Don''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend''s own)'
-    'sending-and-waiting-9d182f' = '--timeout - text How long to wait (5m)'
+    'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
     'flags-ec86c7' = '--file -f file JSON metadata (- for standard input) that replaces all of it
 --blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-9ef8ba' = '--wait - - Wait until it is updated (the default)
+    'sending-and-waiting-5bf479' = '--wait - - Wait until it is updated (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
     'flags-eca1f2' = '--blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-723e85' = '--wait - - Wait until they are frozen (the default)
+    'sending-and-waiting-7bdce7' = '--wait - - Wait until they are frozen (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
-    'sending-and-waiting-9d2cd9' = '--wait - - Wait until they are burned (the default)
+    'sending-and-waiting-1dd121' = '--wait - - Wait until they are burned (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
@@ -526,9 +526,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest''s order
 --unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`'
-    'sending-and-waiting-f64251' = '--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-70ec7e' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
---timeout - text How long to wait after acceptance (5m)
+--timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
@@ -602,7 +602,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --new-rows - - Mint new rows even if sent rows are missing from the manifest'
     'cost-49ae25' = '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
-    'sending-and-waiting-abf460' = '--timeout - text How long to wait after acceptance (5m)
+    'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
     'flags-de8212' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
@@ -615,8 +615,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest''s path)'
-    'sending-and-waiting-725aa6' = '--dry-run - - Check the manifest and its NFTs, and send nothing
---timeout - text How long to wait after acceptance (5m)
+    'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
+--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
     'flags-7e26e0' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop

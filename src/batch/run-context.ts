@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Now, sleep } from '../core/time.ts'
+import { isTimeUp } from '../core/time-up.ts'
 import type { Asker } from '../operations/reconcile/listing.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
@@ -33,7 +34,12 @@ export class RunContext {
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #halt = new AbortController()
-  readonly #interrupt = () => this.stop(interruption(this.options.signal?.reason))
+  /** Why requests are held back; null while they are sent. */
+  heldFor: string | null = null
+  readonly #interrupt = () => {
+    const reason: unknown = this.options.signal?.reason
+    this.stop(isTimeUp(reason) ? outOfTime(reason, this.heldFor) : interruption(reason))
+  }
 
   constructor(options: BatchOptions, deps: BatchDeps, store: RunStore, limit: RunLimit = { run: store.id }) {
     this.options = options
@@ -124,6 +130,10 @@ export class RunContext {
     }
   }
 }
+
+/** Rows that are not sent or not deployed yet are pending. */
+const outOfTime = ({ message }: GdnError, heldFor: string | null): GdnError =>
+  new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
 
 export function interruption(reason: unknown): GdnError {
   return reason instanceof GdnError

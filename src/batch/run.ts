@@ -79,7 +79,10 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
     const waits = options.noWait !== true && context.stopped === null
     const reconciled = waits || !sends ? await finish(context, sweeper) : null
     const { counts } = store
-    if (counts.pending + counts.unknown + counts.accepted === 0) {
+    const isOver = counts.pending + counts.unknown + counts.accepted === 0
+    // The time was over just when the last row was deployed.
+    const stopped = isOver && context.stopped?.code === 'pending' ? null : context.stopped
+    if (isOver) {
       await store.write((sql) => endRun(sql, store.id, Date.now()))
     }
     const twice = await store.read((sql) => countTwice(sql, store.id, LATE))
@@ -88,11 +91,11 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
       counts,
       ...sent,
       changes: gathered.changes,
-      stopped: context.stopped,
+      stopped,
       ...(await nameRows(resultsOf(store), counts, twice)),
       reconciled,
       waiting: sweeper.waitsFor,
-      exitCode: exitCodeOf(counts, twice, context.stopped, waits),
+      exitCode: exitCodeOf(counts, twice, stopped, waits),
     }
   } finally {
     context.close()

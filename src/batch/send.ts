@@ -275,6 +275,7 @@ export class Sender {
       }
     })
     this.#attempts.recorded(verdict)
+    if (verdict.outcome === 'accepted') this.#context.heldFor = null
     if (verdict.outcome !== 'no_effect') {
       store.moved(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
     }
@@ -331,10 +332,12 @@ export class Sender {
       // Other commands have to see at once what the operator of the backend has to do.
       if (cause !== 'not_ready') pacer.hold(endpoint, ms)
       const reason = cause === 'max_cost' ? await this.#context.whyWaiting(null) : null
+      this.#context.heldFor = reason ?? verdict.message
       emit({ type: 'holding', reason: cause, ms, message: reason ?? verdict.message })
       return this.#context.pause(ms)
     }
     const ms = backoff(attempt)
+    this.#context.heldFor = verdict.message
     emit({ type: 'holding', reason: 'unreachable', ms, message: verdict.message })
     return this.#context.pause(ms)
   }

@@ -59,6 +59,9 @@ export class GdnCommand extends Command {
   /** Facts about each long flag that Commander's own option does not have. */
   readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean; required: boolean }>()
 
+  /** Whether --timeout is the deadline of everything that it waits for. */
+  endsAtTimeout = false
+
   constructor(text: CommandText) {
     super()
     this.text = text

@@ -10,6 +10,7 @@ import type { ConfigFlags, Settings } from '../config/settings.ts'
 import type { Command } from '../core/own-command.ts'
 import type { Clock, Now } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
+import type { CommandSignals } from './io/deadline.ts'
 import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
@@ -31,6 +32,9 @@ export interface Edge {
   /** Defaults to the system's clock. */
   clock?: Clock
 }
+
+/** What a command gets of it. */
+export type CommandEdge = Edge & { signals: CommandSignals }
 
 /** Requests that create a collection, or create or change NFTs. */
 export type SpendingKind = { kind: 'collection'; name: string; royaltyBps: number } | { kind: 'nft'; count: number }
@@ -86,7 +90,7 @@ export interface Deps extends Clock {
   env: NodeJS.ProcessEnv
   cwd: string
   program: Edge['program']
-  signals: Signals
+  signals: CommandSignals
   now: Now
   /** When this command started, in milliseconds. */
   startedAt: number

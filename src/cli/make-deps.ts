@@ -1,7 +1,7 @@
 import type { KnownBackends } from '../client/known-backends.ts'
 import { SYSTEM_CLOCK } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
-import type { Deps, Edge } from './deps.ts'
+import type { CommandEdge, Deps } from './deps.ts'
 import type { Io } from './io/io.ts'
 import { VERSION } from './version.ts'
 
@@ -12,7 +12,7 @@ import { VERSION } from './version.ts'
  * @param stateDirFlag returns the value of `--state-dir`
  */
 export function makeDeps(
-  edge: Edge,
+  edge: CommandEdge,
   io: Io,
   result: { exitCode: number },
   run: Deps['run'],

@@ -6,9 +6,10 @@ import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
-import type { Edge } from './deps.ts'
+import type { CommandEdge, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
 import { colorLevel } from './io/color.ts'
+import { commandSignals } from './io/deadline.ts'
 import { isInActions, withoutCommands } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
@@ -26,7 +27,11 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
   const inActions = isInActions(given.env) && !settings.machine
   const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
   // Not spread, because that would open stdin for commands that never read it.
-  const edge: Edge = Object.create(given, { stderr: { value: changed(given.stderr, words) } })
+  const signals = commandSignals(given.signals)
+  const edge: CommandEdge = Object.create(given, {
+    stderr: { value: changed(given.stderr, words) },
+    signals: { value: signals },
+  })
   const io = await createIo(edge, settings)
   try {
     return await dispatch(argv, edge, io)
@@ -37,6 +42,8 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
       given.stderr.write(redactText(await annotationsOf(error, given)))
     }
     return code
+  } finally {
+    signals.done()
   }
 }
 
@@ -56,7 +63,7 @@ function changed(stream: OutStream, change: (text: string) => string): OutStream
   }) as OutStream
 }
 
-async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<number> {
+async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Promise<number> {
   if (argv.includes('--version') && !argv.includes('--')) {
     await io.data(`${VERSION}\n`)
     return EXIT.ok
@@ -106,11 +113,19 @@ async function dispatch(argv: readonly string[], edge: Edge, io: Io): Promise<nu
   }
 }
 
-async function load(verb: Verb, edge: Edge, io: Io): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
+async function load(
+  verb: Verb,
+  edge: CommandEdge,
+  io: Io,
+): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
   const result = { exitCode: EXIT.ok as number }
   const deps = makeDeps(edge, io, result, run, () => command.opts<ServerFlags>().stateDir)
   const command = await makeCommand(verb, deps)
-  command.hook('preAction', async () => await nameFlags(command, deps.addresses))
+  command.hook('preAction', async () => {
+    const { timeout } = command.opts<{ timeout?: number }>()
+    if (command.endsAtTimeout && timeout !== undefined) edge.signals.endAfter(timeout)
+    await nameFlags(command, deps.addresses)
+  })
   return { command, result }
 }
 

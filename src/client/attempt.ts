@@ -1,4 +1,5 @@
 import { redactBytes, redactSecrets } from '../core/secret.ts'
+import { isTimeUp } from '../core/time-up.ts'
 import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 /**
@@ -71,7 +72,8 @@ export class Attempt {
 
   readonly #abort = () => {
     const reason: unknown = this.#request.signal?.reason
-    if (this.sent) return this.fail('interrupted before the response was complete', reason)
+    const why = isTimeUp(reason) ? reason.message : 'interrupted'
+    if (this.sent) return this.fail(`${why} before the response was complete`, reason)
     if (!this.#settle()) return
     this.#reject(reason)
     this.cancel(new TransportError('interrupted', false, reason))

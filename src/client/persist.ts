@@ -1,5 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
+import { isTimeUp } from '../core/time-up.ts'
 import { type Clock, RETRIES, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
@@ -21,12 +22,22 @@ export async function persist(
     if (answer !== null && !isPassing(answer.status)) return answer
     const asked = answer === null ? null : retryAfterMs(answer.headers, Date.now())
     const wait = asked === null ? backoffMs(attempt, RETRIES, clock.random) : asked + clock.random() * 100
-    if (attempt >= maxAttempts || clock.now() + wait > deadline) {
-      if (!(result instanceof TransportError)) return result
-      const { unreachable } = await import('./network-error.ts')
-      throw unreachable(url, result)
-    }
-    await clock.sleep(wait, signal)
+    const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
+    if (mayRepeat && (await isRested(clock, wait, signal))) continue
+    if (!(result instanceof TransportError)) return result
+    const { unreachable } = await import('./network-error.ts')
+    throw unreachable(url, result)
+  }
+}
+
+/** Waits. Returns false when the time of the command is over: then the last failure says more than that. */
+async function isRested(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    await clock.sleep(ms, signal)
+    return true
+  } catch (error) {
+    if (isTimeUp(error)) return false
+    throw error
   }
 }
 

@@ -35,6 +35,7 @@ export const EXIT_BY_CODE = {
   bad_answer: EXIT.unreachable,
   rate_limited: EXIT.unreachable,
   not_ready: EXIT.unreachable,
+  timed_out: EXIT.unreachable,
   batch_failed_rows: EXIT.failedRows,
   pending: EXIT.pending,
   backend_restored: EXIT.pending,

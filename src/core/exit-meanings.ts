@@ -16,12 +16,12 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
   },
   unreachable: {
     short: 'unreachable',
-    long: "The server can't be reached, can't accept the request now, or every retry failed.",
+    long: "The server can't be reached, can't accept the request now, or every retry failed. Or nothing was sent within --timeout.",
   },
   failedRows: { short: 'failed rows', long: 'The batch ended with failed rows. gdn batch results <run> lists them.' },
   pending: {
     short: 'still pending',
-    long: 'Accepted, but still pending after the timeout. --timeout sets a longer one.',
+    long: 'Accepted, but still pending after the timeout, or rows of a batch are not sent yet. --timeout sets a longer one.',
   },
   unknownOutcome: {
     short: 'outcome unknown',

@@ -6,6 +6,7 @@ import { SYSTEM_CLOCK } from '../client/retry.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
+import { isTimeUp } from '../core/time-up.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { givenToOthers, strangersOf } from '../state/known-nfts.ts'
 import {
@@ -65,7 +66,9 @@ export async function operate(
   const operating = new Operating(deps, wanted, creates, name, claimed)
   try {
     if (claimed.isNew) await refuseTwin(deps, wanted, name)
-    const operation = await operating.accepted()
+    const operation = await operating.accepted().catch((error: unknown) => {
+      throw isTimeUp(error) ? operating.outOfTime(error) : error
+    })
     const ending = await act(operation)
     if (ending.ended) await operating.end(operation, ending)
     if (ending.problem !== null) throw ending.problem
@@ -168,6 +171,20 @@ class Operating {
     }
     await onEvent({ type: 'going_on', operation: earlier })
     return earlier
+  }
+
+  /** Returns the error of a command whose time is over: what is known of the operation. */
+  outOfTime(error: GdnError): GdnError {
+    const operation = this.#operation
+    if (isAccepted(operation)) {
+      const message = `${error.message}, and it was not checked whether the request that was accepted earlier has ended`
+      return new GdnError('pending', message, { hint: 'Run the same command again to wait on.', cause: error })
+    }
+    if (isSent(operation) && (operation.state === 'sent' || operation.state === 'unknown')) {
+      return unknownOperation(operation, this.#creates, error.message, [], error)
+    }
+    const hint = 'Run the same command again, with a longer --timeout.'
+    return new GdnError(error.code, `${error.message}, and nothing was sent`, { hint, cause: error })
   }
 
   /** Records the end of an operation. A failure to record it is reported, since the effect can't be undone. */
@@ -289,7 +306,7 @@ class Operating {
 
   /** @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent */
   async #send(doubt: string | null): Promise<AcceptedOperation> {
-    const { client, clock = SYSTEM_CLOCK, signal, now } = this.#deps
+    const { client, clock = SYSTEM_CLOCK, signal, now, onEvent } = this.#deps
     const { id, kind } = this.#operation
     const { request } = asSent(this.#operation)
     const limit = await this.#permit(id)
@@ -302,6 +319,7 @@ class Operating {
       key: request.key,
       limit,
       doubt,
+      onWait: (reason) => void onEvent({ type: 'refused_for_now', reason }),
       isRepeatable: () => this.#isRepeatable({ refresh: true }),
       problem: (response) => this.#creates.problem(JSON.parse(request.body), response),
       record: {

@@ -6,6 +6,7 @@ import { type Clock, RETRIES } from '../client/retry.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { isTimeUp } from '../core/time-up.ts'
 
 const MAX_SENDINGS = 6
 const MAX_WAIT_MS = 60_000
@@ -32,6 +33,8 @@ interface Sending<Name extends CreatingEndpoint> {
   /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
   record: SendRecord
+  /** Called before each wait for a server that refused the request for now. */
+  onWait?(reason: string): void
   /**
    * Queries whether these bytes have one effect however often they are sent; null if the server doesn't respond. Called
    * before each repetition, since another version of the server may have replaced it.
@@ -82,7 +85,14 @@ export async function sendOperation<Name extends CreatingEndpoint>(
     // Retries only temporary refusals: a rate limit, or a server that is unavailable.
     const wait = once.retryAfterMs
     if (wait === null || !mayWait(wait)) return once
-    await clock.sleep(wait, signal)
+    sending.onWait?.(messageOf(once.error))
+    try {
+      await clock.sleep(wait, signal)
+    } catch (error) {
+      // The refusal says more than that the time of the command is over.
+      if (isTimeUp(error)) return once
+      throw error
+    }
   }
 
   const asked = await ask(sending, doubt, Math.max(1, count), mayWait, send)

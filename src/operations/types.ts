@@ -54,6 +54,8 @@ export type OperationEvent =
   | { type: 'going_on'; operation: AcceptedOperation }
   /** The outcome of an earlier operation is unknown. */
   | { type: 'in_doubt'; operation: SentOperation }
+  /** The server refused the request for now, and it is sent again. */
+  | { type: 'refused_for_now'; reason: string }
   | { type: 'looking'; ids: number; ofIds: number }
   | { type: 'looking_again'; waitingMs: number }
   | { type: 'found'; operation: AcceptedOperation }

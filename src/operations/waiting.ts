@@ -6,6 +6,7 @@ import { statusOf } from '../client/answers.ts'
 import type { ApiClient, ResponseOf } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
+import { isTimeUp } from '../core/time-up.ts'
 import { fetchNfts } from './fetch-nfts.ts'
 
 /** How long to wait for a chain, unless the caller says otherwise. */
@@ -24,7 +25,7 @@ export interface WaitDeps {
  * Polls with increasing intervals until there is a final answer.
  *
  * @param ask returns undefined to be called again
- * @returns undefined after the timeout
+ * @returns undefined after the timeout, or when the time of the command is over
  */
 export async function poll<Value>(
   { sleep, signal }: Pick<WaitDeps, 'sleep' | 'signal'>,
@@ -32,12 +33,17 @@ export async function poll<Value>(
   ask: () => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
   const deadline = performance.now() + timeoutMs
-  for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
-    const value = await ask()
-    if (value !== undefined) return value
-    const left = deadline - performance.now()
-    if (left <= 0) return undefined
-    await sleep(Math.min(wait, left), signal)
+  try {
+    for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
+      const value = await ask()
+      if (value !== undefined) return value
+      const left = deadline - performance.now()
+      if (left <= 0) return undefined
+      await sleep(Math.min(wait, left), signal)
+    }
+  } catch (error) {
+    if (isTimeUp(signal.reason)) return undefined
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@ import { PASSING, statusOf } from '../client/answers.ts'
 import { RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { isTimeUp } from '../core/time-up.ts'
 
 /** What a message needs of a change. */
 export interface Named {
@@ -19,7 +20,7 @@ export interface Problem extends Named {
 export interface Outcomes {
   done: number
   pending: number
-  /** Changes that weren't sent, because the server ended none of the pending ones in time. */
+  /** Whether changes may not be sent yet, because the time was over before. */
   unsent: boolean
   failed: Problems
   unknown: Problems
@@ -171,6 +172,7 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
   }
   // As an object, because the compiler does not see that workers set it.
   const { error } = (stopped ?? { error: null }) as { error: unknown }
+  if (isTimeUp(error) || (isTimeUp(signal.reason) && isPassing(error))) return { ...outcomes, unsent: true }
   if (error !== null) throw withHint(error)
   return outcomes
 }

@@ -106,7 +106,7 @@ const ASKING: string[][] = [
 const CREATING: string[][] = [
   ['nft', 'mint', '--title', 'Dawn', ...TARGET, '--receiver', OWNER, '--yes'],
   ['collection', 'create', '--name', 'x', '-b', 'polygon', '--wallet', OWNER, '--yes'],
-  ['batch', 'mint', 'drop.csv', ...TARGET, '--rate', '1000', '--yes', '--timeout', '1s'],
+  ['batch', 'mint', 'drop.csv', ...TARGET, '--rate', '1000', '--yes', '--timeout', '30s'],
 ]
 
 let folder: string

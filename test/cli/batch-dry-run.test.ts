@@ -30,7 +30,7 @@ async function machine(refuse: (title: string) => boolean = () => false) {
     },
   })
   const run = (...argv: string[]) => cli(['batch', ...argv], options)
-  const target = [...TARGET, '--rate', '100', '--timeout', '1s', '--base-url', api.url, '--json']
+  const target = [...TARGET, '--rate', '100', '--timeout', '10s', '--base-url', api.url, '--json']
   const mint = (file: string, ...more: string[]) => run('mint', path(file), ...target, ...more)
   const stateDir = join(path('.local'), 'state', 'gdn')
   const state = () => contentOf(join(path('.local'), 'state'))
@@ -61,7 +61,7 @@ interface Situation {
 
 const EDITED = CSV.replace('Dusk', 'Dust')
 const command = ({ path, url }: Machine, file: string, ...more: string[]) => [
-  ...['batch', 'mint', path(file), ...TARGET, '--rate', '100', '--timeout', '1s', '--base-url', url, '--json'],
+  ...['batch', 'mint', path(file), ...TARGET, '--rate', '100', '--timeout', '10s', '--base-url', url, '--json'],
   ...more,
 ]
 

@@ -170,7 +170,7 @@ describe('batch rm', () => {
   test('requires --yes for a run with unsent rows or rows of unknown outcome, and says what is lost', async () => {
     const { mint, gdn, stateDir, list } = await home()
     const api = await takes(1)
-    await mint(api.url, 'drop.csv', '--chunk-size', '1', '--timeout', '1s')
+    await mint(api.url, 'drop.csv', '--chunk-size', '1', '--timeout', '10s')
     const refused = await gdn('batch', 'rm', 'drop', '--state-dir', stateDir, '--json')
     expect(refused.code).toBe(3)
     expect(errorOf(refused)).toMatchObject({

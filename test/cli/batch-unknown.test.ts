@@ -32,7 +32,7 @@ async function losesAnswer(when: 'after' | 'before') {
   const mint = (...more: string[]) =>
     cli(
       [
-        ...['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--timeout', '1s', '--rate', '100'],
+        ...['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--timeout', '10s', '--rate', '100'],
         ...['--base-url', api.url, '--json', ...more],
       ],
       options,

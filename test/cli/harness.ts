@@ -8,6 +8,7 @@ import { run } from '../../src/cli/run.ts'
 import type { Keyring } from '../../src/config/keyring.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { Clock } from '../../src/core/time.ts'
+import { timeUp } from '../../src/core/time-up.ts'
 import { hurriedClock } from '../helpers/hurried-clock.ts'
 
 export interface CliOptions {
@@ -61,6 +62,17 @@ function sink(tty: boolean, columns: number, colors: boolean, onText: (text: str
       return text
     },
   }
+}
+
+/** Options for a command whose --timeout is over as soon as it waits between two looks at the server. */
+export function timeUpWhileWaiting(): Required<Pick<CliOptions, 'signal' | 'clock'>> {
+  const over = new AbortController()
+  const clock = hurriedClock()
+  const sleep: typeof clock.sleep = async (_ms, signal) => {
+    over.abort(timeUp(300_000))
+    signal?.throwIfAborted()
+  }
+  return { signal: over.signal, clock: { ...clock, sleep } }
 }
 
 /** Runs a command line in this process, with its own streams, environment and folder. */

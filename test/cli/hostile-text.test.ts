@@ -91,7 +91,7 @@ const CASES: [what: string, argv: string[], handlers: Handlers, before?: string[
     },
   ],
   ['an NFT that failed', ['nft', 'wait', 'a'], { getnfts: told({ status: 'failed' }) }],
-  ['a pending NFT', ['nft', 'wait', 'a', '--timeout', '1ms'], { getnfts: told() }],
+  ['a pending NFT', ['nft', 'wait', 'a', '--timeout', '1s'], { getnfts: told() }],
   [
     'an NFT of another service',
     ['nft', 'verify', 'a', '-b', 'polygon', '--owner', OWNER],

@@ -8,7 +8,7 @@ import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
 import { ownPort } from '../helpers/own-port.ts'
-import { cli, errorOf, tempHome } from './harness.ts'
+import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
 /** The data directory of the backend that `--local` uses. */
 const localDir = (home: string) => join(home, '.local', 'share', 'gdn', 'local')
@@ -192,15 +192,16 @@ test('does not resume a mint of another backend that listened on the same port',
   const first = await start(dataDir, port)
   const { address } = await createTestCollection(first)
   const content = ['--receiver', WALLETS[1], '--title', 'Dawn', '--image', 'http://127.0.0.1:9/away.png']
-  const argv = ['nft', 'mint', '--local', '-c', address, '-b', 'polygon', ...content, '--timeout', '100ms']
+  const argv = ['nft', 'mint', '--local', '-c', address, '-b', 'polygon', ...content]
+  const mint = () => cli(argv, { env, cwd: dir, ...timeUpWhileWaiting() })
   // The mint stays pending, and the same command resumes it.
-  expect((await gdn(argv)).code).toBe(8)
-  expect(await gdn(argv)).toMatchObject({ code: 8, stderr: expect.stringContaining('Resuming it') })
+  expect((await mint()).code).toBe(8)
+  expect(await mint()).toMatchObject({ code: 8, stderr: expect.stringContaining('Resuming it') })
   await stop(first)
   await rename(dataDir, `${dataDir}-before`)
   await twin(`${dataDir}-before`, dataDir)
   await start(dataDir, port)
-  const minted = await gdn(argv)
+  const minted = await mint()
   expect(minted).toMatchObject({ code: 8, stderr: expect.not.stringMatching(/Resuming|does not know/) })
   expect(await titlesIn(dataDir)).toEqual(['Dawn', 'Dawn'])
 })

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
-import { type CliOptions, cli, errorOf, tempHome } from './harness.ts'
+import { type CliOptions, cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
 const env = { GDN_API_KEY: 'key' }
 const RECEIVER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
@@ -174,7 +174,7 @@ describe('nft transfer', () => {
     })
     const home = { ...(await tempHome()).env, ...env }
     const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url]
-    const first = await cli([...argv, '--timeout', '50ms'], { env: home })
+    const first = await cli(argv, { env: home, ...timeUpWhileWaiting() })
     expect(first.code).toBe(8)
     expect(first.stderr).toContain('gdn nft show id-0')
     state.status = 'deployed'

@@ -5,7 +5,7 @@ import type { Connection, Deps } from '../../src/cli/deps.ts'
 import { waitForNfts } from '../../src/cli/request/waiting.ts'
 import type { Server } from '../../src/config/server.ts'
 import { announce, CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
-import { cli, errorOf, tempHome } from './harness.ts'
+import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 import { mkfifo } from './mkfifo.ts'
 
 const env = { GDN_API_KEY: 'key' }
@@ -96,7 +96,10 @@ describe('nft mint', () => {
 
   test('prints an NFT that is pending at the timeout, exits with 8, and names gdn nft wait', async () => {
     const api = await fakeApi({ createnft: accepts, getnfts: knows(nft('id-0', { status: 'initiated' })) })
-    const result = await cli([...MINT, '--title', 'x', '--timeout', '300ms', '--base-url', api.url, '--json'], { env })
+    const result = await cli([...MINT, '--title', 'x', '--base-url', api.url, '--json'], {
+      env,
+      ...timeUpWhileWaiting(),
+    })
     expect(result.code).toBe(8)
     expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0' })
     expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('gdn nft wait id-0') })
@@ -499,10 +502,10 @@ describe('nft wait', () => {
   test('names the most common pending reason in the timeout error', async () => {
     const other = nft('c', { status: 'initiated', pending_reason: 'its files are being fetched' })
     const api = await fakeApi({ getnfts: knows(waits('a'), waits('b'), other) })
-    const result = await cli(['nft', 'wait', 'a', 'b', 'c', '--timeout', '1ms', '--base-url', api.url], { env })
+    const result = await cli(['nft', 'wait', 'a', 'b', 'c', '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     expect(result.code).toBe(8)
-    expect(result.stderr).toMatch(/3 NFTs still pending after 0\.001 s: 2 NFTs: https:\/\/a\.test\/x\.png: no answer/)
-    const json = await cli(['nft', 'wait', 'a', '--timeout', '1ms', '--json', '--base-url', api.url], { env })
+    expect(result.stderr).toMatch(/3 NFTs still pending after 300 s: 2 NFTs: https:\/\/a\.test\/x\.png: no answer/)
+    const json = await cli(['nft', 'wait', 'a', '--json', '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     expect(JSON.parse(json.stdout)).toMatchObject({ pending_reason: REASON })
     expect(errorOf(json).message).toMatch(SHOWN)
   })
@@ -519,8 +522,8 @@ describe('nft wait', () => {
 
   test('omits the reason for a server that returns none', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a', { status: 'initiated' })) })
-    const result = await cli(['nft', 'wait', 'a', '--timeout', '1ms', '--json', '--base-url', api.url], { env })
-    expect(errorOf(result).message).toBe('1 NFT still pending after 0.001 s')
+    const result = await cli(['nft', 'wait', 'a', '--json', '--base-url', api.url], { env, ...timeUpWhileWaiting() })
+    expect(errorOf(result).message).toBe('1 NFT still pending after 300 s')
   })
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply, knows as tells } from './fake-api.ts'
-import { cli, errorOf, tempHome } from './harness.ts'
+import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
 const MINT = ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']
 const CREATE = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
@@ -46,7 +46,7 @@ describe('a mint that did not report its final state', () => {
       getnfts: (body: { nft_gdn_ids: string[] }) => knows(nft('id-1', { status }))(body),
     })
     const { env } = await machine()
-    const first = await cli([...MINT, '--timeout', '50ms', '--base-url', api.url], { env })
+    const first = await cli([...MINT, '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     expect(first.code).toBe(8)
     expect(first.stderr).toContain('Run the same command to resume it, or add --again to send another.')
     status = 'deployed'
@@ -80,7 +80,7 @@ describe('a mint that did not report its final state', () => {
       getnfts: knows(nft('id-1', { status: 'initiated' }), nft('id-2')),
     })
     const { env } = await machine()
-    await cli([...MINT, '--timeout', '50ms', '--base-url', api.url], { env })
+    await cli([...MINT, '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     const again = await cli([...MINT, '--again', '--base-url', api.url, '-o', 'ids'], { env })
     expect(again).toMatchObject({ code: 0, stdout: 'id-2\n' })
     expect(again.stderr).toMatch(/Set aside the request accepted at \S+ \(id-1\)\. Sending another\./)
@@ -235,7 +235,7 @@ test('compares local files by content: a retry resumes the operation and uploads
   const { dir, env } = await machine()
   await writeFile(join(dir, 'a.png'), 'png!')
   const mint = (image: string) =>
-    cli([...MINT, '--image', image, '--timeout', '50ms', '--base-url', api.url], { env, cwd: dir })
+    cli([...MINT, '--image', image, '--base-url', api.url], { env, cwd: dir, ...timeUpWhileWaiting() })
   expect((await mint('a.png')).code).toBe(8)
   await mkdir(join(dir, 'moved'))
   await rename(join(dir, 'a.png'), join(dir, 'moved', 'b.png'))
@@ -280,7 +280,7 @@ test('resumes a pending collection, and stores it once', async () => {
     getcollections: () => ({ body: { requests: { transaction_gdn_ids: ['tx'] }, collections: [record()] } }),
   })
   const { env } = await machine()
-  expect((await cli([...CREATE, '--timeout', '50ms', '--base-url', api.url], { env })).code).toBe(8)
+  expect((await cli([...CREATE, '--base-url', api.url], { env, ...timeUpWhileWaiting() })).code).toBe(8)
   status = 'deployed'
   const second = await cli([...CREATE, '--base-url', api.url, '-o', 'ids'], { env })
   expect(second).toMatchObject({ code: 0, stdout: `${CONTRACT}\n` })

@@ -354,7 +354,7 @@ describe('mint', () => {
         'api-key': service.apiKey,
         contract: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
       }
-      const first = await job({ ...at, timeout: '1s' })
+      const first = await job({ ...at, timeout: '8s' })
       expect(first.log).toContain('gdn ended with exit code 9, and resumes')
       expect(first.outputs).toMatchObject({ 'exit-code': '9', minted: '0', unknown: '3' })
       const second = await job(at)

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { unknownOutcome } from '../../src/client/outcome.ts'
 import { createPacer } from '../../src/client/pacer.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { timeUp } from '../../src/core/time-up.ts'
 import { sendOperation } from '../../src/operations/send.ts'
 import { CREATED, client, formA, isProbe, MINT, NFTS, rejection, serve, YES } from '../client/http-client.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
@@ -15,16 +16,17 @@ interface MintOptions {
   record?: typeof SILENT
   signal?: AbortSignal
   problem?: () => string | null
+  onWait?: (reason: string) => void
 }
 
 /** Creates MINT with a new key. */
 async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
-  const { doubt = null, key = randomUUID(), record = SILENT, problem = () => null } = options
+  const { doubt = null, key = randomUUID(), record = SILENT, problem = () => null, onWait = () => {} } = options
   const { signal = new AbortController().signal } = options
   const body = Buffer.from(JSON.stringify(MINT))
   const { clock } = it
   const outcome = await sendOperation({
-    ...{ client: it, clock, signal, endpoint: 'createnft', body, key, doubt, record, problem },
+    ...{ client: it, clock, signal, endpoint: 'createnft', body, key, doubt, record, problem, onWait },
     isRepeatable: () => it.learnIdempotency({ signal, refresh: true }),
   })
   if (outcome.kind === 'created') return outcome.response
@@ -98,6 +100,18 @@ describe('sending an operation', () => {
     const server = await serve([{ status: 503, headers: YES, json: {} }])
     expect(await rejection(mint(client(server.url)))).toMatchObject({ code: 'unknown_outcome' })
     expect(keys(server)).toHaveLength(6)
+  })
+
+  test('says why it waits, and ends with that reason when the time of the command is over', async () => {
+    const server = await serve([formA(429, 'Too Many Requests', 'slow down', { ...YES, 'retry-after': '20' })])
+    const it = client(server.url)
+    const reasons: string[] = []
+    const sleep = () => Promise.reject(timeUp(5000))
+    const timed = Object.assign(it, { clock: { ...it.clock, sleep } })
+    const error = await rejection(mint(timed, { onWait: (reason) => reasons.push(reason) }))
+    expect(error).toMatchObject({ code: 'rate_limited', message: expect.stringContaining('slow down') })
+    expect(reasons).toEqual([error.message])
+    expect(keys(server)).toHaveLength(1)
   })
 
   test('reports at once what the operator of the backend has to do, and holds no later request', async () => {

@@ -65,7 +65,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
   switchFlag(applyCommand, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   addMaxCostFlag(applyCommand, 'the run')
   addPriceFlag(applyCommand)
-  addTimeoutFlag(applyCommand, 'How long to wait after acceptance')
+  addTimeoutFlag(applyCommand)
   switchFlag(applyCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addServerFlags(applyCommand)
   addOutputFlags(applyCommand)

@@ -52,7 +52,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
   addMaxCostFlag(revealCommand, 'the run')
   addPriceFlag(revealCommand)
-  addTimeoutFlag(revealCommand, 'How long to wait after acceptance')
+  addTimeoutFlag(revealCommand)
   switchFlag(revealCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addReaderFlags(revealCommand)
   addServerFlags(revealCommand)

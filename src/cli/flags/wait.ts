@@ -11,8 +11,13 @@ export interface WaitFlags {
 
 const WAITING = 'Sending and waiting'
 
-export function addTimeoutFlag(command: GdnCommand, what = 'How long to wait'): GdnCommand {
-  return valueFlag(command, '--timeout <time>', `${what} (5m)`, {
+/** Adds --timeout, which is the deadline of everything that the command waits for. */
+export function addTimeoutFlag(
+  command: GdnCommand,
+  what = 'How long the command may take (5m after acceptance)',
+): GdnCommand {
+  command.endsAtTimeout = true
+  return valueFlag(command, '--timeout <time>', what, {
     group: WAITING,
     parse: duration,
   })
@@ -31,7 +36,7 @@ export function addWaitFlags(
   }: { dryRun?: string; yes?: string } = {},
 ): GdnCommand {
   eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)
-  addTimeoutFlag(command, 'How long to wait after acceptance')
+  addTimeoutFlag(command)
   switchFlag(command, '--dry-run', dryRun, WAITING)
   return switchFlag(command, '-y, --yes', yes, WAITING)
 }

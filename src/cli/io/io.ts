@@ -4,12 +4,12 @@ import { redactSecrets } from '../../core/secret.ts'
 import { terminalLines, terminalText } from '../../core/terminal-text.ts'
 import { wrapLine } from '../text/wrap.ts'
 import { type ColorLevel, colorLevel } from './color.ts'
+import type { CommandSignals } from './deadline.ts'
 import { isInActions, withoutCommands } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
 import type { OutStream } from './out-stream.ts'
 import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
-import type { Signals } from './signals.ts'
 
 export interface IoSettings {
   /** stdout has JSON, so stderr gets no text for people. */
@@ -60,6 +60,8 @@ export interface Io {
   look(): { columns: number; paint: Paint; ascii: boolean }
   /** Prompts for confirmation. False means no. If gdn can't prompt, throws an error that names the flag. */
   confirm(question: string, flag: string): Promise<boolean>
+  /** Waits for a person, which takes nothing of the command's time. */
+  prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }
   /** Stream for prompts. stdout is for data only. */
   readonly promptOutput: OutStream
@@ -70,7 +72,7 @@ interface IoEdge {
   stdin: Readable & { isTTY?: boolean }
   stdout: OutStream
   stderr: OutStream
-  signals?: Pick<Signals, 'own'>
+  signals?: Pick<CommandSignals, 'own' | 'prompting'>
 }
 
 /** Redacts our own secrets. External text was already redacted thoroughly when it was received. */
@@ -111,6 +113,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const errLevel = colorLevel(stderr, env, settings.noColor)
   const errPaint = await paintFor(errLevel)
   const rows = stdout.rows || 24
+  const prompting: Io['prompting'] = (prompt) => edge.signals?.prompting(prompt) ?? prompt()
   const read: Io['read'] = (text) =>
     writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text))
 
@@ -175,8 +178,9 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         throw new GdnError('not_confirmed', `confirmation required: ${question}`, { hint: `Add ${flag} to confirm.` })
       }
       const { prompts } = await import('./prompts.ts')
-      return await prompts(stderr).ask(question)
+      return await prompting(() => prompts(stderr).ask(question))
     },
+    prompting,
   }
 }
 

@@ -4,12 +4,14 @@ import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts
 
 /** Prompts for a line of text. */
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
-  return await (await prompts(io, question)).text(question)
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.text(question))
 }
 
 /** Like askText, with hidden input. */
 export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
-  return await (await prompts(io, question)).secret(question)
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.secret(question))
 }
 
 /** Prompts for a choice from a list, which typing filters. */
@@ -17,12 +19,14 @@ export async function choose<Value>(
   io: Io,
   question: Question & { choices: readonly Choice<Value>[]; default?: Value | undefined },
 ): Promise<Value> {
-  return await (await prompts(io, question)).choose(question)
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.choose(question))
 }
 
 /** Prompts for yes or no, with a default. For dangerous actions, use `io.confirm`, whose default is no. */
 export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
-  return await (await prompts(io, question)).whether(question)
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.whether(question))
 }
 
 /** Loads the prompts on first use. */

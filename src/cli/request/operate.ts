@@ -162,6 +162,7 @@ class EventReporter {
     if (event.type === 'looking_again') {
       return await this.#look(`Not found yet, searching for another ${Math.ceil(event.waitingMs / 1000)} s`)
     }
+    if (event.type === 'refused_for_now') return await this.#look(`Waiting to send the request: ${safe(event.reason)}`)
     this.done()
     if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
     this.#io.warn(
@@ -180,7 +181,9 @@ class EventReporter {
   }
 }
 
-function sentenceOf(event: Exclude<OperationEvent, { type: 'looking' | 'looking_again' | 'not_kept' }>): string {
+function sentenceOf(
+  event: Exclude<OperationEvent, { type: 'refused_for_now' | 'looking' | 'looking_again' | 'not_kept' }>,
+): string {
   switch (event.type) {
     case 'going_on':
       return `This request was accepted at ${timeOf(event.operation.accepted.at)}. Resuming it (--again sends another).`

@@ -115,13 +115,13 @@ export class BatchProgress {
     const isOther = kind !== this.#saidPhase || (kind === 'waiting' && reason !== null)
     const isNew = isOther && !isSaid && !(kind === 'sending' && this.#saidPhase === 'held')
     if (!isNew && now - this.#saidAt < LINE_EVERY_MS) return
-    const line = formatLine(this.#state, now, isSaid)
-    if (line === this.#saidLine && now - this.#saidAt < SAME_LINE_EVERY_MS) return
+    const withoutReason = formatLine(this.#state, now, true)
+    if (!isNew && withoutReason === this.#saidLine && now - this.#saidAt < SAME_LINE_EVERY_MS) return
     if (reason !== null) this.#saidReasons.add(reason)
     this.#saidPhase = kind
     this.#saidAt = now
-    this.#saidLine = line
-    this.#io.note(line)
+    this.#saidLine = withoutReason
+    this.#io.note(isSaid ? withoutReason : formatLine(this.#state, now))
   }
 }
 

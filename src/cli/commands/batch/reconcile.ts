@@ -31,7 +31,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
     repeatable: true,
   })
   addRateFlag(reconcileCommand)
-  addTimeoutFlag(reconcileCommand)
+  addTimeoutFlag(reconcileCommand, 'How long the command may take (5m)')
   addVerifyFlags(reconcileCommand)
   addServerFlags(reconcileCommand)
   addOutputFlags(reconcileCommand)

@@ -36,7 +36,7 @@ export function command(deps: Deps, run = wait): GdnCommand {
     repeatable: true,
     hidden: true,
   })
-  addTimeoutFlag(waitCommand)
+  addTimeoutFlag(waitCommand, 'How long the command may take (5m)')
   addServerFlags(waitCommand)
   addOutputFlags(waitCommand)
   return waitCommand.action(async (ids: string[], flags: WaitCommandFlags) => {

@@ -139,6 +139,9 @@ export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
   }
   const pending = number((one) => one.pending)
   if (pending !== '') return new GdnError('pending', `${pending} still pending`, { hint: RESUME_HINT, details })
+  if (KINDS.some((kind) => outcomes[kind].unsent)) {
+    return new GdnError('pending', 'the time was over before every change was sent', { hint: RESUME_HINT, details })
+  }
   const failed = number((one) => one.failed.count)
   if (failed === '') return null
   return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
