@@ -71,7 +71,11 @@ const GROUPS = {
       'src/server/services/{signed-url,get-presigned-url,create-wallet}.ts',
       'src/server/store/signed-urls.ts',
     ],
-    tests: ['test/wallet/signed-url.test.ts', 'test/server/http/presigned-url.test.ts'],
+    tests: [
+      'test/wallet/signed-url.test.ts',
+      'test/server/http/presigned-url.test.ts',
+      'test/server/services/signed-url.test.ts',
+    ],
     rest: ['test/server/http/wallet.test.ts'],
   },
   'imported-keys': {
