@@ -58,8 +58,8 @@ const GROUPS = {
   },
   permissions: {
     code: ['src/server/http/auth.ts', 'src/server/services/authenticate.ts'],
-    tests: ['test/server/http/permissions.test.ts'],
-    rest: ['test/server/explorer/access.test.ts', 'test/server/http/{exposure,hostile}.test.ts'],
+    tests: ['test/server/http/{exposure,permissions}.test.ts'],
+    rest: ['test/server/explorer/access.test.ts', 'test/server/http/hostile.test.ts'],
   },
   'rate-limit': {
     code: ['src/server/http/{rate-limits,memory-limiter}.ts'],

@@ -62,7 +62,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from other machines', () => {
     expect(backend.log.join('')).toContain('other machines can reach this server')
   })
 
-  it('the key of the local account is rejected; on this machine it is accepted', async () => {
+  it('the key of the local account is rejected; on this machine it is accepted', { tags: ['promise'] }, async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     expect(await ask(elsewhere(), own)).toEqual(LOCAL_KEY_REFUSED)

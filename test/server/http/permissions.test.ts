@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../../src/api/permissions.ts'
 import { administrate } from '../../../src/server/administration.ts'
+import { isHere } from '../../../src/server/http/auth.ts'
 import { getApiKeys } from '../../../src/server/services/api-keys.ts'
 import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
@@ -238,4 +240,21 @@ describe('a key', () => {
     await again.close()
     await other.remove()
   })
+})
+
+it.each<[string, { ip: string; peer: string; client?: string }, boolean]>([
+  ['a request of this machine', { ip: '127.0.0.1', peer: '127.0.0.1' }, true],
+  ['a request of another machine', { ip: '10.0.0.2', peer: '10.0.0.2' }, false],
+  [
+    'a client on this machine, behind a trusted proxy',
+    { ip: '127.0.0.1', peer: '10.0.0.9', client: '127.0.0.1' },
+    true,
+  ],
+  ['a client elsewhere, behind a trusted proxy', { ip: '10.0.0.2', peer: '10.0.0.9', client: '10.0.0.2' }, false],
+  ['a trusted proxy that names no client', { ip: '127.0.0.1', peer: '10.0.0.9' }, false],
+  ['an address that a client claims', { ip: '10.0.0.2', peer: '10.0.0.2', client: '127.0.0.1' }, false],
+])('the key of the local account is for this machine: %s', (_what, { ip, peer, client }, expected) => {
+  const headers = client === undefined ? {} : { 'x-forwarded-for': client }
+  const request = { ip, headers, raw: { socket: { remoteAddress: peer } } } as unknown as FastifyRequest
+  expect(isHere(request, (address) => address === '10.0.0.9')).toBe(expected)
 })
