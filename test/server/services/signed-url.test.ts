@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
+import { createWallet } from '../../../src/server/services/create-wallet.ts'
 import { readSignedUrl, signUrl } from '../../../src/server/services/signed-url.ts'
 import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../../../src/server/store/signed-urls.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -74,16 +75,61 @@ describe('names what is wrong with a URL', () => {
   })
 })
 
-it('is used once, and forgotten long after', async () => {
-  const dir = await freshDataDir()
-  onTestFinished(dir.remove)
-  const store = await openTestStore(dir.path)
-  onTestFinished(() => store.close())
-  const url = { signatureHash: 'a', expiresAt: 10 }
-  expect(await isSignedUrlUsed(store.db, 'a')).toBe(false)
-  expect([await useSignedUrl(store.db, url), await useSignedUrl(store.db, url)]).toEqual([true, false])
-  await forgetSignedUrls(store.db, 10)
-  expect([await isSignedUrlUsed(store.db, 'a'), await isSignedUrlUsed(store.db, 'b')]).toEqual([true, false])
-  await forgetSignedUrls(store.db, 11)
-  expect(await isSignedUrlUsed(store.db, 'a')).toBe(false)
+describe('a wallet for a signed URL', () => {
+  const ISSUED = 1_800_000_000_000
+  const DAY = 24 * 3_600_000
+
+  async function open() {
+    const dir = await freshDataDir()
+    const store = await openTestStore(dir.path)
+    onTestFinished(async () => {
+      await store.close()
+      await dir.remove()
+    })
+    return store
+  }
+
+  async function start(singleUse: boolean) {
+    const store = await open()
+    return async (query: string, at: number) => {
+      const now = () => at
+      const { claims } = await createWallet(
+        { store, now, signedUrls: { secret: SECRET, clock: now, singleUse } },
+        query,
+      )
+      return claims.expiry
+    }
+  }
+
+  it('is created from a minute before its issue to its last millisecond, and any number of times', async () => {
+    const create = await start(false)
+    const [query, end] = [signed(), ISSUED + 3_600_000]
+    for (const at of [ISSUED - 60_000, ISSUED, end - 1]) expect(await create(query, at)).toBe(1_800_003_600)
+    await expect(create(query, ISSUED - 60_001)).rejects.toThrow('was issued in the future')
+    await expect(create(query, end)).rejects.toThrow('has expired')
+  })
+
+  it('is not created if the URL was changed', async () => {
+    const create = await start(false)
+    await expect(create(`${signed()}0`, ISSUED)).rejects.toThrow('does not match the URL')
+    await expect(create('x', ISSUED)).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('is created once for a single-use URL, also if the clock ran a day ahead', async () => {
+    const create = await start(true)
+    const [query, other] = [signed(), signed(1_800_000_000 + (2 * DAY) / 1000)]
+    await create(query, ISSUED)
+    await create(other, ISSUED + DAY)
+    for (const each of [query, other]) await expect(create(each, ISSUED)).rejects.toThrow('was used before')
+  })
+
+  it('leaves no trace of a used URL long after its expiry', async () => {
+    const store = await open()
+    const used = (hash: string) => isSignedUrlUsed(store.db, hash)
+    await useSignedUrl(store.db, { signatureHash: 'a', expiresAt: 10 })
+    await forgetSignedUrls(store.db, 10)
+    expect([await used('a'), await used('b')]).toEqual([true, false])
+    await forgetSignedUrls(store.db, 11)
+    expect(await used('a')).toBe(false)
+  })
 })
