@@ -31,7 +31,11 @@ const GROUPS = {
   },
   'client-state': {
     code: ['src/state/{transitions,row-outcomes}.ts'],
-    tests: ['test/operations/{operate,send}.test.ts', 'test/batch/{claim,outcomes}.test.ts'],
+    tests: [
+      'test/operations/{operate,send}.test.ts',
+      'test/batch/{claim,outcomes}.test.ts',
+      'test/state/open-state.test.ts',
+    ],
     rest: ['test/{batch,operations}/random-faults.test.ts'],
   },
   responses: {
