@@ -18,7 +18,7 @@ export const POSTGRES = [
   'test/server/database/*.test.ts',
   'test/server/store/{leases,plans,transfers}.test.ts',
   'test/server/http/{idempotency,max-cost-of-changes,references}.test.ts',
-  'test/server/pipeline/reordered-transfers.test.ts',
+  'test/server/pipeline/{max-cost-property,reordered-transfers}.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,solana,updatednft}.test.ts',
 ]
@@ -79,6 +79,7 @@ export const LONG_FORMS = {
     'test/server/chain/evm/contracts/{model,rights-model}.test.ts',
     'test/server/webhooks/many.test.ts',
     'test/server/updates/random-reorgs.test.ts',
+    'test/server/pipeline/max-cost-property.test.ts',
   ],
   fuzz: [
     'test/{keystore,manifest}/fuzz.test.ts',

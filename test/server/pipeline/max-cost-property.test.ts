@@ -1,0 +1,376 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import {
+  type Answer,
+  createTestCollection,
+  mint,
+  plainMetadata,
+  showNfts,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { backUp, restore } from '../../helpers/backups.ts'
+import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { report, seededRandom } from '../../helpers/seed.ts'
+
+const isSoak = process.env.GDN_SOAK === '1'
+const STEPS = isSoak ? 400 : 24
+/** Of each collection, for updates, transfers and burns. */
+const NFTS = isSoak ? 100 : 10
+/** After so many steps, requests belong to new runs. */
+const STEPS_OF_RUNS = 60
+/** In blocks. Blocks are final at a depth of 6. */
+const DEEPEST_REORG = 4
+const GWEI = 10n ** 9n
+const [, ALICE, BOB] = WALLETS
+const RUNS = [0, 1, 2, 3]
+
+let real: PublicNetwork
+let place: NetworkPlace
+let backend: TestBackend
+
+beforeEach(async () => {
+  real = await startPublicNetwork()
+  place = await setUpNetwork(real)
+  await place.write({ urls: [real.url], more: { stuck_seconds: 0.3 } })
+  backend = await place.start()
+})
+afterEach(async () => {
+  await backend?.close()
+  await place?.remove()
+  await real?.close()
+})
+
+async function mine(baseFee: bigint, blocks = 1): Promise<void> {
+  for (let mined = 0; mined < blocks; mined++) {
+    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`])
+    await real.mine()
+  }
+}
+
+/** Resolves when a condition holds, or after some seconds: it need not come true. */
+const within = (condition: () => Promise<boolean>) => until(condition, Boolean, 5000).catch(() => false)
+
+/** Mines blocks until a condition holds. */
+async function mineUntil(isDone: () => Promise<boolean>): Promise<void> {
+  await until(
+    async () => {
+      await mine(GWEI)
+      return await isDone()
+    },
+    Boolean,
+    150_000,
+    30,
+  )
+}
+
+const setUpCollection = async () => {
+  const collection = await createTestCollection(backend, { dynamic: true, enable_burn: true, enable_transfer: true })
+  const ids = await mint(backend, collection, plainMetadata(NFTS))
+  const show = () => showNfts(backend, ids)
+  await mineUntil(async () => (await show()).every(({ status }) => status === 'deployed'))
+  const nfts = (await show()).map(({ nft_gdn_id, token_id }) => ({ id: nft_gdn_id, token: token_id ?? '' }))
+  return { ...collection, nfts }
+}
+type Setup = TestCollection & { nfts: { id: string; token: string }[] }
+
+/** What requests of runs do. Each returns the endpoint and the body of a request for something new. */
+const KINDS = [
+  ({ address, blockchain }: Setup): [string, object] => [
+    'createnft',
+    {
+      ...{ contract_address: address, blockchain, receiver_wallet_address: BOB },
+      metadata: plainMetadata(1),
+    },
+  ],
+  ({ address, blockchain }: Setup): [string, object] => [
+    'createnfttrans',
+    {
+      ...{ contract_address: address, blockchain, metadata: plainMetadata(2) },
+      ...{ sender_wallet_address: ALICE, receiver_wallet_address: BOB },
+    },
+  ],
+  ({ address, nfts }: Setup): [string, object] => [
+    'updatednft',
+    { contract_address: address, nft_gdn_id: nfts.pop()?.id, metadata: plainMetadata(1, 'Dusk') },
+  ],
+  ({ address, nfts }: Setup): [string, object] => [
+    'burnnft',
+    { contract_address: address, nft_gdn_id: nfts.pop()?.id, holder_wallet_address: ALICE },
+  ],
+  ({ address, blockchain, nfts }: Setup): [string, object] => {
+    const nft = nfts.pop()
+    const of = { contract_address: address, blockchain, nft_gdn_id: nft?.id, token_id: nft?.token }
+    return ['transfernft', { ...of, sender_wallet_address: ALICE, receiver_wallet_address: BOB }]
+  },
+  ({ address }: Setup): [string, object] => [
+    'commitprovenance',
+    { contract_address: address, provenance: `0x${randomBytes(32).toString('hex')}` },
+  ],
+]
+
+/** The transactions that the database knows by any of their signings, with the run of what they do. */
+const known = () =>
+  withStore(place.dataDir, async ({ db }) => {
+    const rows = await db
+      .selectFrom('transactions as one')
+      .leftJoin('transaction_attempts as attempt', 'attempt.transaction_id', 'one.id')
+      .select(['one.id', 'one.hash', 'attempt.hash as other', 'one.run', 'one.state', 'one.watched'])
+      .execute()
+    const runs = new Map<string, string | null>()
+    for (const table of ['nfts', 'updates', 'transfers'] as const) {
+      const found = await db
+        .selectFrom(table)
+        .innerJoin('requests', 'requests.id', `${table}.request_id`)
+        .select([`${table}.transaction_id as id`, 'requests.run'])
+        .where(`${table}.transaction_id`, 'is not', null)
+        .execute()
+      for (const { id, run } of found) if (id !== null) runs.set(id, run)
+    }
+    return rows.map((row) => ({ ...row, run: runs.get(row.id) ?? row.run }))
+  })
+
+interface Block {
+  hash: Hex
+  parentHash: Hex
+  transactions: { hash: Hex; from: Hex }[]
+}
+interface Receipt {
+  gasUsed: Hex
+  effectiveGasPrice: Hex
+}
+
+/** Adds up what the operator's transactions on chain have paid, by run. Their runs are remembered. */
+class Spending {
+  readonly #runs = new Map<string, string | null>()
+  readonly #blocks = new Map<Hex, [string, bigint][]>()
+  readonly #since: number
+
+  constructor(since: number) {
+    this.#since = since
+  }
+
+  /** Reads the runs of transactions. */
+  async learn(): Promise<void> {
+    for (const { hash, other, run } of await known()) {
+      for (const one of [hash, other]) if (one !== null && !this.#runs.get(one)) this.#runs.set(one, run)
+    }
+  }
+
+  async byRun(): Promise<Map<string, bigint>> {
+    const spent = new Map<string, bigint>()
+    await this.learn()
+    const height = Number(await real.call('eth_blockNumber'))
+    for (let number = height; number > this.#since; number--) {
+      const block = await real.call<Block>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])
+      for (const [hash, fee] of await this.#feesIn(block)) {
+        const run = this.#runs.get(hash)
+        if (run === undefined) throw new Error(`the database does not know transaction ${hash}`)
+        if (run !== null) spent.set(run, (spent.get(run) ?? 0n) + fee)
+      }
+    }
+    return spent
+  }
+
+  async #feesIn({ hash, transactions }: Block): Promise<[string, bigint][]> {
+    const read = this.#blocks.get(hash)
+    if (read !== undefined) return read
+    const fees: [string, bigint][] = []
+    for (const one of transactions) {
+      const receipt = await real.call<Receipt>('eth_getTransactionReceipt', [one.hash])
+      fees.push([one.hash, BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)])
+    }
+    this.#blocks.set(hash, fees)
+    return fees
+  }
+}
+
+const costsOf = async (run: string) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
+
+test('no run spends more than its cap, and once blocks are final its costs equal the receipts to the wei', {
+  timeout: 7_200_000,
+}, async () => {
+  const { random } = seededRandom('max cost')
+  const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
+  const collections = [await setUpCollection(), await setUpCollection()]
+  let step = 0
+  const pickRun = () => `${Math.floor(step / STEPS_OF_RUNS)}-${pick(RUNS)}`
+  const collectionOf = (run: string) => collections[Number(run.at(-1)) % 2] as Setup
+  const spending = new Spending(Number(await real.call('eth_blockNumber')))
+  const caps = new Map<string, bigint>()
+  const counts = { accepted: 0, refused: 0, reorgs: 0, dropped: 0, restarts: 0, restores: 0, cancelled: 0, raised: 0 }
+  let fee = GWEI
+  /** What one NFT may cost at the fees of now. */
+  const worstOfOne = async () => {
+    const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+    return mintGasLimit([{ receiver: '0x', count: 1 }]) * BigInt(fees.gas_price.offered)
+  }
+
+  const check = async () => {
+    for (const [run, spent] of await spending.byRun()) {
+      expect(spent, `spent by ${run}`).toBeLessThanOrEqual(caps.get(run) ?? 0n)
+    }
+  }
+  const ask = async (run: string, cap: string, kind?: (typeof KINDS)[number]): Promise<Answer> => {
+    const collection = collectionOf(run)
+    const kinds = collection.nfts.length > 0 ? KINDS : KINDS.slice(0, 2)
+    const [endpoint, body] = (kind ?? pick(kinds))(collection)
+    const answer = await backend.post(`/api/v1/${endpoint}`, body, { 'gdn-run': run, 'gdn-run-max-cost': cap })
+    if (answer.status === 200) counts.accepted += 1
+    else {
+      counts.refused += 1
+      // A restored backend accepts nothing until it has read the chain.
+      const isReading = answer.status === 503 && counts.restores > 0
+      if (!isReading) expect(answer.headers.get('error-code'), JSON.stringify(answer.json)).toBe('run_max_cost')
+    }
+    return answer
+  }
+  const stopAnd = async (work: () => Promise<void>) => {
+    await backend.close()
+    await spending.learn()
+    await work()
+    backend = await place.start()
+  }
+
+  /** Mines some blocks with other fees, which the backend reads anew. Returns what one NFT may cost then. */
+  const settleFees = async () => {
+    fee = (pick([10n, 40n, 100n]) * GWEI) / 10n
+    await mine(fee, 3)
+    await STEP.restart()
+    return await worstOfOne()
+  }
+
+  const STEP = {
+    async request(run = pickRun()) {
+      const cap = caps.get(run) ?? ((await worstOfOne()) * BigInt(10 + Math.floor(10 * random()))) / 10n
+      const { status } = await ask(run, String(cap))
+      if (status === 200) caps.set(run, cap)
+      return status === 200
+    },
+    async raise() {
+      const run = pickRun()
+      const cap = caps.get(run)
+      if (cap === undefined) return
+      counts.raised += 1
+      const raised = cap + (await worstOfOne())
+      // A request that is refused changes no limit.
+      if ((await ask(run, `${raised};set`)).status === 200) caps.set(run, raised)
+    },
+    mine: () => mine(fee, 1 + Math.floor(3 * random())),
+    async fees() {
+      fee = (pick([2n, 10n, 20n, 60n]) * GWEI) / 10n
+      await mine(fee)
+    },
+    async reorg() {
+      counts.reorgs += 1
+      await real.reorg(1 + Math.floor(DEEPEST_REORG * random()))
+    },
+    async drop() {
+      for (const hash of await real.pool()) {
+        counts.dropped += 1
+        await real.call('anvil_dropTransaction', [hash])
+      }
+    },
+    async restart() {
+      counts.restarts += 1
+      await stopAnd(async () => {})
+    },
+    /** Fees rise above what the cap of a pending transaction pays for. */
+    async rise() {
+      const run = `risen-${step}-${pick(RUNS)}`
+      const worst = await settleFees()
+      const cap = (worst * BigInt(100 + Math.floor(50 * random()))) / 100n
+      caps.set(run, cap)
+      if ((await ask(run, String(cap), KINDS[0])).status !== 200) return
+      await within(async () => (await real.pool()).length > 0)
+      fee *= 4n
+      for (let block = 0; block < 10; block++) {
+        await mine(fee)
+        await sleep(100)
+      }
+    },
+    /** A transaction is mined, its run asks for more, and a reorg moves both transactions to dearer blocks. */
+    async move() {
+      const run = `moved-${step}-${pick(RUNS)}`
+      const worst = await settleFees()
+      // Enough for two while the first one is cheap, and not for two at their highest fees.
+      const cap = (worst * BigInt(160 + Math.floor(30 * random()))) / 100n
+      caps.set(run, cap)
+      for (let asked = 0; asked < 2; asked++) {
+        const before = (await costsOf(run))?.fee_paid ?? '0'
+        if ((await ask(run, String(cap), KINDS[0])).status !== 200) break
+        await within(async () => (await real.pool()).length > 0)
+        await mine(fee, 2)
+        await within(async () => (await costsOf(run)).fee_paid !== before)
+      }
+      counts.reorgs += 1
+      await real.reorg(DEEPEST_REORG)
+      fee = (fee * 19n) / 10n
+      await within(async () => (await real.pool()).length > 0)
+      await mine(fee, 3)
+    },
+    /** The backup knows every request, and not what was signed since. */
+    async restore() {
+      counts.restores += 1
+      let backup = ''
+      await stopAnd(async () => {
+        backup = await backUp(place.dataDir)
+      })
+      await mine(fee)
+      await sleep(300 * random())
+      await spending.learn()
+      await mine(fee, 2)
+      await stopAnd(() => restore(place.dataDir, backup))
+    },
+  }
+  const DICE = (
+    [
+      ['request', 9],
+      ['mine', 8],
+      ['fees', 4],
+      ['reorg', 3],
+      ['move', 2],
+      ['rise', 2],
+      ['raise', 1],
+      ['drop', 1],
+      ['restart', 1],
+      ['restore', 1],
+    ] as const
+  ).flatMap(([name, weight]) => Array<keyof typeof STEP>(weight).fill(name))
+
+  // Each kind of step is certain.
+  const first: (keyof typeof STEP)[] = ['request', 'request', 'mine', 'move', 'restore', 'rise', 'raise']
+  for (; step < STEPS; step++) {
+    await STEP[first[step] ?? pick(DICE)]()
+    await sleep(80 * random())
+    await check()
+  }
+
+  // With higher caps and low fees, everything that was accepted is done, and becomes final.
+  fee = GWEI
+  for (const run of caps.keys()) {
+    const cap = (caps.get(run) ?? 0n) + 100n * (await worstOfOne())
+    await mineUntil(async () => (await ask(run, `${cap};set`)).status === 200)
+    caps.set(run, cap)
+  }
+  await mineUntil(async () => {
+    await check()
+    const rows = await known()
+    if (rows.some(({ state, watched }) => state === 'signed' || Number(watched) === 1)) return false
+    const waiting = await Promise.all([...caps.keys()].map(async (run) => (await costsOf(run)).waiting))
+    return waiting.every((one) => one === null)
+  })
+  const spent = await spending.byRun()
+  for (const run of caps.keys())
+    expect([run, (await costsOf(run)).fee_paid]).toEqual([run, String(spent.get(run) ?? 0n)])
+  counts.cancelled = (await known()).filter(({ state }) => state === 'cancelled').length
+  report(counts)
+  expect(Math.min(counts.accepted, counts.reorgs, counts.restores)).toBeGreaterThan(0)
+})
