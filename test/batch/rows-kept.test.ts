@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { randomBytes } from 'node:crypto'
 import { Wallet as OtherWallet } from '@ethereumjs/wallet'
 import { encryptKeystoreJson, Wallet } from 'ethers'

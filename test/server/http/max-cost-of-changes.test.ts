@@ -1,5 +1,7 @@
+/** @module-tag slow */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { inCoins } from '../../../src/core/units.ts'
 import {
   BURN_GAS_LIMIT,
   COMMIT_PROVENANCE_GAS_LIMIT,
@@ -114,7 +116,7 @@ it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     const worst = WORST[kind] * PRICE
     const refused = await send(limited(run, worst - 1n))
     expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'run_max_cost'])
-    expect(refused.json.error.message).toContain(`this request may need ${worst}`)
+    expect(refused.json.error.message).toContain(`this request may need ${inCoins(worst, 'up')}`)
     const accepted = await send(limited(run, `${worst};set`))
     expect(accepted.status).toBe(200)
     await deployed(accepted)

@@ -239,7 +239,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     backend = await place.start()
   }
 
-  /** Mines some blocks with other fees, which the backend reads anew. Returns what one NFT may cost then. */
+  /** Mines some blocks with other fees, which the backend reads again. Returns what one NFT may cost then. */
   const settleFees = async () => {
     fee = (pick([10n, 40n, 100n]) * GWEI) / 10n
     await mine(fee, 3)

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { encode } from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
 import { createPublicClient, getAddress, http, parseAbi } from 'viem'
@@ -88,7 +89,9 @@ describe('minting', () => {
     expect((await settled(backend, ids)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
   })
 
-  it('assigns token IDs from 1 in the order of acceptance, and makes each receiver the owner on chain', async () => {
+  it('assigns token IDs from 1 in the order of acceptance, and makes each receiver the owner on chain', {
+    tags: ['promise'],
+  }, async () => {
     const collection = await createTestCollection(backend)
     const wanted: string[] = []
     const ids: string[] = []

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { decodeFunctionData, encodeFunctionResult, parseTransaction, zeroAddress } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { encodeUpdate } from '../../../src/server/chain/evm/collection-updates.ts'

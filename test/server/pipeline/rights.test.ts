@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createPublicClient, createWalletClient, defineChain, getAddress, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'

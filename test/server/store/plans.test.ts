@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { readdir, readFile } from 'node:fs/promises'
 import { Session } from 'node:inspector/promises'
 import { basename, join } from 'node:path'

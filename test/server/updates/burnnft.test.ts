@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import {

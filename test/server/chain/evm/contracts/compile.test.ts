@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { compileContracts, compileSolidity, inputHash, readSources } from '../../../../../src/build/contracts.mjs'
 

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { numberToHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Reader, readLifecycle, readMetadataState } from '../../../../../src/server/chain/evm/collection-reads.ts'
