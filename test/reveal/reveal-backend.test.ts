@@ -138,7 +138,7 @@ test('mints nothing as it is on another machine once the collection is committed
   const collection = await collectionOf()
   const one = await machine(collection)
   const letGo = await holdSettling(data.path, 'provenance')
-  expect((await one.mint(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
+  expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
   const other = await machine(collection)
   const open = (...more: string[]) => other.run(['batch', 'mint'], ROWS, ...more)
   for (const { error } of [await open(), await open(), await other.run(['apply'], ROWS, '--only', 'mint', '--yes')]) {
@@ -316,7 +316,7 @@ test('mints nothing before the commitment is final', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
   const letGo = await holdSettling(data.path, 'provenance')
-  const { error } = await one.mint(ROWS, '--timeout', '1s')
+  const { error } = await one.mint(ROWS, '--timeout', '5s')
   expect(error).toMatchObject({ code: 'pending' })
   expect(await nftsOf(collection)).toEqual([])
   await letGo()
@@ -330,7 +330,7 @@ test('reveals rows once they are minted, and names them before', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
   const letGo = await holdSettling(data.path, 'mint')
-  expect((await one.mint(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
+  expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
   const { code, stdout } = await one.reveal(ROWS)
   expect(code).toBe(0)
   const found = JSON.parse(stdout)
@@ -390,7 +390,7 @@ test('counts a row as revealed whose update of another machine ends during the r
   const collection = await collectionOf()
   const one = await minted(collection)
   const letGo = await holdSettling(data.path, 'update')
-  expect((await one.reveal(ROWS, '--timeout', '1s')).error).toMatchObject({ code: 'pending' })
+  expect((await one.reveal(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
   let looks = 0
   const relay = await startHttpServer(async (request) => {
     // The first look is that of the plan.

@@ -40,7 +40,7 @@ describe('batch mint --max-fee-gwei', () => {
   test('waits for cheaper blocks and says so, and the same command with another value changes the limit', async () => {
     const { mint, run } = await drop()
     const reason = /the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most/
-    const waiting = await mint('--max-fee-gwei', TOO_LOW, '--timeout', '2s', '-o', 'ndjson')
+    const waiting = await mint('--max-fee-gwei', TOO_LOW, '--timeout', '10s', '-o', 'ndjson')
     expect(waiting.code).toBe(8)
     expect(errorOf(waiting)).toMatchObject({
       code: 'pending',
@@ -58,7 +58,7 @@ describe('batch mint --max-fee-gwei', () => {
       ...{ accepted: 1, max_fee_wei: '1', waiting: expect.stringMatching(reason) },
     })
     // The limit belongs to the run.
-    const again = await mint('--timeout', '2s', '--json')
+    const again = await mint('--timeout', '10s', '--json')
     expect(errorOf(again).message).toMatch(reason)
     const { code, stdout } = await mint('--max-fee-gwei', '30', '--json')
     expect([code, JSON.parse(stdout).deployed]).toEqual([0, 1])
