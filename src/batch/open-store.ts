@@ -5,7 +5,7 @@ import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../c
 import { HeldRun, waitForEnd } from '../operations/hold.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
-import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop, updateDrop } from '../state/drops.ts'
+import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
 import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
 import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
@@ -80,8 +80,6 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
     const hold = takeRun(sql, known.id, heldBy(sql, known.id), mine, now)
     if (hold === null) throw new Error('a run changed within a transaction')
     settleOpen(sql, known.id)
-    if (options.maxCost !== undefined) updateDrop(sql, known.id, { max_cost: String(options.maxCost) })
-    if (options.maxFee !== undefined) updateDrop(sql, known.id, { max_fee: String(options.maxFee) })
     removeOtherSets(sql, known.id, known.setId)
     return { kind: 'taken', hold }
   }

@@ -2,7 +2,7 @@ import { addressProblem } from '../api/address.ts'
 import { runLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { forgetDrop } from '../state/drops.ts'
+import { forgetDrop, updateDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
 import { countTwice } from '../state/row-outcomes.ts'
 import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
@@ -69,6 +69,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost) : null) ?? null
   const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit)
+  await keepLimits(store, options)
   const rows = await enterRows(store, options, prepared)
   const context = new RunContext(options, deps, store, limit)
   const sweeper = new Sweeper(context, drop.marker ?? undefined)
@@ -101,6 +102,15 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
     context.close()
     await sweeper.settled()
   }
+}
+
+/** A limit that was not confirmed is not kept. */
+async function keepLimits(store: RunStore, { maxCost, maxFee }: BatchOptions): Promise<void> {
+  if (maxCost === undefined && maxFee === undefined) return
+  await store.write((sql) => {
+    if (maxCost !== undefined) updateDrop(sql, store.id, { max_cost: String(maxCost) })
+    if (maxFee !== undefined) updateDrop(sql, store.id, { max_fee: String(maxFee) })
+  })
 }
 
 async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {

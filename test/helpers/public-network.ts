@@ -15,9 +15,10 @@ import { isOnPostgres, openTestStore } from './test-database.ts'
 export interface PublicNetwork {
   url: string
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
-  mine(blocks?: number): Promise<void>
+  /** `baseFee` is in wei; by default it follows from the block before. */
+  mine(blocks?: number, baseFee?: bigint): Promise<void>
   /** Mines a block every `ms` until the function that it returns is called, which waits for the last block. */
-  mineEvery(ms: number): () => Promise<void>
+  mineEvery(ms: number, baseFee?: () => bigint): () => Promise<void>
   /** Replaces the newest blocks by empty ones and drops their transactions. */
   reorg(depth: number): Promise<void>
   /** Hashes of the transactions in the pool, by sender and nonce. */
@@ -61,18 +62,21 @@ export async function startPublicNetwork(
     })
   })
   const rpc = connectNode(port)
-  const mine = () => rpc.call('evm_mine', [])
+  const mine = async (baseFee?: bigint) => {
+    if (baseFee !== undefined) await rpc.call('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`])
+    await rpc.call('evm_mine', [])
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     call: (method, params = []) => rpc.call(method, params),
-    async mine(blocks = 1) {
-      for (let mined = 0; mined < blocks; mined++) await mine()
+    async mine(blocks = 1, baseFee) {
+      for (let mined = 0; mined < blocks; mined++) await mine(baseFee)
     },
-    mineEvery(ms) {
+    mineEvery(ms, baseFee) {
       const stopped = new AbortController()
       const mining = (async () => {
         while (!stopped.signal.aborted) {
-          await mine().catch(() => {})
+          await mine(baseFee?.()).catch(() => {})
           await sleep(ms, undefined, { signal: stopped.signal }).catch(() => {})
         }
       })()

@@ -84,8 +84,9 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       const sends = flags.dryRun !== true && plan.pending > 0
       let outcomes = noOutcomes()
       if (sends) {
-        const limit = await limitOf(deps, connection, opened, plan, flags)
+        const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, flags)
+        if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
       }
       const { done, failed, unknown, pending } = outcomes
@@ -163,20 +164,19 @@ function printLeft({ io }: Deps, { rows, notMinted, left, leftRows }: RevealPlan
   if (notMinted === rows) io.note('If the file was renamed since the mint, add --run with its former name.')
 }
 
-/** Returns the limit that each update carries. @throws GdnError `max_cost` if they may cost more than is left */
+/** Returns the limit that each update carries, and the one that was given. @throws GdnError `max_cost` */
 async function limitOf(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain, stateDir }, settings }: OpenedManifest,
-  { run: { id, maxCost: kept, isKnown }, pending, accepted }: RevealPlan,
+  { options: { blockchain }, settings }: OpenedManifest,
+  { run: { id, maxCost: kept }, pending, accepted }: RevealPlan,
   flags: RevealFlags,
-): Promise<RunLimit> {
+): Promise<{ limit: RunLimit; given: bigint | null }> {
   const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
   const worst = () => worstOfChanges('update', pending - accepted)
   await refuseAboveLimit(deps, connection, { blockchain, run: id, given, kept, worst })
   const permitted = await permitChanges(deps, connection, blockchain, { id, count: pending, given })
-  if (given !== null && isKnown) await keepMaxCost(stateDir, id, given)
-  return runLimit(id, { permitted, given, kept })
+  return { limit: runLimit(id, { permitted, given, kept }), given }
 }
 
 /** @throws GdnError `not_confirmed` */

@@ -1,8 +1,10 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { formatEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PermitSpending, Spending } from '../../../src/cli/deps.ts'
+import { listDrops } from '../../../src/state/drops.ts'
+import { openState } from '../../../src/state/open-state.ts'
 import {
   call,
   createTestCollection,
@@ -28,26 +30,11 @@ let place: NetworkPlace
 let backend: TestBackend
 let stop = async () => {}
 
-/** Mines blocks with one base fee, so that the same changes always have the same worst case. */
-function startMining(): void {
-  let isOpen = true
-  const mining = (async () => {
-    while (isOpen) {
-      await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${GWEI.toString(16)}`])
-      await real.mine()
-      await sleep(30)
-    }
-  })()
-  stop = () => {
-    isOpen = false
-    return mining
-  }
-}
-
 beforeAll(async () => {
   real = await startPublicNetwork()
   place = await setUpNetwork(real)
-  startMining()
+  // With one base fee, the same changes always have the same worst case.
+  stop = real.mineEvery(30, () => GWEI)
   backend = await place.start()
 })
 afterAll(async () => {
@@ -77,6 +64,8 @@ async function machine(collection: TestCollection, rows: string) {
     mint: (...more: string[]) => run('batch', 'mint', drop, ...target, '--yes', '--json', ...more),
     plan: (...more: string[]) => run('plan', drop, ...target, '--json', ...more),
     apply: (...more: string[]) => run('apply', drop, ...target, '--yes', '--json', ...more),
+    /** Without --yes. */
+    ask: (command: string[], ...more: string[]) => run(...command, drop, ...target, '--json', ...more),
     applyAs: (permit: PermitSpending) =>
       cli(['apply', drop, ...target, '--yes', '--json'], { ...options, env, permit }),
     reveal: (...more: string[]) => run('reveal', drop, ...target, '--rpc-url', real.url, '--yes', '--json', ...more),
@@ -242,6 +231,35 @@ describe('reveal', () => {
     const [kinds = []] = await kindsOf(collection)
     expect(new Set(kinds)).toEqual(new Set(['mint', 'provenance', 'update']))
     expect((await costsOf(await runOf(collection))).max_cost).not.toBe(String(10n ** 18n))
+  })
+})
+
+describe('a limit that was not confirmed is not kept', () => {
+  const keptBy = async ({ path }: { path(name: string): string }) => {
+    const state = await openState(path('.local/state/gdn'))
+    const drops = await state.read(listDrops)
+    state.close()
+    return drops.map(({ maxCost }) => formatEther(maxCost ?? 0n))
+  }
+
+  test('by reveal', async () => {
+    const client = await machine(await collectionOf(), row('a', 'A'))
+    const minted = await client.mint('--unrevealed', client.path('hidden.json'), '--max-cost', '0.5')
+    expect(minted).toMatchObject({ code: 0 })
+    const refused = await client.ask(['reveal'], '--rpc-url', real.url, '--max-cost', '9')
+    expect([refused.code, errorOf(refused).code, await keptBy(client)]).toEqual([3, 'not_confirmed', ['0.5']])
+    expect(await client.reveal('--max-cost', '0.6')).toMatchObject({ code: 0 })
+    expect(await keptBy(client)).toEqual(['0.6'])
+  })
+
+  test.each(['apply', 'batch mint'])('by %s', async (command) => {
+    const client = await machine(await collectionOf(), row('a', 'A'))
+    expect(await client.mint('--max-cost', '0.5')).toMatchObject({ code: 0 })
+    await client.edit(row('a', 'A') + row('b', 'B'))
+    const refused = await client.ask(command.split(' '), '--max-cost', '9')
+    expect([refused.code, errorOf(refused).code, await keptBy(client)]).toEqual([3, 'not_confirmed', ['0.5']])
+    expect(await client.mint('--max-cost', '0.6')).toMatchObject({ code: 0 })
+    expect(await keptBy(client)).toEqual(['0.6'])
   })
 })
 
