@@ -1,5 +1,4 @@
 /** @module-tag slow */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -28,22 +27,8 @@ const balance = async () => BigInt(await real.call<string>('eth_getBalance', [pl
 
 /** Mines blocks with the same base fee until the test ends. Resolves after the first one. */
 async function mineAt(baseFee: bigint): Promise<void> {
-  let stopped = false
-  const mine = async () => {
-    await real.call('anvil_setNextBlockBaseFeePerGas', [hex(baseFee)])
-    await real.mine()
-  }
-  await mine()
-  const mining = (async () => {
-    while (!stopped) {
-      await mine()
-      await sleep(20)
-    }
-  })()
-  onTestFinished(async () => {
-    stopped = true
-    await mining
-  })
+  await real.mine(1, baseFee)
+  onTestFinished(real.mineEvery(20, () => baseFee))
 }
 
 async function start(): Promise<TestBackend> {

@@ -1,5 +1,4 @@
 /** @module-tag slow */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
@@ -31,7 +30,7 @@ beforeEach(async () => {
   place = await setUpNetwork(real)
   await place.write({ urls: [real.url], more: { stuck_seconds: 0.3 } })
   baseFee = 10n ** 9n
-  startMining()
+  stop = real.mineEvery(30, () => baseFee)
   backend = await place.start()
 })
 afterEach(async () => {
@@ -40,21 +39,6 @@ afterEach(async () => {
   await place?.remove()
   await real?.close()
 })
-
-function startMining(): void {
-  let isOpen = true
-  const mining = (async () => {
-    while (isOpen) {
-      await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`])
-      await real.mine()
-      await sleep(30)
-    }
-  })()
-  stop = () => {
-    isOpen = false
-    return mining
-  }
-}
 
 async function deployedCollection(): Promise<TestCollection> {
   const collection = await createTestCollection(backend)
@@ -100,7 +84,7 @@ it('a run whose limit allows no higher fees does not hold up its signer, and is 
   const ids = await mintLimited(limited, { 'gdn-run-max-cost': String(limit) })
   const [stuck] = await until(ofRun, (rows) => rows.length > 0)
   baseFee *= 4n
-  startMining()
+  stop = real.mineEvery(30, () => baseFee)
   const free = await mint(backend, other, plainMetadata(1))
   await settled(backend, free)
   await cancelled(stuck as TransactionRow)
@@ -124,7 +108,7 @@ it('a run whose limit of fees is reached does not hold up its signer either, and
   const ids = await mintLimited(limited, {})
   const [stuck] = await until(ofRun, (rows) => rows.length > 0)
   baseFee *= 4n
-  startMining()
+  stop = real.mineEvery(30, () => baseFee)
   await settled(backend, await mint(backend, other, plainMetadata(1)))
   await cancelled(stuck as TransactionRow)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
@@ -132,14 +116,6 @@ it('a run whose limit of fees is reached does not hold up its signer either, and
   await settled(backend, ids)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
 })
-
-/** Mines blocks with this base fee. */
-async function mineAt(fee: bigint, blocks: number): Promise<void> {
-  for (let mined = 0; mined < blocks; mined++) {
-    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${fee.toString(16)}`])
-    await real.mine()
-  }
-}
 
 it('a reservation lasts until finality, since a reorg can move a transaction to blocks with higher fees', async () => {
   const collection = await deployedCollection()
@@ -152,7 +128,7 @@ it('a reservation lasts until finality, since a reorg can move a transaction to 
       () => real.pool(),
       (pool) => pool.length > 0,
     )
-    await mineAt(fee, 2)
+    await real.mine(2, fee)
     await settled(backend, ids)
     return BigInt((await costsOf(RUN)).fee_paid)
   }
@@ -167,11 +143,11 @@ it('a reservation lasts until finality, since a reorg can move a transaction to 
   await real.reorg(2)
   const dearer = await minedAt((baseFee * 3n) / 2n)
   expect(dearer).toBeGreaterThan(before)
-  await mineAt(baseFee, 3)
+  await real.mine(3, baseFee)
   expect((await costsOf(RUN)).waiting).toBe('waiting for finality, 1 block left')
   await refused()
 
-  await mineAt(baseFee, 1)
+  await real.mine(1, baseFee)
   await until(
     () => costsOf(RUN),
     ({ waiting }) => waiting === null,
@@ -191,7 +167,7 @@ it('a run whose limit is too low at the fees of today waits and says why, and ot
   await backend.close()
   // Its first request was accepted at lower fees, and fees are read again.
   baseFee *= 4n
-  startMining()
+  stop = real.mineEvery(30, () => baseFee)
   backend = await place.start()
   const others = [
     ...idsOf(await askFor(collection, { 'gdn-run': 'another' })),

@@ -48,13 +48,6 @@ afterEach(async () => {
   await real?.close()
 })
 
-async function mine(baseFee: bigint, blocks = 1): Promise<void> {
-  for (let mined = 0; mined < blocks; mined++) {
-    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`])
-    await real.mine()
-  }
-}
-
 /** Resolves when a condition holds, or after some seconds: it need not come true. */
 const within = (condition: () => Promise<boolean>) => until(condition, Boolean, 5000).catch(() => false)
 
@@ -62,7 +55,7 @@ const within = (condition: () => Promise<boolean>) => until(condition, Boolean, 
 async function mineUntil(isDone: () => Promise<boolean>): Promise<void> {
   await until(
     async () => {
-      await mine(GWEI)
+      await real.mine(1, GWEI)
       return await isDone()
     },
     Boolean,
@@ -242,7 +235,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
   /** Mines some blocks with other fees, which the backend reads again. Returns what one NFT may cost then. */
   const settleFees = async () => {
     fee = (pick([10n, 40n, 100n]) * GWEI) / 10n
-    await mine(fee, 3)
+    await real.mine(3, fee)
     await STEP.restart()
     return await worstOfOne()
   }
@@ -263,10 +256,10 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       // A request that is refused changes no limit.
       if ((await ask(run, `${raised};set`)).status === 200) caps.set(run, raised)
     },
-    mine: () => mine(fee, 1 + Math.floor(3 * random())),
+    mine: () => real.mine(1 + Math.floor(3 * random()), fee),
     async fees() {
       fee = (pick([2n, 10n, 20n, 60n]) * GWEI) / 10n
-      await mine(fee)
+      await real.mine(1, fee)
     },
     async reorg() {
       counts.reorgs += 1
@@ -292,7 +285,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       await within(async () => (await real.pool()).length > 0)
       fee *= 4n
       for (let block = 0; block < 10; block++) {
-        await mine(fee)
+        await real.mine(1, fee)
         await sleep(100)
       }
     },
@@ -307,14 +300,14 @@ test('no run spends more than its cap, and once blocks are final its costs equal
         const before = (await costsOf(run))?.fee_paid ?? '0'
         if ((await ask(run, String(cap), KINDS[0])).status !== 200) break
         await within(async () => (await real.pool()).length > 0)
-        await mine(fee, 2)
+        await real.mine(2, fee)
         await within(async () => (await costsOf(run)).fee_paid !== before)
       }
       counts.reorgs += 1
       await real.reorg(DEEPEST_REORG)
       fee = (fee * 19n) / 10n
       await within(async () => (await real.pool()).length > 0)
-      await mine(fee, 3)
+      await real.mine(3, fee)
     },
     /** The backup knows every request, and not what was signed since. */
     async restore() {
@@ -323,10 +316,10 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       await stopAnd(async () => {
         backup = await backUp(place.dataDir)
       })
-      await mine(fee)
+      await real.mine(1, fee)
       await sleep(300 * random())
       await spending.learn()
-      await mine(fee, 2)
+      await real.mine(2, fee)
       await stopAnd(() => restore(place.dataDir, backup))
     },
   }

@@ -35,10 +35,7 @@ async function mineUntil(done: () => Promise<boolean>, mine = () => real.mine())
 }
 /** Mines a block whose fee is above any limit of these tests. A block without transactions lowers it by an eighth. */
 async function mineExpensive(): Promise<void> {
-  if ((await baseFee()) < parseGwei('100')) {
-    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${parseGwei('1000').toString(16)}`])
-  }
-  await real.mine()
+  await real.mine(1, (await baseFee()) < parseGwei('100') ? parseGwei('1000') : undefined)
 }
 const areDeployed = async (ids: readonly string[]) =>
   (await showNfts(remote.backend, ids)).every(({ status }) => status === 'deployed')

@@ -46,7 +46,7 @@ it('rejects a URL that another secret signed', () => {
   expect(readSignedUrl(other, signed())).toEqual({ ok: false, reason: 'tampered' })
 })
 
-describe('names what is wrong with a URL', () => {
+describe('lists the problems of a URL', () => {
   const NAMES = ['expiry', 'issued_at', 'action', 'issuer', 'signature']
   const withExpiry = (expiry: string) => signed().replace(/expiry=\d+/, `expiry=${expiry}`)
 
