@@ -104,7 +104,7 @@ export interface BatchOptions {
    */
   reading?: Readonly<Record<string, unknown>>
   /** The most that the transactions of the run may cost, in wei. It is kept with the run. */
-  maxCost?: bigint
+  maxCost?: bigint | undefined
   /** The most that the run offers for a unit of gas, in wei. It is kept with the run. */
   maxFee?: bigint
   /** Mint dynamic NFTs, with creatednft. It is kept with the run. */

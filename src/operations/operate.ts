@@ -178,7 +178,7 @@ class Operating {
     const operation = this.#operation
     if (isAccepted(operation)) {
       const message = `${error.message}, and it was not checked whether the request that was accepted earlier has ended`
-      return new GdnError('pending', message, { hint: 'Run the same command again to wait on.', cause: error })
+      return new GdnError('pending', message, { hint: 'Run the same command again to wait longer.', cause: error })
     }
     if (isSent(operation) && (operation.state === 'sent' || operation.state === 'unknown')) {
       return unknownOperation(operation, this.#creates, error.message, [], error)

@@ -31,7 +31,12 @@ export async function sendByReference<Name extends CreatingEndpoint>(
   const body = JSON.stringify(request)
   const record = { sending: async () => {}, noEffect: async () => {}, unknown: async () => {} }
   const outcome = await sendOperation({
-    ...{ client, clock, signal, endpoint, record, limit },
+    client,
+    clock,
+    signal,
+    endpoint,
+    record,
+    limit,
     body: Buffer.from(body),
     key: randomUUID(),
     doubt: null,

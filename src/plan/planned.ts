@@ -79,7 +79,10 @@ export interface PlannedRun extends RunRef {
 }
 
 export const plannedRun = ({ id, name, maxCost, dynamic, setId }: Drop): PlannedRun => ({
-  ...{ id, name, maxCost, dynamic },
+  id,
+  name,
+  maxCost,
+  dynamic,
   isKnown: setId !== null,
 })
 

@@ -213,7 +213,7 @@ async function mint(
     settings,
     options: {
       ...options,
-      ...(flags.given === null ? {} : { maxCost: flags.given }),
+      maxCost: flags.given ?? undefined,
       keepEdited: true,
       retryFailed: counts.retries > 0,
     },

@@ -18,14 +18,14 @@ interface LimitedRequests {
   given: bigint | null
   /** The limit that is kept on this machine. */
   kept: bigint | null
-  /** Whether they are one request, which may have been accepted before. */
+  /** Whether this is a single request, which may have been accepted before. */
   isOperation?: boolean
   worst(): Promise<WorstUse>
 }
 
 /**
- * Refuses requests that may cost more than is left of the limit of their run, before the first is sent. A backend
- * refuses each that doesn't fit, when others are made already.
+ * Refuses requests that may cost more than is left of the limit of their run, before the first is sent. The backend
+ * checks each request on its own, so it would accept the first ones and refuse the rest.
  *
  * @throws GdnError `max_cost`
  */
@@ -67,7 +67,7 @@ export async function refuseAboveLimit(
 
 const lower = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b < a) ? b : a)
 
-/** Returns what the server knows of a run; null if nothing. */
+/** Returns the costs of a run; null if the server doesn't know it. */
 async function costsOf(
   { client }: Pick<Connection, 'client'>,
   run: string,
@@ -81,7 +81,7 @@ async function costsOf(
   }
 }
 
-/** Returns what several uses are together. */
+/** Adds up gas limits and bytes. */
 export const sumOf = (uses: readonly WorstUse[]): WorstUse =>
   uses.reduce((sum, { gasLimit, bytes }) => ({ gasLimit: sum.gasLimit + gasLimit, bytes: sum.bytes + bytes }), {
     gasLimit: 0n,

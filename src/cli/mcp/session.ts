@@ -121,7 +121,7 @@ export class Session {
     })
     const answer = answerOf(outcome, Number(offset ?? 0))
     if (!limit.aborted || outcome.code === 0) return answer
-    return { ...answer, next: 'The call took too long and was stopped. Ask for less, or call again to wait on.' }
+    return { ...answer, next: 'The call took too long and was stopped. Ask for less, or call again to wait longer.' }
   }
 
   async #write(tool: Tool, { dry_run: isDry, plan_id: id, ...values }: Values, context: CallContext): Promise<Answer> {

@@ -54,7 +54,7 @@ export async function changeOnce(
       await print({ ...accepted, ...seen })
       if (seen === null) {
         const problem = new GdnError('pending', `${what} is still pending`, {
-          hint: 'Run the same command again to wait on.',
+          hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })
         return { ended: false, state: null, problem }

@@ -122,7 +122,7 @@ async function operationLimit(
   const { settings } = connection
   const blockchain = wanted.blockchain ?? (await wanted.findBlockchain?.()) ?? settings.blockchain?.value ?? null
   if (blockchain === null) {
-    throw new GdnError('usage', 'the blockchain is not known, so its costs can not be limited', {
+    throw new GdnError('usage', "the blockchain is not known, so its costs can't be limited", {
       place: { flag: '--max-cost' },
       hint: 'Add --blockchain <name>.',
     })
