@@ -1,8 +1,13 @@
-// `npm run mutate [-- [--core] <group> …]`: mutation tests of the code that keeps the promises of gdn. Changes it in one
-// place at a time, runs the tests of its group, and prints how many changes fail a test. First runs those tests that
-// `npm test` runs, and then the others on what survived. With --core, runs only the first.
+// `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: mutation tests of the code that keeps the promises of gdn.
+// Changes it in one place at a time, runs the tests of its group, and prints how many changes fail a test. First runs
+// those tests that `npm test` runs, and then the others on what survived. With --core, runs only the first. With
+// --one-line-in, changes every nth line alone, which leaves out what is longer than a line.
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { Stryker } from '@stryker-mutator/core'
+import { root } from './paths.mjs'
 
 /**
  * Groups have their own tests, because a change of a constant runs all tests of its group. `rest`: tests of the same code
@@ -123,6 +128,7 @@ const GROUPS = {
       'test/cli/cost/max-cost.test.ts',
       'test/cli/mcp/spending.test.ts',
       'test/server/http/{max-cost,max-cost-of-changes}.test.ts',
+      'test/server/pipeline/max-cost-property.test.ts',
       'test/server/services/limit-cost.test.ts',
     ],
     rest: [
@@ -141,13 +147,29 @@ const GROUPS = {
 /** Reports and copies of the project. Files below node_modules would not be compiled. */
 const FOLDER = '.stryker'
 
+/** Returns the files of a pattern with at most one list in braces. */
+function filesOf(pattern) {
+  const [, head = '', list = pattern, tail = ''] = /^(.*)\{(.*)\}(.*)$/.exec(pattern) ?? []
+  return list.split(',').map((part) => `${head}${part}${tail}`)
+}
+
+/** Returns every nth line of files, as Stryker names lines. */
+function sampleOf(code, n) {
+  const lines = code.flatMap(filesOf).flatMap((file) => {
+    const { length } = readFileSync(join(root, file), 'utf8').split('\n')
+    return Array.from({ length }, (_, index) => `${file}:${index + 1}-${index + 1}`)
+  })
+  return lines.filter((_, index) => index % n === n - 1)
+}
+
 /** @param isCore whether to run only the tests of `npm test`; otherwise all, on what survived the run before */
-async function mutate(name, isCore) {
+async function mutate(name, isCore, oneLineIn) {
   const { code, tests, rest = [] } = GROUPS[name]
+  const report = oneLineIn === 1 ? name : `${name}-${oneLineIn}`
   process.env.GDN_SUITE = isCore ? 'core' : ''
   process.env.GDN_MUTATE_TESTS = [...tests, ...(isCore ? [] : rest)].join('\n')
   return await new Stryker({
-    mutate: code,
+    mutate: oneLineIn === 1 ? code : sampleOf(code, oneLineIn),
     // The wording of messages and SQL: the first is not a promise, and the second always fails a test.
     mutator: { excludedMutations: ['StringLiteral'] },
     testRunner: 'vitest',
@@ -157,7 +179,7 @@ async function mutate(name, isCore) {
     timeoutMS: 20_000,
     dryRunTimeoutMinutes: 20,
     incremental: true,
-    incrementalFile: `${FOLDER}/incremental/${name}.json`,
+    incrementalFile: `${FOLDER}/incremental/${report}.json`,
     force: isCore,
     tempDirName: FOLDER,
     cleanTempDir: 'always',
@@ -166,8 +188,8 @@ async function mutate(name, isCore) {
     // Stryker reads this file with TypeScript's API, which version 7 lacks.
     tsconfigFile: 'none',
     reporters: ['json', 'html', ...(process.stdout.isTTY ? ['progress'] : [])],
-    jsonReporter: { fileName: `${FOLDER}/reports/${name}.json` },
-    htmlReporter: { fileName: `${FOLDER}/reports/${name}.html` },
+    jsonReporter: { fileName: `${FOLDER}/reports/${report}.json` },
+    htmlReporter: { fileName: `${FOLDER}/reports/${report}.html` },
     allowConsoleColors: false,
     logLevel: 'warn',
     warnings: { slow: false },
@@ -178,11 +200,11 @@ const KILLED = ['Killed', 'Timeout']
 const COUNTED = [...KILLED, 'Survived', 'NoCoverage']
 
 /** Returns how many mutants of a group were killed by tests of `npm test` (`core`), and how many by all. */
-async function measure(name, isCore) {
+async function measure(name, isCore, oneLineIn) {
   const start = performance.now()
   const count = (found, statuses) => found.filter(({ status }) => statuses.includes(status)).length
-  const core = await mutate(name, true)
-  const all = isCore || GROUPS[name].rest === undefined ? core : await mutate(name, false)
+  const core = await mutate(name, true, oneLineIn)
+  const all = isCore || GROUPS[name].rest === undefined ? core : await mutate(name, false, oneLineIn)
   return {
     mutants: count(all, COUNTED),
     killed: count(all, KILLED),
@@ -200,8 +222,16 @@ function print(name, { mutants, killed, core, timeouts, seconds }) {
 }
 
 async function main(args) {
-  const isCore = args.includes('--core')
-  const groups = args.filter((arg) => arg !== '--core')
+  const { values, positionals: groups } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { core: { type: 'boolean' }, 'one-line-in': { type: 'string', default: '1' } },
+  })
+  const oneLineIn = Number(values['one-line-in'])
+  if (!Number.isInteger(oneLineIn) || oneLineIn < 1) {
+    process.stderr.write('--one-line-in: must be an integer from 1 on\n')
+    return 2
+  }
   const unknown = groups.filter((name) => GROUPS[name] === undefined)
   if (unknown.length > 0) {
     process.stderr.write(`unknown group ${unknown.join(', ')}: must be one of ${Object.keys(GROUPS).join(', ')}\n`)
@@ -212,7 +242,7 @@ async function main(args) {
     '| Group | Mutants | Killed | Score | With --core | By time limit | Time |\n|---|---|---|---|---|---|---|\n',
   )
   for (const name of groups.length > 0 ? groups : Object.keys(GROUPS)) {
-    const group = await measure(name, isCore)
+    const group = await measure(name, values.core, oneLineIn)
     for (const key of Object.keys(total)) total[key] += group[key]
     print(name, group)
   }
