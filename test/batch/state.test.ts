@@ -137,7 +137,7 @@ test('reports a run that is removed while its results are read', async () => {
   await expect(runResults(opened).next()).rejects.toMatchObject({ code: 'not_found_locally' })
 })
 
-test('records a response although another write of the same moment fails', async () => {
+test('keeps what is written although another write of the same moment fails', async () => {
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const state = await openState(machine.stateDir)
   onTestFinished(() => state.close())

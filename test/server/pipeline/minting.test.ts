@@ -83,10 +83,13 @@ describe('a collection on chain', () => {
 })
 
 describe('minting', () => {
-  it('waits for the collection to be deployed', async () => {
+  it('sends a mint only after the block with its collection', async () => {
     const collection = await createTestCollection(backend)
     const ids = await mint(backend, collection, plainMetadata(2))
     expect((await settled(backend, ids)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
+    const sent = await transactionsOf(collection.id)
+    const blockOf = (wanted: string) => Number(sent.find(({ kind }) => kind === wanted)?.block_number)
+    expect(blockOf('mint')).toBeGreaterThan(blockOf('collection'))
   })
 
   it('assigns token IDs from 1 in the order of acceptance, and makes each receiver the owner on chain', {
