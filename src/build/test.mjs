@@ -15,7 +15,7 @@ const SUITES = {
   },
   rest: {
     projects: ['core', 'isolated', 'long', 'postgres'],
-    args: ['--maxWorkers=100%'],
+    args: [],
     leftOut: 'browsers, shells, containers and chaos (`npm run test:all`), and long forms (`npm run soak`)',
   },
 }
