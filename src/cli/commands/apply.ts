@@ -19,7 +19,7 @@ import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
-import { sendRun } from './batch/send-run.ts'
+import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
@@ -204,12 +204,7 @@ async function mint(
 ): Promise<number> {
   const { counts } = plan
   if (counts.mint === 0) return 0
-  const summary: { deployed?: number } = {}
-  const silent = { mode: 'table' as const, pick: (record: DataRecord) => record, many: async () => {} }
-  const one = async ({ deployed }: DataRecord) => {
-    summary.deployed = Number(deployed)
-  }
-  await sendRun(deps, {
+  const sending = {
     settings,
     options: {
       ...options,
@@ -220,11 +215,12 @@ async function mint(
     async *read() {
       for await (const { row } of plan.rows()) yield { row: row.row }
     },
-    output: { ...silent, one },
     flags,
     run: runBatch,
     given: flags.given,
     others: flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn,
-  })
-  return Math.min(counts.mint, summary.deployed ?? 0)
+  }
+  const sent = await sendRun(deps, sending)
+  await refuseFailure(deps, sent, sending)
+  return Math.min(counts.mint, sent.summary.counts.deployed)
 }

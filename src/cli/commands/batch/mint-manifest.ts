@@ -32,14 +32,14 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   const { openUnrevealed } = await import('./unrevealed.ts')
   const { beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
   const { options } = sending
-  const { sendRun, verifyFinished } = await import('./send-run.ts')
+  const { sendAndPrint, verifyFinished } = await import('./send-run.ts')
   const { runBatch } = await import('../../../batch/run.ts')
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')
       return await printBatchDryRun(deps, { ...opened, ...sending, flags })
     }
-    await sendRun(deps, {
+    await sendAndPrint(deps, {
       ...opened,
       ...sending,
       ...(beforeSending === undefined ? {} : { beforeSending }),

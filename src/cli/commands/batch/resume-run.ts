@@ -15,7 +15,7 @@ import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { runOptions } from './mint-manifest.ts'
-import { sendRun } from './send-run.ts'
+import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { settingsOfRun, whichServer } from './which-server.ts'
 
@@ -48,7 +48,7 @@ export async function resumeRun(
   const sending = { settings, options: { ...options, backend }, read: null, flags }
   try {
     if (flags.dryRun) return await printBatchDryRun(deps, sending)
-    await sendRun(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
+    await sendAndPrint(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
     await printFinished(deps, run, output, flags, 0)

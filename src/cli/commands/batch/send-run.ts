@@ -2,7 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
 import { openRun, runStatus } from '../../../batch/runs.ts'
-import type { BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
+import type { BatchEvent, BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
 import type { RunLimit } from '../../../client/run-limit.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -41,7 +41,6 @@ interface Sending {
   files?: FileUrls | null
   /** The local files of the manifest; null if it isn't read. */
   localFiles?: LocalFiles | null
-  output: Output
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags & LimitFlags
   run: typeof runBatch
   /** Called after the confirmation, before anything is sent, with the limit that requests of the run carry. */
@@ -52,19 +51,42 @@ interface Sending {
   given?: bigint | null
   /** The status of a resumed run. */
   known?: RunStatus
+  onEvent?: (event: BatchEvent) => void
 }
 
-/** Sends a run with progress or NDJSON events, and prints its summary. */
+/** The outcome of a run, and of its verification if one was requested. */
+export interface SentRun {
+  summary: BatchSummary
+  verified: VerifyTally | null
+}
+
+/** Sends a run, and prints its summary or, as NDJSON, its events. @throws GdnError if rows are not as requested */
+export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending & { output: Output }): Promise<void> {
+  const { io } = deps
+  const { flags, options } = sending
+  const events = output.mode === 'ndjson' ? new EventLines(io) : null
+  try {
+    const sent = await sendRun(deps, events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) })
+    const data = summaryData(sent.summary, options, sent.verified?.counts ?? null)
+    if (events === null) await output.one(data)
+    else await events.end(output.pick(data))
+    await refuseFailure(deps, sent, sending)
+    if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, sent.summary, flags.stateDir)
+  } finally {
+    await events?.written()
+  }
+}
+
+/** Sends a run with progress, and verifies it if requested. */
 export async function sendRun(
   deps: Deps,
-  { settings, options, read, files = null, localFiles = null, output, flags, run, ...sending }: Sending,
-): Promise<void> {
-  const { beforeSending, known, others = 0 } = sending
+  { settings, options, read, files = null, localFiles = null, flags, run, ...sending }: Sending,
+): Promise<SentRun> {
+  const { beforeSending, known, others = 0, onEvent } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
   const progress = new BatchProgress(io, signals, known)
-  const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
     const { maxCost, maxFeeGwei } = options.reconcileOnly === true ? {} : flags
     const { blockchain } = options
@@ -91,7 +113,7 @@ export async function sendRun(
         readManifest: read,
         onEvent: (event) => {
           progress.tell(event)
-          events?.tell(event)
+          onEvent?.(event)
         },
         permit: (planned, kept) => permitRun(deps, planned, { connection, blockchain, given: limit, kept, others }),
         confirm: async (planned, runLimit) => {
@@ -114,21 +136,25 @@ export async function sendRun(
       },
     )
     progress.stop()
-    const found = flags.verify && summary.stopped === null ? await verify(deps, summary, options, flags, server) : null
-    const data = summaryData(summary, options, found?.counts ?? null)
-    if (events === null) await output.one(data)
-    else await events.end(output.pick(data))
-    const commands = runCommands(summary.run.name, flags.stateDir)
-    const failure = errorOfRun(summary, commands, found ?? undefined, options.manifestPath)
-    if (options.reconcileOnly !== true) await writeJobSummary(deps, summary)
-    if (failure !== null) throw failure
-    if (found !== null) refuseUnverified(found)
-    if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, summary, flags.stateDir)
+    const verifies = flags.verify && summary.stopped === null
+    return { summary, verified: verifies ? await verify(deps, summary, options, flags, server) : null }
   } finally {
     progress.stop()
-    await events?.written()
     await client.close()
   }
+}
+
+/** Writes the job summary. @throws GdnError if rows are not as requested */
+export async function refuseFailure(
+  deps: Deps,
+  { summary, verified }: SentRun,
+  { options, flags }: Pick<Sending, 'options' | 'flags'>,
+): Promise<void> {
+  const commands = runCommands(summary.run.name, flags.stateDir)
+  const failure = errorOfRun(summary, commands, verified ?? undefined, options.manifestPath)
+  if (options.reconcileOnly !== true) await writeJobSummary(deps, summary)
+  if (failure !== null) throw failure
+  if (verified !== null) refuseUnverified(verified)
 }
 
 interface Limits {
