@@ -14,7 +14,6 @@ import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { integer, oneOf } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
@@ -23,7 +22,7 @@ import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
-import { changesIn, countsText, firstChanges, PLAN_VIEW, pendingCount, printPlanNotes } from './plan/plan-view.ts'
+import { countsText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
 
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
@@ -121,15 +120,9 @@ async function confirmPlan(
 ): Promise<boolean> {
   const { io } = deps
   const { counts } = plan
-  const isTable = !io.settings.machine && !io.settings.quiet
-  if (isTable && changesIn(counts) > 0) {
-    const { renderTable } = await import('../render/table.ts')
-    const rows: DataRecord[] = []
-    for await (const change of firstChanges(plan)) rows.push(PLAN_VIEW.cells?.(change) ?? change)
-    const table = { columns: PLAN_VIEW.columns, id: PLAN_VIEW.id, dropsId: true }
-    for (const line of (await renderTable(io, rows, table)).text.trimEnd().split('\n')) io.note(line)
-  }
-  printPlanNotes(io, plan, isTable)
+  const isList = !io.settings.machine && !io.settings.quiet
+  if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
+  printPlanNotes(io, plan, isList)
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError('refused', `${count(counts.impossible, 'change')} of the plan can't be made`, {
       hint: 'Nothing was sent. Follow the reasons, or add --only mint.',

@@ -15,7 +15,7 @@ import { TARGET_ALIASES } from './batch/flags.ts'
 import { openManifest } from './batch/mint-manifest.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from './plan/open-plan.ts'
 import { planMarkdown } from './plan/plan-markdown.ts'
-import { changesIn, firstChanges, PLAN_VIEW, pendingCount, planRecord, printPlanNotes } from './plan/plan-view.ts'
+import { firstChanges, PLAN_VIEW, pendingCount, planLines, planRecord, printPlanNotes } from './plan/plan-view.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
@@ -66,12 +66,14 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
-      const isTable = !isMarkdown && output.mode === 'table'
+      const isList = !isMarkdown && output.mode === 'table'
+      const isForPeople = isList && io.stdoutTty && flags.fields === undefined
       if (isMarkdown) await io.data(await planMarkdown(manifest, found))
-      else if (isTable) {
-        if (changesIn(found.counts) > 0) await output.many(firstChanges(found))
-      } else await output.many(records(found.changes()))
-      printPlanNotes(io, found, isTable)
+      else if (isForPeople) {
+        const lines = await planLines(found, { columns: io.columns, paint: io.outPaint })
+        await io.data(lines.map((line) => `${line}\n`).join(''))
+      } else await output.many(records(isList ? firstChanges(found) : found.changes()))
+      printPlanNotes(io, found, isList)
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
         io.note(`Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}`)

@@ -127,7 +127,7 @@ describe('apply', () => {
     expect(await mint('--max-cost', '1')).toMatchObject({ code: 0 })
     await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('d', 'D'))
     expect(await plan('--prune', '--out', path('plan.json'))).toMatchObject({ code: 0 })
-    const applied = await gdn('apply', path('plan.json'), '--yes', '--json', '--max-burns', '1', '--new-rows')
+    const applied = await gdn('apply', path('plan.json'), '--yes', '--json', '--max-burns', '1')
     expect([applied.code, applied.stderr]).toEqual([0, ''])
     expect(await kindsOf(collection)).toEqual([['burn', 'mint', 'mint', 'transfer', 'update']])
     const run = await runOf(collection)

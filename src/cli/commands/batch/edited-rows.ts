@@ -2,30 +2,22 @@ import type { EditedPair } from '../../../batch/types.ts'
 import type { GdnError } from '../../../core/errors.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
+import { cutToWidth } from '../../text/display-width.ts'
 
 const MAX_SHOWN = 10
-const MAX_VALUE = 24
+const MIN_TITLE = 20
 
 /** Prints which sent rows an edit of the manifest removed, each beside the new row that resembles it most. */
 export async function printEditedRows(io: Io, { details }: GdnError): Promise<void> {
   const { pairs = [], vanished = 0 } = (details ?? {}) as { pairs?: EditedPair[]; vanished?: number }
   if (pairs.length === 0) return
   const shown = pairs.slice(0, MAX_SHOWN)
-  const rows = shown.flatMap(({ line, title, now, changes }) => {
-    const first = [String(line), shorten(title), now === null ? '' : String(now.line)]
-    if (changes.length === 0) return [[...first, '']]
-    return changes.map(({ field, from, to }, at) => [
-      ...(at === 0 ? first : ['', '', '']),
-      `${safe(field)}: ${from === null ? 'none' : quoted(from)} → ${to === null ? 'none' : quoted(to)}`,
-    ])
-  })
-  const { fitColumns } = await import('../../render/fit-columns.ts')
-  const { drawTable } = await import('../../render/draw-table.ts')
-  const head = ['SENT LINE', 'TITLE', 'NOW LINE', 'CHANGED']
-  for (const line of drawTable(head, fitColumns(head, rows, io.columns, 0), (cell) => cell).split('\n')) io.note(line)
+  const { columns } = io.look()
+  const { changeLines } = await import('../../render/change-lines.ts')
+  for (const { line, title, now, changes } of shown) {
+    const place = `sent line ${line}${now === null || now.line === line ? '' : `, now line ${now.line}`}: `
+    io.note(place + cutToWidth(safe(title), Math.max(MIN_TITLE, columns - place.length)))
+    for (const changed of changeLines(changes, columns)) io.note(changed)
+  }
   if (vanished > shown.length) io.note(`and ${count(vanished - shown.length, 'more row')}`)
 }
-
-const shorten = (text: string) =>
-  safe(text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text)
-const quoted = (text: string) => `"${shorten(text)}"`

@@ -67,6 +67,8 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   return {
     ...{ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress: contract, manifestPath },
     ...runOptions(flags, settings),
+    // The plan names them.
+    newRows: true,
     ...(run === null ? {} : { runName: run }),
   }
 }

@@ -1,12 +1,18 @@
+import type { Action } from '../../../plan/compare.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../../plan/planned.ts'
 import { type Io, safe } from '../../io/io.ts'
+import type { Paint } from '../../io/paint.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { changeLines } from '../../render/change-lines.ts'
 import { count } from '../../render/count.ts'
 import type { View } from '../../render/view.ts'
+import { cutToWidth, displayWidth } from '../../text/display-width.ts'
+import { wrapLine } from '../../text/wrap.ts'
 
 /** Changes that a terminal shows. */
 const MAX_SHOWN = 50
 const MAX_VALUE = 40
+const MIN_TITLE = 20
 
 export const PLAN_VIEW: View = {
   fields: [
@@ -42,13 +48,35 @@ const shown = (value: string | null) => (value === null ? 'none' : `"${safe(shor
 const fieldsText = (fields: PlannedChange['fields']): string =>
   fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
 
-/** Yields the changes that a terminal shows: the first ones. */
-export async function* firstChanges(plan: ChangePlan): AsyncGenerator<DataRecord> {
+/** Yields the first changes of a plan. */
+export async function* firstChanges(plan: ChangePlan): AsyncGenerator<PlannedChange> {
   let left = MAX_SHOWN
   for await (const change of plan.changes()) {
     if (left-- === 0) return
-    yield planRecord(change)
+    yield change
   }
+}
+
+/** Formats the first changes of a plan for a terminal, each with its fields on lines of their own. */
+export async function planLines(
+  plan: ChangePlan,
+  { columns, paint }: { columns: number; paint: Paint },
+): Promise<string[]> {
+  const lines: string[] = []
+  for await (const { action, line, title, tokenId, fields, reason } of firstChanges(plan)) {
+    const places = [line === null ? '' : ` line ${line}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
+    const place = `${places.filter((text) => text !== '').join(',')}: `
+    const room = columns - action.length - displayWidth(place)
+    lines.push(paintAction(action, paint) + place + cutToWidth(safe(title), Math.max(MIN_TITLE, room)))
+    if (reason !== null) lines.push(wrapLine(`    ${safe(reason)}`, columns))
+    lines.push(...changeLines(fields, columns))
+  }
+  return lines
+}
+
+function paintAction(action: Action, paint: Paint): string {
+  if (action === 'mint') return paint.good(action)
+  return action === 'burn' || action === 'impossible' ? paint.bad(action) : paint.busy(action)
 }
 
 /** The changes that `apply` makes, and those that prevent it. */
@@ -72,10 +100,10 @@ export function countsText(counts: PlanCounts): string {
   return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
 }
 
-/** Prints what the table of changes does not have. */
-export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isTable: boolean): void {
+/** Prints what the list of changes does not have. */
+export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isList: boolean): void {
   const hidden = changesIn(counts) - MAX_SHOWN
-  if (isTable && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
+  if (isList && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.drift > 0) {
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')

@@ -1,0 +1,50 @@
+import type { FieldChange } from '../../batch/types.ts'
+import { safe } from '../io/io.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
+
+const INDENT = '    '
+/** Characters shown before the first difference of two long values. */
+const LEAD = 16
+const MIN_ROOM = 8
+
+/**
+ * Formats changed fields for a terminal: the old and the new value on one line, or else below each other. A value that
+ * does not fit starts shortly before the difference.
+ */
+export const changeLines = (fields: readonly FieldChange[], columns: number): string[] =>
+  fields.flatMap((change) => linesOf(change, columns - INDENT.length).map((line) => INDENT + line))
+
+function linesOf({ field, from, to }: FieldChange, columns: number): string[] {
+  const name = cutToWidth(safe(field), Math.max(MIN_ROOM, columns / 2 - MIN_ROOM))
+  const [before, after] = [textOf(from), textOf(to)]
+  const line = `${name}: ${shown(before)} → ${shown(after)}`
+  if (displayWidth(line) <= columns) return [line]
+  const room = Math.max(MIN_ROOM, columns - displayWidth(name) - ': ""'.length)
+  const start = startOf(before ?? '', after ?? '', room)
+  return [
+    `${name}: ${shown(excerpt(before, start, room))}`,
+    `${' '.repeat(displayWidth(name))}→ ${shown(excerpt(after, start, room))}`,
+  ]
+}
+
+const textOf = (value: string | null) => (value === null ? null : safe(value))
+const shown = (text: string | null) => (text === null ? 'none' : `"${text}"`)
+
+/** Returns where to begin with two texts so that their first difference is seen: at the beginning of a word if possible. */
+function startOf(before: string, after: string, room: number): number {
+  let same = 0
+  while (same < before.length && before[same] === after[same]) same++
+  let early = same - LEAD
+  if (early <= 0 && displayWidth(before.slice(0, same)) <= room / 2) return 0
+  early = Math.max(0, early)
+  while (displayWidth(before.slice(early, same)) > room / 2) early++
+  const word = before.indexOf(' ', early) + 1
+  if (word > 0 && word <= same) return word
+  // Keeps a surrogate pair together.
+  return /[\udc00-\udfff]/.test(before[early] ?? '') ? early - 1 : early
+}
+
+function excerpt(text: string | null, start: number, room: number): string | null {
+  if (text === null || displayWidth(text) <= room) return text
+  return start === 0 ? cutToWidth(text, room) : `…${cutToWidth(text.slice(start), room - 1)}`
+}
