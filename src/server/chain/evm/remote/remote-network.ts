@@ -142,16 +142,29 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
 /**
  * A call to an address without code succeeds without effect. A mint or transfer does so if a reorg has placed it before
- * its collection. Every transaction that we sign emits an event, except those that only use a nonce, so a success
- * without one counts as a revert. A node that leaves out events still has them in the block's bloom. Without that
- * check, a batch would be minted a second time.
+ * its collection. In every transaction that we sign, the contract that it calls or deploys emits an event, except in
+ * those that only use a nonce, so a success without one counts as a revert. Events of other contracts don't count: on
+ * Polygon, each transaction has one for its fee. A node that leaves out events still has them in the block's bloom.
+ * Without that check, a batch would be minted a second time.
  */
 function effectOf(raw: unknown): EvmReceipt | null {
   const receipt = receiptOf(raw)
   if (receipt === null) return null
-  const { logs, logsBloom = '' } = raw as { logs?: readonly unknown[]; logsBloom?: string }
-  const hasEvents = logs?.length !== 0 || /[1-9a-f]/i.test(logsBloom.replace(/^0x/i, ''))
-  return hasEvents ? receipt : { ...receipt, status: 'reverted' }
+  return hasOwnEvents(raw as EventsOfReceipt) ? receipt : { ...receipt, status: 'reverted' }
+}
+
+interface EventsOfReceipt {
+  to?: string | null
+  contractAddress?: string | null
+  logs?: readonly { address?: string }[] | null
+  logsBloom?: string | null
+}
+
+function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt): boolean {
+  if (!logs) return true
+  if (logs.length === 0) return /[1-9a-f]/i.test((logsBloom ?? '').replace(/^0x/i, ''))
+  const own = (to ?? contractAddress)?.toLowerCase()
+  return own === undefined || logs.some(({ address }) => address === undefined || address.toLowerCase() === own)
 }
 
 /** Identifies the nodes of an EVM network. */

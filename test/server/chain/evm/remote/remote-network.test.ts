@@ -16,6 +16,7 @@ import { type PublicNetwork, startPublicNetwork } from '../../../../helpers/publ
 const FINALITY = 4
 const account = privateKeyToAccount(keccak256('0x01'))
 const HASH = keccak256('0x02')
+const CALLED = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 
 let real: PublicNetwork
 const open: RemoteNetwork[] = []
@@ -156,16 +157,37 @@ describe('sending transactions', () => {
 })
 
 describe('nodes of other implementations', () => {
+  const NO_BLOOM = `0x${'0'.repeat(512)}`
+  const FEE_EVENT = { address: '0x0000000000000000000000000000000000001010' }
   it.each([
-    ['treats a success without events in logs and bloom as reverted', `0x${'0'.repeat(512)}`, 'reverted'],
-    ['treats a success without logs as such if its bloom has events', `0x${'0'.repeat(511)}8`, 'success'],
-  ])('%s', async (_, logsBloom, status) => {
+    ['treats a success without events in logs and bloom as reverted', { logs: [], logsBloom: NO_BLOOM }, 'reverted'],
+    [
+      'treats a success without logs as such if its bloom has events',
+      { logs: [], logsBloom: `0x${'0'.repeat(511)}8` },
+      'success',
+    ],
+    [
+      'treats a success with only the event of its fee, which Polygon adds, as reverted',
+      { to: CALLED, logs: [FEE_EVENT], logsBloom: `0x${'0'.repeat(511)}8` },
+      'reverted',
+    ],
+    [
+      'treats a success with an event of the called contract as such',
+      { to: CALLED, logs: [{ address: CALLED.toLowerCase() }, FEE_EVENT] },
+      'success',
+    ],
+    [
+      'treats a success with an event of the deployed contract as such',
+      { to: null, contractAddress: CALLED, logs: [{ address: CALLED }, FEE_EVENT] },
+      'success',
+    ],
+  ])('%s', async (_, events, status) => {
     const receipt = { transactionHash: HASH, blockNumber: '0x1', blockHash: HASH, gasUsed: '0x5208', status: '0x1' }
     const node = await pretend((body) => {
       const asked = JSON.parse(body)
       const one = ({ id, method }: { id: number; method: string }) => ({
         ...{ jsonrpc: '2.0', id },
-        result: method === 'eth_chainId' ? '0x89' : { ...receipt, logs: [], logsBloom },
+        result: method === 'eth_chainId' ? '0x89' : { ...receipt, ...events },
       })
       return { text: JSON.stringify(Array.isArray(asked) ? asked.map(one) : one(asked)) }
     })
