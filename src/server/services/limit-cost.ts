@@ -12,7 +12,9 @@ import {
   assignTransactions,
   type CostLimitedRun,
   findLimited,
+  findUnlimited,
   lockRun,
+  lockUnsigned,
   setLimit,
   transactionsOfRun,
 } from '../store/run-costs.ts'
@@ -111,6 +113,9 @@ async function lockLimit(
   { accountId, run }: { accountId: string; run: string },
   each: { gas: number; bytes: number } | null,
 ): Promise<{ run: CostLimitedRun; fees: WorstFees } | null> {
+  const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
+  // What is being signed for it is not assigned to it yet.
+  if (unlimited !== null) await lockUnsigned(db, unlimited)
   const row = await lockRun(db, { accountId, run })
   const known = row.max_cost === null ? null : BigInt(row.max_cost)
   const limit = limitOf(known, maxCost)

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { lockCollection } from './collections.ts'
 import { isPostgres } from './dialect.ts'
 import { bucketsOf } from './explorer-counts.ts'
 import { transactionsOfBucket } from './explorer-transactions.ts'
@@ -42,6 +43,34 @@ export async function findLimited(
   const query = db.selectFrom('runs').select(COLUMNS).where('account_id', '=', accountId).where('run', '=', run)
   const row = await query.where(IS_LIMITED).executeTakeFirst()
   return row === undefined ? null : toLimited(row)
+}
+
+/** Returns a run without a limit of its cost; null if it has one, or isn't known. */
+export async function findUnlimited(
+  db: Db,
+  { accountId, run }: { accountId: string; run: string },
+): Promise<RunKey | null> {
+  const query = db.selectFrom('runs').select(['run', 'collection_id']).where('account_id', '=', accountId)
+  return (await query.where('run', '=', run).where('max_cost', 'is', null).executeTakeFirst()) ?? null
+}
+
+/**
+ * Waits until no process signs for a run, and lets none sign for it until the transaction ends. Signing locks the
+ * collection of mints and updates, and each transfer.
+ */
+export async function lockUnsigned(db: Db, { run, collection_id }: RunKey): Promise<void> {
+  if (!isPostgres(db)) return
+  await lockCollection(db, collection_id)
+  await db
+    .selectFrom('transfers')
+    .select('id')
+    .where('collection_id', '=', collection_id)
+    .where('status', '=', sql.lit('initiated'))
+    .where('transaction_id', 'is', null)
+    .where('request_id', 'in', ({ selectFrom }) => selectFrom('requests').select('id').where('run', '=', run))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
 }
 
 /** Returns the runs into a collection that have a limit. */

@@ -293,6 +293,13 @@ export async function updateSigned(
   return numUpdatedRows > 0n
 }
 
+/** Locks a transaction until the database transaction ends, and returns the run that pays for it. */
+export async function lockRunOf(db: Db, { id }: Pick<TransactionRow, 'id'>): Promise<string | null> {
+  const query = db.selectFrom('transactions').select('run').where('id', '=', id)
+  const row = await query.$if(isPostgres(db), (one) => one.forNoKeyUpdate()).executeTakeFirst()
+  return row?.run ?? null
+}
+
 /** Returns when the next unfinished transaction of a blockchain is due, claimed or not, or null. */
 export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db

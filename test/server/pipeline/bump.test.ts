@@ -94,7 +94,12 @@ async function addRun({ db }: Store, max_fee: string): Promise<void> {
 /** Bumps a transaction once. Resolves with the fee that it offers then, and the warnings. */
 async function bumpOnce(
   action: 'bump' | 'cancel' | null,
-  { feeCap, balance, maxFee = null }: { feeCap: bigint; balance: bigint; maxFee?: string | null },
+  {
+    feeCap,
+    balance,
+    maxFee = null,
+    isAssigned = true,
+  }: { feeCap: bigint; balance: bigint; maxFee?: string | null; isAssigned?: boolean },
 ): Promise<{ offers: bigint | undefined; gas: bigint | undefined; warnings: string[] }> {
   const dir = await freshDataDir()
   const store = await openTestStore(dir.path)
@@ -120,7 +125,9 @@ async function bumpOnce(
   } as unknown as PublicNetwork
   const request = (maxFee === null ? noRequest : pricesOf) as EvmNetwork['request']
   const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
-  for (clock of [0, STUCK_MS]) await bumper.bump({ chainId: 137, request, publicNetwork }, [await read()], new Map())
+  // A row that was read before its run got a limit has no run.
+  const claimed = async () => ({ ...(await read()), ...(isAssigned ? {} : { run: null, run_collection_id: null }) })
+  for (clock of [0, STUCK_MS]) await bumper.bump({ chainId: 137, request, publicNetwork }, [await claimed()], new Map())
   const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
   await store.close()
   await dir.remove()
@@ -206,4 +213,9 @@ it('a stuck transaction of a run offers at most its limit, and an operator may c
     })
   }
   expect(await bumpOnce('cancel', { ...funded, maxFee: tooLow })).toMatchObject({ offers: RAISED, gas: 21_000n })
+})
+
+it('a stuck transaction whose run has got a limit since it was read is not signed again', async () => {
+  const late = { feeCap: 10_000n, balance: 10n ** 18n, maxFee: String(RAISED), isAssigned: false }
+  expect(await bumpOnce(null, late)).toMatchObject({ offers: OFFERED, gas: GAS })
 })

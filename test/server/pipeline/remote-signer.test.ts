@@ -260,4 +260,56 @@ describe('remote signers', () => {
     )
     await expectNoGaps([FIRST.address])
   })
+
+  it.each([
+    ['a mint', ({ address, blockchain }: TestCollection) => ['createnft', mintOf(address, blockchain)]],
+    [
+      'an update',
+      ({ address }: TestCollection, nft: string) => [
+        'updatednft',
+        { contract_address: address, nft_gdn_id: nft, metadata: plainMetadata(1, 'Other') },
+      ],
+    ],
+    [
+      'a burn',
+      ({ address }: TestCollection, nft: string) => [
+        'burnnft',
+        { contract_address: address, nft_gdn_id: nft, holder_wallet_address: BOB },
+      ],
+    ],
+  ] as const)('sign %s for a run that gets a limit meanwhile within the limit, which counts it', async (_, change) => {
+    await start([FIRST.address])
+    const collection = await deployedCollection({ dynamic: true, enable_burn: true })
+    const ids = await mint(backend, collection, plainMetadata(1), { receiver: BOB })
+    await settled(backend, ids)
+    const asked = service.asked.length
+    let release = () => {}
+    const held = new Promise<undefined>((resolve) => {
+      release = () => resolve(undefined)
+    })
+    service.onSign = () => held
+    const ask = ([endpoint, body]: readonly [string, object], headers = {}) =>
+      backend.post(`/api/v1/${endpoint}`, body, { 'gdn-run': 'run', ...headers })
+    expect((await ask(change(collection, ids[0] ?? '') as [string, object])).status).toBe(200)
+    await until(
+      async () => service.asked.length,
+      (count) => count > asked,
+    )
+    const limit = { 'gdn-run-max-cost': String(10n ** 18n) }
+    expect((await ask(['createnft', mintOf(collection.address, 'polygon')], limit)).status).toBe(200)
+    release()
+    const costs = await until(
+      async () => (await call(backend, 'getruncosts', { run: 'run' })).costs,
+      ({ final_fee_paid, counted }) => final_fee_paid !== '0' && final_fee_paid === counted,
+    )
+    const ofRun = (await transactions()).filter(({ run }) => run === 'run')
+    expect(String(ofRun.reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n))).toBe(costs.counted)
+    expect(costs.fee_paid).toBe(costs.counted)
+    const added = (await transactions()).filter(({ kind }) => kind !== 'collection').length - 1
+    expect(ofRun).toHaveLength(added)
+  })
+})
+
+const mintOf = (contract_address: string, blockchain: string) => ({
+  ...{ contract_address, blockchain, receiver_wallet_address: BOB, metadata: plainMetadata(1) },
 })

@@ -133,8 +133,8 @@ export async function mayReplace(
   if (name === null || collectionId === null || current === null) return true
   const run = (await limitedRuns(db, collectionId)).find((one) => one.run === name)
   if (run === undefined || !hasMaxCost(run)) return true
-  await lockRun(db, { accountId: run.account_id, run: name })
-  const { max, paid, pending } = await budgetOf(db, run, current)
+  const { max_cost } = await lockRun(db, { accountId: run.account_id, run: name })
+  const { max, paid, pending } = await budgetOf(db, { ...run, max_cost: max_cost ?? run.max_cost }, current)
   const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
   return more === 0n || more <= max - paid - pending
 }

@@ -10,6 +10,7 @@ import { bucketsOf, firstSeqOf } from '../../store/explorer-counts.ts'
 import { listMintable } from '../../store/nfts.ts'
 import { type CostLimitedRun, type LimitedRun, limitedRuns, runsOfRequests } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
+import { LostRace } from '../driver.ts'
 import { batchDirectory } from '../metadata-file.ts'
 import { feesWithin, waitingForCost } from './limit-fees.ts'
 
@@ -170,6 +171,20 @@ export async function limitedRunsOf(
   if (limited.length === 0) return rows.map(() => null)
   const names = await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))])
   return rows.map(({ request_id }) => limited.find(({ run }) => run === names.get(request_id)) ?? null)
+}
+
+/**
+ * Checks rows that are signed for without a limit, in the transaction that signs: their run may have got one since they
+ * were read, and would not count what is signed. Lock their collection or the rows first.
+ *
+ * @throws LostRace if a run has a limit by now
+ */
+export async function requireUnlimited(
+  db: Db,
+  collectionId: string,
+  rows: readonly Pick<Mintable, 'request_id'>[],
+): Promise<void> {
+  if ((await limitedRunsOf(db, collectionId, rows)).some((run) => run !== null)) throw new LostRace()
 }
 
 const receiversOf = (batch: readonly Mintable[]) => batch.map(({ receiver }) => receiver as Hex)

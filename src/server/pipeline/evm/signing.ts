@@ -20,7 +20,7 @@ import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/trans
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { DriverOptions, OnSigned, Prepared, Signing } from '../driver.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
-import { limitedRunsOf, MAX_BATCH_GAS, nextBatch } from './mint-batch.ts'
+import { limitedRunsOf, MAX_BATCH_GAS, nextBatch, requireUnlimited } from './mint-batch.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { capacityOfSigners, lockSigner } from './signers.ts'
 
@@ -89,6 +89,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
       return {
         blocks: [],
         async sign(db) {
+          if (run === null) await requireUnlimited(db, collection.id, [collection])
           const fees = await feesFor(db, run, batch, terms.fees, current)
           return await signWith(db, free, { ...call, collectionId: collection.id }, fees)
         },
@@ -127,6 +128,7 @@ export async function estimateEvm(options: EvmSigningOptions): Promise<Signing> 
         async sign(on) {
           const left = capacity.free()
           const signers = able.filter((signer) => left.includes(signer))
+          if (run === null) await requireUnlimited(on, collectionId, nfts)
           const fees = await feesFor(on, run, batch, terms.fees, current)
           const signed = { ...draft, batch: { startId, count, directory } }
           return await signWith(on, signers.length > 0 ? signers : able, signed, fees)

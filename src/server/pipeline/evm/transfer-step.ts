@@ -13,7 +13,7 @@ import { type DriverOptions, LostRace, type OnSigned, type SignedTransaction } f
 import type { Turn } from '../loop.ts'
 import { commitSigned } from './commit-signed.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
-import { limitedRunsOf } from './mint-batch.ts'
+import { limitedRunsOf, requireUnlimited } from './mint-batch.ts'
 import { type Draft, signAndStoreAll } from './sign.ts'
 import { LEFT_FREE, roomOfSigners } from './signers.ts'
 import { transferCall } from './transfer-call.ts'
@@ -64,6 +64,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       const drafts: Draft[] = []
       for (const transfer of mine) {
         const [call, { kind }, run] = [transferCall(transfer), transfer, limited?.run ?? null]
+        if (run === null) await requireUnlimited(db, transfer.collection_id, [transfer])
         const batch = { ...call, changes: [transfer.id] }
         const fees = await feesFor(db, run, batch, terms.fees, limited?.current ?? null)
         drafts.push({ ...terms, ...call, kind, fees, run })

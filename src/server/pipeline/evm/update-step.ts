@@ -29,7 +29,7 @@ import { updateReason } from '../update-reason.ts'
 import { commitSigned } from './commit-signed.ts'
 import { atFinality } from './judge-reverted-call.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
-import { type OfRun, ofOneRun } from './mint-batch.ts'
+import { type OfRun, ofOneRun, requireUnlimited } from './mint-batch.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
 import { type Draft, signAndStore } from './sign.ts'
 import { LEFT_FREE, lockSigner, roomOfSigners } from './signers.ts'
@@ -146,6 +146,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
       const locked = await lockCollection(db, collectionId)
       if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
       const seqs = batch.map(({ seq }) => seq)
+      if (run === null) await requireUnlimited(db, collectionId, batch)
       // Before they are assigned: what they reserve pays for the transaction.
       const fees = await feesFor(db, run, limited, suggested, current)
       if ((await assignUpdates(db, seqs, draft.id)) !== batch.length) throw new LostRace()

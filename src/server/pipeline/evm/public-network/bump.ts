@@ -8,7 +8,7 @@ import type { FindSigner, SignedBytes } from '../../../chain/evm/signers.ts'
 import type { Log } from '../../../log.ts'
 import { type AttemptRow, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
-import { delaysOthers, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
+import { delaysOthers, lockRunOf, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
 import { maxFeeOf, mayReplace } from '../limit-fees.ts'
 
 /** Maximum multiple of the network's usual fees for automatic increases. */
@@ -132,6 +132,8 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     let isOverLimit = false
     const stored = await store.transaction(async (db) => {
       const { raw, hash } = signed
+      // Its run may have got a limit since it was read, and counts the new signing only with that.
+      if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return false
       isOverLimit = !(await mayReplace(
         db,
         current,
