@@ -25,6 +25,7 @@ const CONTRACTS = {
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
   getfees: async () => (await import('./endpoints/getfees.ts')).getfees,
   getruncosts: async () => (await import('./endpoints/getruncosts.ts')).getruncosts,
+  setrunmaxcost: async () => (await import('./endpoints/setrunmaxcost.ts')).setrunmaxcost,
   setrunmaxfee: async () => (await import('./endpoints/setrunmaxfee.ts')).setrunmaxfee,
   files: async () => (await import('./endpoints/files.ts')).files,
 } satisfies Record<string, () => Promise<Endpoint>>

@@ -154,10 +154,19 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
       }
     },
   }
+  await limitAccepted(context)
   await limitFees(context)
   const sender = new Sender(context, outbox, store.drop.inOrder, { aside: () => void sweeper.lookAside() })
   await sender.run()
   return { requests: sender.requests, attempts: sender.attempts }
+}
+
+/** Sets the limit that this command was given for rows that were accepted before. Requests set it for the others. */
+async function limitAccepted({ store: { drop, counts }, options, client, halt }: RunContext): Promise<void> {
+  if (options.maxCost === undefined || counts.accepted === 0) return
+  const { contract: contract_address, blockchain, id: run } = drop
+  const request = { run, contract_address, blockchain, max_cost: String(options.maxCost) }
+  await client.call('setrunmaxcost', request, { signal: halt })
 }
 
 /** Limits the fees of the run on its server. Only a limit that this command was given replaces another. */

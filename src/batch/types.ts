@@ -13,7 +13,13 @@ import type { RawDatabase } from '../sqlite/driver.ts'
 export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
 /** The endpoints that a batch calls and that create nothing. */
-export type ReadEndpoint = 'getnfts' | 'getnftgdnids' | 'getreferences' | 'getruncosts' | 'setrunmaxfee'
+export type ReadEndpoint =
+  | 'getnfts'
+  | 'getnftgdnids'
+  | 'getreferences'
+  | 'getruncosts'
+  | 'setrunmaxcost'
+  | 'setrunmaxfee'
 
 /** The result of one attempt. `not_sent`: not a byte left this machine. `cut`: the outcome is unknown. */
 export type SendResult =

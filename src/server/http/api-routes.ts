@@ -46,6 +46,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   getreferences: async () => (await import('../services/get-references.ts')).getReferences,
   getfees: async () => (await import('../services/get-fees.ts')).getFees,
   getruncosts: async () => (await import('../services/get-run-costs.ts')).getRunCosts,
+  setrunmaxcost: async () => (await import('../services/set-run-max-cost.ts')).setRunMaxCost,
   setrunmaxfee: async () => (await import('../services/set-run-max-fee.ts')).setRunMaxFee,
 }
 

@@ -107,7 +107,7 @@ export async function startChange(
  *
  * @param each the most that one of the NFTs to accept can use; null for a change
  */
-async function lockLimit(
+export async function lockLimit(
   db: Db,
   { maxCost, fees }: NonNullable<CostCheck>,
   { accountId, run }: { accountId: string; run: string },

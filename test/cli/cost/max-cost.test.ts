@@ -69,6 +69,20 @@ describe('batch mint --max-cost', () => {
     expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
   })
 
+  test('applies to rows that were accepted before, also where it is the first limit or a lower one', async () => {
+    const { mint, run } = await drop()
+    expect((await mint('--max-fee-gwei', '0.000000001', '--no-wait')).code).toBe(0)
+    const kept = async () =>
+      JSON.parse((await run('batch', 'status', 'drop', '--costs', '--json')).stdout).max_cost_wei as string | null
+    expect(await kept()).toBeNull()
+    for (const amount of [coins(9 * ONE), coins(1.5 * ONE), coins(8 * ONE)]) {
+      expect((await mint('--max-cost', amount, '--no-wait')).code).toBe(0)
+      expect(await kept()).toBe(String(parseUnits(amount)))
+    }
+    const { code, stdout } = await mint('--max-fee-gwei', '500')
+    expect([code, JSON.parse(stdout).deployed]).toEqual([0, WALLETS.length])
+  })
+
   test('takes an amount in the coin of the network, with and without a space', async () => {
     const { mint } = await drop()
     expect((await mint('--max-cost', `${coins(10 * ONE)}POL`)).code).toBe(0)

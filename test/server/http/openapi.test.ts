@@ -191,6 +191,7 @@ describe('the examples, sent with real IDs', () => {
       getreferences: { contract_address: collection.address },
       getfees: {},
       getruncosts: { run: 'a-run' },
+      setrunmaxcost: { run: 'a-run', contract_address: collection.address },
       setrunmaxfee: { run: 'a-run', contract_address: collection.address },
       transfernft: {
         contract_address: collection.address,

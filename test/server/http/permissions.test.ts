@@ -39,6 +39,7 @@ const REQUIRED = {
   getreferences: { permissions: ['nft:read'], form: 'A' },
   getfees: { permissions: ['nft:read'], form: 'A' },
   getruncosts: { permissions: ['nft:read'], form: 'A' },
+  setrunmaxcost: { permissions: ['nft:create'], form: 'A' },
   setrunmaxfee: { permissions: ['nft:create'], form: 'A' },
   files: { permissions: ['nft:create'], form: 'A' },
 } as const satisfies Record<string, { permissions: readonly Permission[]; form: 'A' | 'B' }>

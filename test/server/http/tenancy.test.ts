@@ -85,6 +85,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   getfees: null,
   // Names of runs belong to an account.
   getruncosts: null,
+  setrunmaxcost: ({ contract }) => ({ run: 'r', contract_address: contract, blockchain: 'polygon', max_cost: '1' }),
   setrunmaxfee: ({ contract }) => ({ run: 'r', contract_address: contract, blockchain: 'polygon', max_fee: '1' }),
   files: null,
 }

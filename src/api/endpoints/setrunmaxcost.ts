@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain } from '../fields.ts'
+
+const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
+
+export const setrunmaxcost = defineEndpoint({
+  name: 'setrunmaxcost',
+  summary: 'Limit the cost of a run',
+  origin: 'extension',
+  permissions: ['nft:create'],
+  request: z
+    .strictObject({
+      run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+      contract_address: address,
+      blockchain,
+      max_cost: wei,
+    })
+    .check(checkAddresses('contract_address')),
+  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_cost: wei }),
+  example: {
+    request: {
+      run: 'd1f0a9c4',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      max_cost: '500000000000000000',
+    },
+    response: {
+      requests: {
+        run: 'd1f0a9c4',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        blockchain: 'polygon',
+        max_cost: '500000000000000000',
+      },
+      max_cost: '500000000000000000',
+    },
+  },
+})

@@ -1,0 +1,26 @@
+import type * as z from 'zod'
+import type { setrunmaxcost } from '../../api/endpoints/setrunmaxcost.ts'
+import { startRun } from '../store/runs.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { lockLimit, prepareCostCheck } from './limit-cost.ts'
+import { otherCollection } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Sets the most that a run may cost. It also applies to what was accepted before and isn't signed for. */
+export async function setRunMaxCost(
+  deps: Pick<ServiceDeps, 'store' | 'chains' | 'pipeline' | 'now'>,
+  { accountId, parsed, body }: ServiceRequest<z.output<typeof setrunmaxcost.request>>,
+) {
+  const { store, pipeline, now } = deps
+  const { run, contract_address: contractAddress, blockchain, max_cost } = parsed
+  const maxCost = { wei: BigInt(max_cost), isSet: true }
+  const check = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
+  const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
+  await store.transaction(async (db) => {
+    const started = { account_id: accountId, run, collection_id: collection.id, started_at: now() }
+    if (!(await startRun(db, started))) throw otherCollection(run)
+    if (check !== null) await lockLimit(db, check, { accountId, run }, null)
+  })
+  pipeline.nftsAccepted(collection.id, { files: false, mint: true })
+  return { requests: { ...body, run }, max_cost }
+}
