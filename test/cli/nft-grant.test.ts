@@ -65,7 +65,7 @@ describe('nft grant', () => {
     const api = await fakeApi({ createnfttrans: () => refused })
     const { code, stderr } = await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url], { env })
     expect(code).toBe(5)
-    expect(stderr).toContain(`cast send ${CONTRACT} "setEnableTransfer(bool)" true --rpc-url ${api.url}/rpc/polygon`)
+    expect(stderr).toContain(`gdn collection set ${CONTRACT} -b polygon --enable-transfer --wallet <owner>`)
     expect(stderr).toContain('gdn collection create --enable-transfer')
   })
 

@@ -206,7 +206,7 @@ describe('nft transfer', () => {
     expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
   })
 
-  test('prints the contract call that permits transfers by a gdn backend', async () => {
+  test('prints the command that permits transfers by a gdn backend', async () => {
     const message = 'enable_transfer is off for this collection'
     const api = await fakeApi({
       getnfts: (body: { nft_gdn_ids: string[] }) => ({ ...knows(nft('id-0'))(body), headers: IDEMPOTENT }),
@@ -214,7 +214,7 @@ describe('nft transfer', () => {
     })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     const { hint } = errorOf(result)
-    const call = `cast send ${CONTRACT} "setEnableTransfer(bool)" true --rpc-url ${api.url}/rpc/polygon --account <owner>`
+    const call = `gdn collection set ${CONTRACT} -b polygon --enable-transfer --wallet <owner> --base-url ${api.url}`
     expect(hint?.split('\n')).toContain(call)
     expect(hint).not.toContain('gdn nft show')
   })
@@ -227,7 +227,7 @@ describe('nft transfer', () => {
     })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
     expect(errorOf(result).hint).toMatch(/^If the API may not transfer in this collection, ask the service/)
-    expect(errorOf(result).hint).not.toContain('cast send')
+    expect(errorOf(result).hint).not.toContain('gdn collection set')
   })
 
   test('prints the API error for a sender who does not own the NFT, and where to look', async () => {

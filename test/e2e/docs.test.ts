@@ -295,7 +295,6 @@ describe('every command of the docs works, in the order of its page', () => {
         before: `export CREDENTIALS_DIRECTORY=${dataDir}/credentials`,
         values: {
           'sh release-drop.sh': 'gdn collection list',
-          'gdn local stop': '',
           'https://base-node.example/KEY': base.url,
           '  base:\n': '  base:\n    confirmations: 1\n    finality: 2\n',
           'gdn wallet list': `for address in $(gdn wallet list -o ids); do curl -fsS -H content-type:application/json ${base.url} -d '{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["'$address'","0xde0b6b3a7640000"]}'; done`,
@@ -305,7 +304,7 @@ describe('every command of the docs works, in the order of its page', () => {
           'http://127.0.0.1:4680': '"$(jq -r .url <<< "$ready")"',
           'gdn collection create': 'gdn collection create --yes',
           'gdn batch mint examples/drop.csv': 'gdn batch mint examples/drop.csv --yes',
-          '--verify --rpc-url': `--json --verify --rpc-url`,
+          'drop.csv --verify # chain': 'drop.csv --json --verify # chain',
           ' # chain and files': ` | jq -e 'length == 24 and all(.verified)' # chain and files`,
           [`drop.csv -c ${EXAMPLE} -b polygon`]: 'examples/drop.csv --again --data-dir data -c "$CONTRACT" -b base',
           'gdn chain setup polygon --admin-keystore admin.json': `gdn chain setup polygon --admin-keystore ${dataDir}/admin.json --password-file ${dataDir}/operator-1.password --yes --data-dir ${dataDir}`,

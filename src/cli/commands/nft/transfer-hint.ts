@@ -1,4 +1,5 @@
-import { isBlockchain, isEvm } from '../../../api/blockchains.ts'
+import { isBlockchain } from '../../../api/blockchains.ts'
+import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 
@@ -11,8 +12,8 @@ const NEW_COLLECTIONS = 'To permit transfers from the start, run `gdn collection
 
 /**
  * Explains how to let the API transfer NFTs of a collection, after a refused transfer; undefined if the refusal has
- * another reason. For a gdn backend, the owner of the collection calls its contract. Other servers have their own
- * contracts and messages.
+ * another reason. On a gdn backend, the owner of the collection changes it. Other servers have their own contracts and
+ * messages.
  */
 export function howToEnableTransfer(
   { client, server }: Connection,
@@ -24,9 +25,8 @@ export function howToEnableTransfer(
   }
   if (!refusal.includes('enable_transfer')) return undefined
   const contract = typeof contract_address === 'string' ? safe(contract_address) : '<contract_address>'
-  const on = typeof blockchain === 'string' && isBlockchain(blockchain) && isEvm(blockchain) ? blockchain : undefined
-  const rpc = server.loopback && on !== undefined ? `${server.baseUrl}/rpc/${on}` : '<url>'
-  return `The owner of the collection can enable transfers. With Foundry, run:
-cast send ${contract} "setEnableTransfer(bool)" true --rpc-url ${rpc} --account <owner>
+  const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? ` -b ${blockchain}` : ''
+  return `The owner of the collection can enable transfers. Run:
+gdn collection set ${contract}${on} --enable-transfer --wallet <owner>${serverFlag(server)}
 ${NEW_COLLECTIONS}`
 }
