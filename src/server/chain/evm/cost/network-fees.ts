@@ -1,7 +1,7 @@
 import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import { encodeMint } from '../collection.ts'
-import type { EvmNetwork, Hex } from '../network.ts'
+import type { EvmNetwork, Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { EMBEDDED_FEES } from '../signers.ts'
 import type { DropGas } from './drop-gas.ts'
@@ -65,12 +65,13 @@ export async function readNetworkFees({
   request,
   publicNetwork,
 }: Pick<EvmNetwork, 'request' | 'publicNetwork'>): Promise<CurrentFees> {
-  const [prices, data, { maxFeePerGas: offered }] = await Promise.all([
-    readPrices(request),
+  const [history, data, suggested] = await Promise.all([
+    readHistory(request),
     readDataFee(request),
     publicNetwork?.suggestFees() ?? EMBEDDED_FEES,
   ])
-  return { ...prices, offered, data }
+  const prices = pricesIn(history, suggested) ?? onePrice(readQuantity(await request('eth_gasPrice', [])))
+  return { ...prices, offered: suggested.maxFeePerGas, data }
 }
 
 type Ask = EvmNetwork['request']
@@ -85,25 +86,31 @@ interface FeeHistory {
 /** Numbers of a node, which may return anything. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data' | 'offered'>> {
-  const history = await orNull(
-    request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]),
-  )
+type Prices = Omit<CurrentFees, 'data' | 'offered'>
+
+const readHistory = (request: Ask): Promise<FeeHistory | null> =>
+  orNull(request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]))
+
+const onePrice = (price: bigint): Prices => ({ low: price, typical: price, high: price, base: price })
+
+/** Returns the prices of recent blocks; null for a network without base fees. */
+function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
   const bases = listIn(history?.baseFeePerGas).map(readQuantity)
   const next = bases.pop()
-  if (next === undefined || bases.length === 0) {
-    const price = readQuantity(await request('eth_gasPrice', []))
-    return { low: price, typical: price, high: price, base: price }
-  }
+  if (next === undefined || bases.length === 0) return null
   // Blocks without transactions have no priority fees.
   const rewards = listIn(history?.reward)
     .map((fees) => listIn(fees).map(readQuantity))
     .filter((fees) => fees.some((fee) => fee > 0n))
+  // If no block has one, a transaction pays what it is signed with.
+  const own = tipOf(suggested, next)
   const reward = (index: number) =>
-    percentile(
-      rewards.map((fees) => fees[index] ?? 0n),
-      50,
-    )
+    rewards.length === 0
+      ? own
+      : percentile(
+          rewards.map((fees) => fees[index] ?? 0n),
+          50,
+        )
   const typical = next + reward(1)
   const low = percentile(bases, 10) + reward(0)
   const high = percentile(bases, 90) + reward(2)
@@ -113,6 +120,12 @@ async function readPrices(request: Ask): Promise<Omit<CurrentFees, 'data' | 'off
     high: inOrder([high, typical])[1] ?? high,
     base: next,
   }
+}
+
+/** Returns the priority fee that a transaction with these fees pays at a base fee. */
+function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: Fees, baseFee: bigint): bigint {
+  const left = maxFeePerGas > baseFee ? maxFeePerGas - baseFee : 0n
+  return left < maxPriorityFeePerGas ? left : maxPriorityFeePerGas
 }
 
 /** Returns the value below which so many per cent are; 0 if there are none. */

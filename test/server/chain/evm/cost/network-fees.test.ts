@@ -53,6 +53,19 @@ test('the prices are those of recent blocks, without blocks that nobody paid for
   })
 })
 
+test('where recent blocks are empty, the prices have the priority fee that a transaction offers', async () => {
+  const empty = { baseFeePerGas: Array(11).fill(gwei(15)), reward: Array(10).fill(['0x0', '0x0', '0x0']) }
+  const fees = await readNetworkFees(nodeOf({ eth_feeHistory: () => empty, eth_call: nothing }))
+  expect([fees.low, fees.typical, fees.high]).toEqual(Array(3).fill(18_000_000_000n))
+  expect(fees.base).toBe(15_000_000_000n)
+})
+
+test('where recent blocks are empty, no price is above what a transaction offers', async () => {
+  const empty = { baseFeePerGas: Array(11).fill(gwei(32)), reward: [] }
+  const fees = await readNetworkFees(nodeOf({ eth_feeHistory: () => empty, eth_call: nothing }))
+  expect([fees.low, fees.typical, fees.high]).toEqual(Array(3).fill(SIGNED.maxFeePerGas))
+})
+
 test('an embedded chain offers what its transactions are signed with', async () => {
   const { request } = nodeOf({ eth_feeHistory: feeHistory, eth_call: nothing })
   expect((await readNetworkFees({ request })).offered).toBe(EMBEDDED_FEES.maxFeePerGas)
