@@ -137,11 +137,13 @@ export async function lockLimit(
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   if (needed <= leftOf(budget)) return
   const isPending = budget.pending > 0n || budget.unsigned > 0
-  const [spent, reserved] = [inCoins(budget.paid), inCoins(budget.pending + budget.reserved)]
+  const name = coin ?? 'coins'
+  const left = leftOf(budget)
+  const [paid, reserved] = [inCoins(budget.paid), inCoins(budget.pending + budget.reserved, 'up')]
   throw new Refusal(
     409,
     TITLES.conflict,
-    `the run may cost ${inCoins(budget.max, 'down')} ${coin ?? 'coins'}: ${spent} are spent, ${reserved} are reserved, and this request may need ${inCoins(needed, 'up')}; nothing of it was accepted`,
+    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but ${inCoins(left > 0n ? left : 0n, 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${paid} paid, ${reserved} reserved for what is pending); nothing of it was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isPending ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),

@@ -99,6 +99,10 @@ describe('the current activity', () => {
       'The server requested a pause, 25 s left: no funds',
     ],
     [
+      { type: 'holding', reason: 'max_cost', ms: 10_000, message: '42 blocks left' },
+      'Waiting until pending transactions leave more of --max-cost, retrying in 5 s: 42 blocks left',
+    ],
+    [
       { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },
       "The server can't be reached, retrying every few seconds: connect ECONNREFUSED",
     ],
@@ -181,6 +185,17 @@ describe('rate and remaining time', () => {
     expect(stateAfter(plan, ...every(500, 4)).rate(60_000)).toBeNull()
     expect(stateAfter(plan, ...every(100, 5)).rate(600)).toBeNull()
     expect(stateAfter(plan, ...every(1000, 5)).rate(5_000)).toBe(1)
+  })
+
+  test.each<BatchEvent>([
+    { type: 'holding', reason: 'max_cost', ms: 5_000, message: 'waiting for finality, 42 blocks left' },
+    { type: 'holding', reason: 'not_ready', ms: 5_000, message: 'the signer has 0 ETH' },
+    { type: 'holding', reason: 'unreachable', ms: 5_000, message: 'gone' },
+    { type: 'waiting', pending: 80, reason: 'waiting for finality, 42 blocks left' },
+  ])('are left out while nothing is sent: %j', (event) => {
+    const state = stateAfter(plan, ...every(500, 11), [6, event])
+    expect(formatBlock(state, 7_000, { ...LOOK, columns: 200 }).join('\n')).not.toMatch(/requests\/s|left to send/)
+    expect(formatLine(state, 7_000)).not.toMatch(/requests\/s|left to send/)
   })
 
   test('compute the remaining time from the rate of the last minute', () => {

@@ -37,7 +37,7 @@ const ONE = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeeP
 const RUN = 'a-run'
 /** Amounts for people are in coins. */
 const COINS =
-  /^the run may cost 0\.\d+ POL: 0(\.\d+)? are spent, 0\.\d+ are reserved, and this request may need 0\.\d+; nothing of it was accepted$/
+  /^this request may cost up to 0\.\d+ POL, but 0(\.\d+)? POL are left of the run's limit of 0\.\d+ POL \(0(\.\d+)? paid, 0\.\d+ reserved for what is pending\); nothing of it was accepted$/
 
 function send(
   headers: Record<string, string>,

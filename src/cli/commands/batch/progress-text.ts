@@ -111,7 +111,12 @@ function painted(state: State, text: string, paint: Paint): string {
   return state === 'pending' ? paint.dim(text) : paint.bad(text)
 }
 
+/** Reasons to wait for which nothing is sent: the rate only falls, and the estimate only grows. */
+const STANDSTILLS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
+
 function paceOf(state: ProgressState, now: number): string[] {
+  const phase = state.phase(now)
+  if (phase.kind === 'waiting' || (phase.kind === 'held' && STANDSTILLS.has(phase.reason))) return []
   const rate = state.rate(now)
   const left = state.millisecondsLeft(now)
   return [
@@ -186,7 +191,7 @@ function waitText(
     case 'not_ready':
       return 'Waiting until the backend can mint on this blockchain'
     case 'max_cost':
-      return `Waiting until pending transactions leave more of --max-cost${time((left) => `, ${left} left`)}`
+      return `Waiting until pending transactions leave more of --max-cost${time((left) => `, retrying in ${left}`)}`
     case 'unreachable':
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':
