@@ -80,6 +80,7 @@ export const LONG_FORMS = {
     'test/server/webhooks/many.test.ts',
     'test/server/updates/random-reorgs.test.ts',
     'test/server/pipeline/max-cost-property.test.ts',
+    'test/cli/mcp/max-cost-property.test.ts',
   ],
   fuzz: [
     'test/{keystore,manifest}/fuzz.test.ts',

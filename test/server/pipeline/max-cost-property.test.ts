@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
-import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import {
   type Answer,
   createTestCollection,
@@ -17,6 +16,7 @@ import {
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
+import { PaidFees } from '../../helpers/paid-fees.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 
@@ -29,6 +29,9 @@ const STEPS_OF_RUNS = 60
 /** In blocks. Blocks are final at a depth of 6. */
 const DEEPEST_REORG = 4
 const GWEI = 10n ** 9n
+const DAY_MS = 86_400_000
+/** How wrong the clock of a restarted backend may be. After it was set back, some work waits for seconds. */
+const CLOCKS = isSoak ? [0, 0, 0, -30 * DAY_MS, DAY_MS] : [0]
 const [, ALICE, BOB] = WALLETS
 const RUNS = [0, 1, 2, 3]
 
@@ -130,24 +133,13 @@ const known = () =>
     return rows.map((row) => ({ ...row, run: runs.get(row.id) ?? row.run }))
   })
 
-interface Block {
-  hash: Hex
-  parentHash: Hex
-  transactions: { hash: Hex; from: Hex }[]
-}
-interface Receipt {
-  gasUsed: Hex
-  effectiveGasPrice: Hex
-}
-
 /** Adds up what the operator's transactions on chain have paid, by run. Their runs are remembered. */
 class Spending {
   readonly #runs = new Map<string, string | null>()
-  readonly #blocks = new Map<Hex, [string, bigint][]>()
-  readonly #since: number
+  readonly #paid: PaidFees
 
-  constructor(since: number) {
-    this.#since = since
+  constructor(paid: PaidFees) {
+    this.#paid = paid
   }
 
   /** Reads the runs of transactions. */
@@ -160,28 +152,12 @@ class Spending {
   async byRun(): Promise<Map<string, bigint>> {
     const spent = new Map<string, bigint>()
     await this.learn()
-    const height = Number(await real.call('eth_blockNumber'))
-    for (let number = height; number > this.#since; number--) {
-      const block = await real.call<Block>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])
-      for (const [hash, fee] of await this.#feesIn(block)) {
-        const run = this.#runs.get(hash)
-        if (run === undefined) throw new Error(`the database does not know transaction ${hash}`)
-        if (run !== null) spent.set(run, (spent.get(run) ?? 0n) + fee)
-      }
+    for (const { hash, fee } of await this.#paid.read()) {
+      const run = this.#runs.get(hash)
+      if (run === undefined) throw new Error(`the database does not know transaction ${hash}`)
+      if (run !== null) spent.set(run, (spent.get(run) ?? 0n) + fee)
     }
     return spent
-  }
-
-  async #feesIn({ hash, transactions }: Block): Promise<[string, bigint][]> {
-    const read = this.#blocks.get(hash)
-    if (read !== undefined) return read
-    const fees: [string, bigint][] = []
-    for (const one of transactions) {
-      const receipt = await real.call<Receipt>('eth_getTransactionReceipt', [one.hash])
-      fees.push([one.hash, BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)])
-    }
-    this.#blocks.set(hash, fees)
-    return fees
   }
 }
 
@@ -196,7 +172,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
   let step = 0
   const pickRun = () => `${Math.floor(step / STEPS_OF_RUNS)}-${pick(RUNS)}`
   const collectionOf = (run: string) => collections[Number(run.at(-1)) % 2] as Setup
-  const spending = new Spending(Number(await real.call('eth_blockNumber')))
+  const spending = new Spending(await PaidFees.since(real))
   const caps = new Map<string, bigint>()
   const counts = { accepted: 0, refused: 0, reorgs: 0, dropped: 0, restarts: 0, restores: 0, cancelled: 0, raised: 0 }
   let fee = GWEI
@@ -229,7 +205,8 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     await backend.close()
     await spending.learn()
     await work()
-    backend = await place.start()
+    const offset = pick(CLOCKS)
+    backend = await place.start({ now: () => Date.now() + offset, steadyNow: () => performance.now() })
   }
 
   /** Mines some blocks with other fees, which the backend reads again. Returns what one NFT may cost then. */

@@ -1,0 +1,464 @@
+/** @module-tag slow */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseTransaction } from 'viem'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { WORST_NFT } from '../../../src/cli/cost/worst-case.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
+import {
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  type TestBackend,
+  until,
+  WALLETS,
+  withStore,
+} from '../../helpers/backend.ts'
+import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
+import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
+import { PaidFees } from '../../helpers/paid-fees.ts'
+import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { report, seededRandom } from '../../helpers/seed.ts'
+
+const isSoak = process.env.GDN_SOAK === '1'
+const STEPS = isSoak ? 300 : 11
+/** Of the collection, for updates, transfers, freezes and burns. */
+const NFTS = isSoak ? 150 : 10
+/** In blocks. */
+const FINALITY = 6
+const DEEPEST_REORG = 4
+const GWEI = 10n ** 9n
+/** The most that the backend offers for a unit of gas, in gwei. */
+const MAX_FEE = 30
+/** A session is replaced after so many refused calls. */
+const MOST_REFUSED = 3
+const DAY_MS = 86_400_000
+/** How wrong the clock of a restarted backend may be. After it was set back, some work waits for seconds. */
+const CLOCKS = isSoak ? [0, 0, 0, -30 * DAY_MS, DAY_MS] : [0]
+const [OWNER, ALICE, BOB] = WALLETS
+
+let real: PublicNetwork
+let place: NetworkPlace
+let backend: TestBackend
+let home: Awaited<ReturnType<typeof freshDataDir>>
+let proxy: RecordingProxy
+
+beforeEach(async () => {
+  real = await startPublicNetwork()
+  place = await setUpNetwork(real)
+  await place.write({ urls: [real.url], more: { stuck_seconds: 0.3, max_fee_gwei: MAX_FEE } })
+  backend = await place.start()
+  home = await freshDataDir()
+  await mkdir(join(home.path, 'project'))
+  proxy = await startRecordingProxy(() => backend.url)
+})
+afterEach(async () => {
+  await proxy?.close()
+  await backend?.close()
+  await place?.remove()
+  await home?.remove()
+  await real?.close()
+})
+
+/** A session with the requests that it sent, and what each had paid for certain before. */
+interface Limited {
+  session: McpSession
+  maxCost: bigint
+  sent: Map<string, bigint>
+  refused: number
+}
+
+/** A plan of a tool. */
+interface Planned {
+  tool: string
+  plan_id: string
+}
+
+const openSession = async (maxCost: bigint): Promise<Limited> => {
+  const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon' }
+  const session = await openMcpSession({ home: home.path, url: proxy.url, env, maxCost })
+  return { session, maxCost, sent: new Map(), refused: 0 }
+}
+
+async function mine(baseFee: bigint, blocks = 1): Promise<void> {
+  for (let mined = 0; mined < blocks; mined++) {
+    await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${baseFee.toString(16)}`])
+    await real.mine()
+  }
+}
+
+/** Mines until the function that it returns is called. */
+function mineOften(baseFee: () => bigint): () => Promise<void> {
+  const stopped = new AbortController()
+  const mining = (async () => {
+    while (!stopped.signal.aborted) {
+      await mine(baseFee())
+      await sleep(30)
+    }
+  })()
+  return () => {
+    stopped.abort()
+    return mining
+  }
+}
+
+/** Resolves when a condition holds, or after some seconds: it need not come true. */
+const within = (condition: () => Promise<boolean>) => until(condition, Boolean, 3000).catch(() => false)
+
+/** Whether a reorg could still move a transaction, or it could still be mined. */
+const isOpen = () =>
+  withStore(place.dataDir, async ({ db }) => {
+    const open = db.selectFrom('transactions').select('id')
+    const rows = await open.where((eb) => eb.or([eb('state', '=', 'signed'), eb('watched', '=', 1)])).execute()
+    return rows.length > 0
+  })
+
+/** Whether a transaction is pending whose cost the backend doesn't limit. */
+const hasUnlimited = () =>
+  withStore(place.dataDir, async ({ db }) => {
+    const pending = db.selectFrom('transactions').select('id').where('state', '=', 'signed')
+    return (await pending.where('run', 'is', null).executeTakeFirst()) !== undefined
+  })
+
+/** Adds up what transactions on chain have paid, by the request that they are for. */
+class Spending {
+  readonly #paid: PaidFees
+  readonly #transactions = new Map<string, string>()
+  /** The NFTs and changes of each transaction, by request. The database forgets those of one that had no effect. */
+  readonly #parts = new Map<string, Map<string, bigint>>()
+
+  private constructor(paid: PaidFees) {
+    this.#paid = paid
+  }
+
+  static async start(): Promise<Spending> {
+    return new Spending(await PaidFees.since(real))
+  }
+
+  /** Reads which transactions were signed, and for which requests. */
+  async learn(): Promise<void> {
+    await withStore(place.dataDir, async ({ db }) => {
+      const signed = await db
+        .selectFrom('transactions as one')
+        .leftJoin('transaction_attempts as attempt', 'attempt.transaction_id', 'one.id')
+        .select(['one.id', 'one.hash', 'attempt.hash as other'])
+        .execute()
+      for (const { id, hash, other } of signed) {
+        for (const each of [hash, other]) if (each !== null) this.#transactions.set(each, id)
+      }
+      const found = new Map<string, Map<string, bigint>>()
+      for (const table of ['nfts', 'updates', 'transfers', 'collections'] as const) {
+        const rows = await db
+          .selectFrom(table)
+          .innerJoin('requests', 'requests.id', `${table}.request_id`)
+          .select([`${table}.transaction_id as id`, 'requests.endpoint', 'requests.idempotency_key as key'])
+          .where(`${table}.transaction_id`, 'is not', null)
+          .execute()
+        for (const { id, endpoint, key } of rows) {
+          const parts = found.get(id ?? '') ?? new Map<string, bigint>()
+          const request = `${endpoint} ${key}`
+          found.set(id ?? '', parts.set(request, (parts.get(request) ?? 0n) + 1n))
+        }
+      }
+      for (const [id, parts] of found) this.#parts.set(id, parts)
+    })
+  }
+
+  /** @param depth counts only transactions that are so deep in the chain */
+  async byRequest(depth = 0): Promise<Map<string, bigint>> {
+    await this.learn()
+    const height = Number(await real.call('eth_blockNumber'))
+    const spent = new Map<string, bigint>()
+    for (const { hash, fee, block } of await this.#paid.read()) {
+      if (block > height - depth) continue
+      const id = this.#transactions.get(hash)
+      if (id === undefined) throw new Error(`the database does not know transaction ${hash}`)
+      const parts = this.#parts.get(id) ?? new Map<string, bigint>()
+      const all = [...parts.values()].reduce((sum, count) => sum + count, 0n)
+      for (const [key, count] of parts) spent.set(key, (spent.get(key) ?? 0n) + (fee * count) / all)
+    }
+    return spent
+  }
+}
+
+/** Creates a collection by a session, and mints NFTs of Alice. */
+async function setUpCollection() {
+  const stopMining = mineOften(() => GWEI)
+  const { session } = await openSession(10n ** 18n)
+  const { plan_id } = await session.call('collection_create', {
+    ...{ name: 'Tidal', wallet: OWNER, dynamic: true, enable_burn: true, enable_transfer: true },
+  })
+  const { data } = await session.call('collection_create', { dry_run: false, plan_id })
+  const { contract_address: contract } = data as { contract_address: string }
+  const ids = await mint(backend, { address: contract, blockchain: 'polygon' }, plainMetadata(NFTS))
+  const nfts = (await settled(backend, ids)).map(({ nft_gdn_id, token_id }) => ({ nft_gdn_id, token_id }))
+  await session.close()
+  await stopMining()
+  return { contract, nfts }
+}
+
+test('no session spends more than its --max-cost, and a refused call sends nothing', {
+  tags: ['promise'],
+  timeout: 7_200_000,
+}, async () => {
+  const { random } = seededRandom('max cost of gdn mcp')
+  const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
+  const { contract, nfts } = await setUpCollection()
+  const spending = await Spending.start()
+  const sessions: Limited[] = []
+  /** Plans that were not done. */
+  const open: Planned[] = []
+  /** Manifests whose rows were sent, with the number of their rows. */
+  const manifests = new Map<string, number>()
+  const counts = { refused: 0, failed: 0, again: 0, stopped: 0, rises: 0, reorgs: 0, dropped: 0, restarts: 0 }
+  const done: Record<string, number> = {}
+  let fee = GWEI
+  let titles = 0
+
+  const current = (): Limited => {
+    const last = sessions.at(-1)
+    if (last === undefined) throw new Error('there is no session')
+    return last
+  }
+  /** What one NFT is counted at where the backend limits its cost, or else where it doesn't. */
+  const counted = async (isLimited: boolean) => {
+    const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+    return WORST_NFT.gasLimit * BigInt(isLimited ? fees.gas_price.offered : fees.gas_price.max)
+  }
+  const start = async (maxCost: bigint) => {
+    await sessions.at(-1)?.session.close()
+    sessions.push(await openSession(maxCost))
+  }
+  const check = async () => {
+    const spent = await spending.byRequest()
+    for (const [number, { maxCost, sent }] of sessions.entries()) {
+      let sum = 0n
+      for (const [key, before] of sent) sum += (spent.get(key) ?? 0n) - before
+      expect(sum, `spent by session ${number}`).toBeLessThanOrEqual(maxCost)
+    }
+  }
+
+  /** Records the requests that the session sends meanwhile. Resolves with their number. */
+  const recording = async <Result>(work: () => Promise<Result>): Promise<{ result: Result; requests: number }> => {
+    const keys: string[] = []
+    proxy.record((key) => void keys.push(key))
+    const result = await work()
+    const { sent } = current()
+    const final = await spending.byRequest(FINALITY)
+    const isRepeated = (key: string) => sessions.some((one) => one.sent !== sent && one.sent.has(key))
+    for (const key of keys) if (!sent.has(key)) sent.set(key, isRepeated(key) ? (final.get(key) ?? 0n) : 0n)
+    return { result, requests: keys.length }
+  }
+  const plan = async (tool: string, values: object): Promise<Planned[]> => {
+    const { result, requests } = await recording(() => current().session.call(tool, values))
+    expect(requests, `requests of a plan of ${tool}`).toBe(0)
+    if (result.status === 'planned' && result.plan_id !== null) return [{ tool, plan_id: result.plan_id }]
+    counts.failed += 1
+    return []
+  }
+  /** Does plans at the same time. */
+  const make = async (plans: readonly Planned[]) => {
+    const session = current()
+    let refused = 0
+    const { requests } = await recording(() =>
+      Promise.all(
+        plans.map(async ({ tool, plan_id }) => {
+          const { status, error } = await session.session.call(tool, { dry_run: false, plan_id })
+          if (status === 'ok') {
+            done[tool] = (done[tool] ?? 0) + 1
+            return
+          }
+          open.push({ tool, plan_id })
+          if (error?.message.startsWith('this may cost')) refused += 1
+          else counts.failed += 1
+        }),
+      ),
+    )
+    if (refused === plans.length) expect(requests, 'requests of refused calls').toBe(0)
+    session.refused += refused
+    counts.refused += refused
+  }
+
+  const title = () => `Agent ${titles++}`
+  const writeManifest = async (manifest: string, count: number) => {
+    const edition = title()
+    const rows = Array.from({ length: count }, (_, row) => `${basename(manifest)}-${row},${edition} ${row},x,${BOB}`)
+    await writeFile(manifest, ['id,title,description,receiver', ...rows, ''].join('\n'))
+    manifests.set(manifest, count)
+  }
+  const someNft = () => nfts.pop()
+  const target = { contract, wait: false }
+  const TOOLS: Record<string, () => object | Promise<object>> = {
+    nft_mint: () => ({ ...target, receiver: BOB, title: title() }),
+    nft_grant: () => ({ ...target, sender: ALICE, receiver: BOB, title: title() }),
+    async batch_mint() {
+      const manifest = join(home.path, 'project', `drop-${titles}.csv`)
+      await writeManifest(manifest, 1 + Math.floor(4 * random()))
+      return { ...target, manifest, chunk_size: 2 }
+    },
+    collection_create: () => ({ name: title(), wallet: OWNER, wait: false }),
+    nft_transfer: () => ({ ...target, ...someNft(), sender: ALICE, receiver: BOB }),
+    nft_burn: () => ({ nft_gdn_id: someNft()?.nft_gdn_id, wait: false }),
+    nft_update: () => ({ nft_gdn_id: someNft()?.nft_gdn_id, title: title(), wait: false }),
+    nft_freeze: () => ({ nft_gdn_id: [someNft()?.nft_gdn_id, someNft()?.nft_gdn_id], wait: false }),
+  }
+  const planAny = async (tool = pick(Object.keys(TOOLS))): Promise<Planned[]> => {
+    const named = nfts.length < 2 && /^nft_(transfer|burn|update|freeze)$/.test(tool) ? 'nft_mint' : tool
+    return await plan(named, (await TOOLS[named]?.()) ?? {})
+  }
+  const planSome = async (count: number, tool?: string): Promise<Planned[]> => {
+    const plans: Planned[] = []
+    while (count-- > 0) plans.push(...(await planAny(tool)))
+    return plans
+  }
+
+  /** Makes a call that no server limits, and others at the same time. The limit permits few of them. */
+  const makeMany = async () => {
+    fee = GWEI
+    await mine(fee, 3)
+    // It reads the fees again.
+    await STEP.restart()
+    await start(((await counted(true)) * BigInt(100 + Math.floor(40 * random()))) / 100n)
+    await make(await planSome(1, pick(['nft_transfer', 'nft_burn', 'nft_update', 'collection_create'])))
+    await make(await planSome(6, pick(['nft_mint', 'nft_grant', 'batch_mint'])))
+    await within(async () => (await real.pool()).length > 0)
+  }
+  /** The highest base fee of a block that takes a pending transaction; that of usual blocks without one. */
+  const offered = async () => {
+    const signed = await withStore(place.dataDir, ({ db }) =>
+      db.selectFrom('transactions').select('raw').where('state', '=', 'signed').execute(),
+    )
+    const most = signed.map(({ raw }) => parseTransaction(raw as Hex).maxFeePerGas ?? 0n)
+    return most.toSorted((one, other) => Number(one - other))[0] ?? fee
+  }
+
+  const STEP = {
+    async session() {
+      const unit = await counted(random() < 0.6)
+      await start((unit * BigInt(30 + Math.floor(90 * random()))) / 10n)
+    },
+    async calls() {
+      if (current().refused >= MOST_REFUSED) await STEP.session()
+      const plans = await planSome(1 + Math.floor(3 * random()))
+      if (random() < 0.5) return await make(plans)
+      for (const one of plans) await make([one])
+    },
+    async again() {
+      if (open.length === 0) return
+      counts.again += 1
+      await make(open.splice(Math.floor(random() * open.length), 1))
+    },
+    /** The answer to a request is lost, and the session ends. Another one goes on. */
+    async stop() {
+      counts.stopped += 1
+      const plans = await planAny()
+      let closed: Promise<void> | undefined
+      proxy.lose(() => {
+        closed ??= current().session.close()
+      })
+      await make(plans)
+      await closed
+      proxy.lose(null)
+      await STEP.session()
+      if (random() < 0.7) await STEP.again()
+    },
+    /** Changes the rows of a manifest, and adds one. */
+    async apply() {
+      const [manifest, rows] = pick([...manifests]) ?? []
+      if (manifest === undefined || rows === undefined) return
+      await writeManifest(manifest, rows + 1)
+      const stopMining = mineOften(() => fee)
+      await make(await plan('apply', { manifest, contract, timeout: '1s' }))
+      await stopMining()
+    },
+    /** Fees rise above what was offered, as high as the backend pays. */
+    async rise() {
+      counts.rises += 1
+      await makeMany()
+      for (let block = 0; block < 6 || (block < 15 && (await hasUnlimited())); block++) {
+        await mine(24n * GWEI)
+        await sleep(100)
+      }
+    },
+    /** Each transaction pays what it offers. */
+    async offer() {
+      await makeMany()
+      for (let block = 0; block < 4; block++) {
+        await mine(await offered())
+        await sleep(100)
+      }
+    },
+    mine: () => mine(fee, 1 + Math.floor(3 * random())),
+    async fees() {
+      fee = (pick([2n, 10n, 20n, 60n]) * GWEI) / 10n
+      await mine(fee)
+    },
+    async reorg() {
+      counts.reorgs += 1
+      await real.reorg(1 + Math.floor(DEEPEST_REORG * random()))
+    },
+    async drop() {
+      for (const hash of await real.pool()) {
+        counts.dropped += 1
+        await real.call('anvil_dropTransaction', [hash])
+      }
+    },
+    async restart() {
+      counts.restarts += 1
+      await backend.close()
+      await spending.learn()
+      const offset = pick(CLOCKS)
+      backend = await place.start({ now: () => Date.now() + offset, steadyNow: () => performance.now() })
+    },
+  }
+  const DICE = (
+    [
+      ['calls', 8],
+      ['mine', 6],
+      ['fees', 3],
+      ['again', 3],
+      ['reorg', 3],
+      ['rise', 2],
+      ['offer', 2],
+      ['stop', 2],
+      ['session', 1],
+      ['apply', 1],
+      ['drop', 1],
+      ['restart', 1],
+    ] as const
+  ).flatMap(([name, weight]) => Array<keyof typeof STEP>(weight).fill(name))
+
+  // Each kind of step is certain.
+  const first: (keyof typeof STEP)[] = [
+    'session',
+    'calls',
+    'mine',
+    'rise',
+    'reorg',
+    'offer',
+    'stop',
+    'fees',
+    'apply',
+    'drop',
+  ]
+  for (let step = 0; step < STEPS; step++) {
+    await STEP[first[step] ?? pick(DICE)]()
+    await sleep(60 * random())
+    await check()
+  }
+
+  // With low fees, everything that was accepted and fits its limit is done, and becomes final.
+  await current().session.close()
+  await until(
+    async () => {
+      await mine(GWEI / 10n)
+      await check()
+      return await isOpen()
+    },
+    (one) => !one,
+  )
+  report({ sessions: sessions.length, ...counts, done })
+  expect(Math.min(Object.keys(done).length, counts.refused, counts.reorgs, counts.stopped)).toBeGreaterThan(0)
+})

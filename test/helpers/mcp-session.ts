@@ -1,0 +1,109 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { ioSettings } from '../../src/cli/connect/settings-of-argv.ts'
+import type { CommandEdge } from '../../src/cli/deps.ts'
+import { commandSignals } from '../../src/cli/io/deadline.ts'
+import { createIo } from '../../src/cli/io/io.ts'
+import { makeDeps } from '../../src/cli/make-deps.ts'
+import type { Answer } from '../../src/cli/mcp/result.ts'
+import { Session } from '../../src/cli/mcp/session.ts'
+import { run } from '../../src/cli/run.ts'
+import { hurriedClock } from './hurried-clock.ts'
+
+/** A session of `gdn mcp` in this process. */
+export interface McpSession {
+  call(tool: string, values: object): Promise<Answer>
+  /** Stops what is in progress, as when the client disconnects. */
+  close(): Promise<void>
+}
+
+interface Place {
+  /** Has the state, and the files in the folder `project`. Sessions of one home are on the same machine. */
+  home: string
+  url: string
+  env: NodeJS.ProcessEnv
+  /** In the smallest unit of POL. */
+  maxCost: bigint
+}
+
+export async function openMcpSession({ home, url, env: more, maxCost }: Place): Promise<McpSession> {
+  const root = join(home, 'project')
+  const env = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_KEYRING: 'off', ...more }
+  const never = new AbortController().signal
+  const signals = { own() {}, instead() {}, hangup() {}, release() {}, signal: never, again: never }
+  const clock = hurriedClock()
+  const edge: CommandEdge = {
+    ...{ env, cwd: root, program: [process.execPath, ''], stdin: Readable.from([]), clock },
+    ...{ stdout: new PassThrough(), stderr: new PassThrough(), signals: commandSignals(signals) },
+  }
+  const stateDir = join(home, 'state')
+  const io = await createIo(edge, ioSettings(['mcp'], env))
+  const runFast: typeof run = (argv, given) => run(argv, { ...given, clock })
+  const deps = makeDeps(edge, io, { exitCode: 0 }, runFast, () => stateDir)
+  const session = await Session.open(deps, {
+    ...{ allowWrites: true, maxCost: { amount: maxCost, currency: 'POL' }, root, passwordFile: null, stateDir },
+    operatorFlags: [`--base-url=${url}`, `--state-dir=${stateDir}`],
+    callTimeout: 60_000,
+    localFilesIn: async () => new Set(),
+  })
+  const context = { signal: never, progress() {} }
+  return {
+    call: async (tool, values) => await session.call(session.tool(tool), { ...values }, context),
+    close: () => session.close(),
+  }
+}
+
+/** Requests that spend. */
+const SPENDING = /\/(create\w+|updatednft|freezenft|burnnft|transfernft|commitprovenance)$/
+
+export interface RecordingProxy {
+  url: string
+  /** Calls a function with the endpoint and the Idempotency-Key of each request that spends. */
+  record(to: (key: string) => void): void
+  /** Loses the answers to requests that spend, and calls a function at each; null loses none. */
+  lose(then: (() => void) | null): void
+  close(): Promise<void>
+}
+
+/** The address of a backend that restarts on other ports. */
+export async function startRecordingProxy(target: () => string): Promise<RecordingProxy> {
+  let onKey: (key: string) => void = () => {}
+  let onLost: (() => void) | null = null
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { host: _host, connection: _connection, ...headers } = request.headers
+    const endpoint = SPENDING.exec(request.url ?? '')?.[1]
+    if (endpoint !== undefined) onKey(`${endpoint} ${headers['idempotency-key']}`)
+    const exchanged = await fetch(target() + request.url, {
+      method: request.method ?? 'GET',
+      headers: headers as Record<string, string>,
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    })
+      .then(async (answer) => ({ answer, body: Buffer.from(await answer.arrayBuffer()) }))
+      .catch(() => null)
+    const isLost = endpoint !== undefined && onLost !== null
+    if (isLost) onLost?.()
+    if (exchanged === null || isLost) return void response.destroy()
+    const { 'transfer-encoding': _encoding, ...kept } = Object.fromEntries(exchanged.answer.headers)
+    response.writeHead(exchanged.answer.status, { ...kept, 'content-length': exchanged.body.length })
+    response.end(exchanged.body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    record(to) {
+      onKey = to
+    },
+    lose(then) {
+      onLost = then
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

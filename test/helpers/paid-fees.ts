@@ -1,0 +1,55 @@
+import type { Hex } from '../../src/server/chain/evm/network.ts'
+import type { PublicNetwork } from './public-network.ts'
+
+/** What a transaction has paid, by its receipt. */
+export interface PaidFee {
+  hash: Hex
+  fee: bigint
+  block: number
+}
+
+interface Block {
+  hash: Hex
+  transactions: { hash: Hex }[]
+}
+interface Receipt {
+  gasUsed: Hex
+  effectiveGasPrice: Hex
+}
+
+/** Reads the receipts of a network's blocks, each block once: a reorg replaces blocks by others. */
+export class PaidFees {
+  readonly #network: PublicNetwork
+  readonly #since: number
+  readonly #blocks = new Map<Hex, PaidFee[]>()
+
+  private constructor(network: PublicNetwork, since: number) {
+    this.#network = network
+    this.#since = since
+  }
+
+  /** Counts from the next block. */
+  static async since(network: PublicNetwork): Promise<PaidFees> {
+    return new PaidFees(network, Number(await network.call('eth_blockNumber')))
+  }
+
+  async read(): Promise<PaidFee[]> {
+    const paid: PaidFee[] = []
+    const height = Number(await this.#network.call('eth_blockNumber'))
+    for (let number = height; number > this.#since; number--) paid.push(...(await this.#readBlock(number)))
+    return paid
+  }
+
+  async #readBlock(number: number): Promise<PaidFee[]> {
+    const block = await this.#network.call<Block>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])
+    const known = this.#blocks.get(block.hash)
+    if (known !== undefined) return known
+    const paid: PaidFee[] = []
+    for (const { hash } of block.transactions) {
+      const receipt = await this.#network.call<Receipt>('eth_getTransactionReceipt', [hash])
+      paid.push({ hash, fee: BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice), block: number })
+    }
+    this.#blocks.set(block.hash, paid)
+    return paid
+  }
+}
