@@ -96,6 +96,8 @@ export interface ApiClient {
   supportsUpdates(): boolean | null
   /** Whether the server limits the cost of runs; null until it has responded. */
   limitsCosts(): boolean | null
+  /** The incarnation of the backend's database; null until a backend of ours has responded. */
+  incarnation(): string | null
   /** Whether the server limits the fees of runs; null until it has responded. */
   limitsFees(): boolean | null
   /** Whether the server has `getnfthistory`; null until it has responded. */

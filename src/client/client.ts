@@ -227,6 +227,7 @@ export function createClient(options: ClientOptions): ApiClient {
     supportsReferences: dispatch.supportsReferences,
     supportsUpdates: dispatch.supportsUpdates,
     limitsCosts: dispatch.limitsCosts,
+    incarnation: dispatch.incarnation,
     limitsFees: dispatch.limitsFees,
     hasHistory: dispatch.hasHistory,
     hasNoValue: dispatch.hasNoValue,

@@ -47,6 +47,8 @@ export interface Dispatch {
   supportsReferences(): boolean | null
   supportsUpdates(): boolean | null
   limitsCosts(): boolean | null
+  /** Null until a backend of ours has responded. */
+  incarnation(): string | null
   limitsFees(): boolean | null
   hasHistory(): boolean | null
   hasNoValue(blockchain: Blockchain | null): boolean | null
@@ -65,6 +67,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   let history: boolean | null = null
   /** Null until the server has responded. */
   let withoutValue: ReadonlySet<string> | null = null
+  let incarnation: string | null = null
   const rateLimits = new Map<EndpointName, ObservedRateLimit>()
 
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
@@ -84,6 +87,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) history ??= false
     // The last response counts: a restarted server may have other networks.
     if (isOfServer || headers[HEADERS.blockchainsWithoutValue] !== undefined) withoutValue = namesWithoutValue(headers)
+    incarnation = headers[HEADERS.incarnation] ?? incarnation
     const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
     if (limit !== null) rateLimits.set(name, limit)
   }
@@ -128,6 +132,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     supportsReferences: () => references,
     supportsUpdates: () => updates,
     limitsCosts: () => costs,
+    incarnation: () => incarnation,
     limitsFees: () => fees,
     hasHistory: () => history,
     hasNoValue: (blockchain) =>

@@ -35,6 +35,7 @@ interface Most {
  */
 export class Ledger {
   readonly #limit: Money | null
+  /** By the incarnation of the backend and the run. */
   readonly #runs = new Map<string, CountedRun>()
   #counted = 0n
 
@@ -81,11 +82,15 @@ export class Ledger {
     }
   }
 
-  /** Returns what is counted of the run so far. Requests that aren't limited are counted again, unless it is the same one. */
-  #countedRun({ run }: Spending, { limit, before }: Most): CountedRun {
+  /**
+   * Returns what is counted of the run so far. Requests that aren't limited are counted again, unless it is the same one.
+   * A restored backend may have forgotten what the run paid, so the run is counted again, too.
+   */
+  #countedRun({ run, connection }: Spending, { limit, before }: Most): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
-    const known = this.#runs.get(run.id) ?? { before, counted: 0n }
-    this.#runs.set(run.id, known)
+    const key = `${connection.client.incarnation()} ${run.id}`
+    const known = this.#runs.get(key) ?? { before, counted: 0n }
+    this.#runs.set(key, known)
     return known
   }
 }

@@ -44,6 +44,8 @@ interface Network {
   run?: SpendingRun | null
   /** Whether the server limits the cost of runs. */
   limits?: boolean
+  /** Of the server's database, which changes when it is restored. */
+  incarnation?: string
   /** What the server knows of the run; null if nothing. */
   costs?: { fee_paid: bigint; max_cost: bigint | null; final?: bigint } | null
 }
@@ -53,7 +55,7 @@ const deps = { env: {}, signals: { signal: new AbortController().signal }, io } 
 
 function spending(count: number, network: Network = {}, blockchain: Blockchain | null = 'polygon'): Spending {
   const { loopback = false, simulated = false, currency = 'POL', answers = true, max = MAX, prices = {} } = network
-  const { run = null, limits = true, costs = null } = network
+  const { run = null, limits = true, costs = null, incarnation = 'first' } = network
   const price = String(OFFERED)
   const fees = {
     is_simulated: simulated,
@@ -75,7 +77,7 @@ function spending(count: number, network: Network = {}, blockchain: Blockchain |
   const connection = {
     client: {
       ...{ call, learnIdempotency: async () => true, limitsCosts: () => limits, supportsReferences: () => true },
-      ...{ hasNoValue: () => simulated, onlyWithoutValue: () => {} },
+      ...{ hasNoValue: () => simulated, onlyWithoutValue: () => {}, incarnation: () => incarnation },
     },
     server: { loopback, origin: 'https://api.test' },
     settings: { prices, profile: null },
@@ -250,6 +252,22 @@ test('counts an operation once where the server does not limit it, and each requ
   expect(counted()).toBe(3n)
   for (let time = 0; time < 2; time++) await permit(spending(1))
   expect(counted()).toBe(5n)
+})
+
+test('counts a run again after the backend was restored, which may have forgotten what it paid', async () => {
+  for (const [run, limits] of [
+    [runOf('a-drop'), true],
+    [operation('a-burn', { canLimit: false }), false],
+  ] as const) {
+    const ledger = new Ledger(POL(ONE))
+    const permit = ledger.permit(deps)
+    await permit(spending(1, { run, limits }))
+    const counted = ledger.counted?.amount ?? 0n
+    await permit(spending(1, { run, limits }))
+    expect(ledger.counted?.amount).toBe(counted)
+    await permit(spending(1, { run, limits, incarnation: 'second' }))
+    expect(ledger.counted?.amount).toBe(2n * counted)
+  }
 })
 
 test('counts what is left of the limit of a run that another session or a person has begun', async () => {
