@@ -33,7 +33,7 @@ describe('a change of a field', () => {
     expect(changeLines(fields, 60)).toEqual(lines)
   })
 
-  test('fits the terminal and shows where the values differ, whatever they are', () => {
+  test('fits the terminal and shows where any two values differ', () => {
     const random = seededRandom('change lines').random
     const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T
     const text = (length: number) =>
