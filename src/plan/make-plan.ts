@@ -21,7 +21,7 @@ import {
 } from './find-nfts.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { burnsOf } from './prune.ts'
+import { burnsOf, countBurned } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
@@ -111,6 +111,7 @@ class Planner {
       onProgress?.(this.counts.rows)
     }
     if (this.#options.prune === true) await this.#prune(place, scope, [...renamed.values()])
+    else if (hasUpdates && this.counts.vanished > 0) this.counts.vanished -= await countBurned(this.#store, place)
     await this.#refuseTaken()
     this.#note({ hasReferences, hasUpdates })
   }

@@ -46,6 +46,18 @@ export async function* burnsOf(
   }
 }
 
+/** Returns how many NFTs whose rows are gone are burned already. */
+export async function countBurned(store: RunStore, place: Place): Promise<number> {
+  let burned = 0
+  for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
+    const page: GoneRow[] = await goneRows(store, after)
+    const records = await readRecords(place, page)
+    burned += [...records.values()].filter((nft) => nft.burned === true).length
+    after = page.at(-1)
+  }
+  return burned
+}
+
 const NO_BURNS = "the server can't burn NFTs"
 
 async function goneRows({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {

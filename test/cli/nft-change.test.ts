@@ -144,7 +144,9 @@ test('gdn nft burn names title and owner first, and burns once', async () => {
   const asked = await gdn('nft', 'burn', id)
   expect(asked.code).toBe(3)
   expect(asked.stderr).toMatch(/^Five \(.*\), owned by 0x/m)
-  expect(await json('nft', 'burn', id, '--yes')).toMatchObject([{ nft_gdn_id: id, status: 'deployed' }])
+  expect(await json('nft', 'burn', id, '--yes')).toMatchObject([
+    { nft_gdn_id: id, status: 'burned', receiver_wallet_address: null },
+  ])
   expect(await show(id)).toMatchObject({ burned: true })
   expect(await gdn('nft', 'burn', id, '--yes')).toMatchObject({
     code: 0,

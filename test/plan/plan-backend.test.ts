@@ -301,6 +301,21 @@ describe('gdn plan and apply against a backend', () => {
           .execute(),
       )
 
+    test('are impossible once the owner has frozen the collection', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
+      await one.mint(rows)
+      await withStore(data.path, ({ db }) =>
+        db.updateTable('collections').set({ frozen: 1 }).where('id', '=', collection.id).execute(),
+      )
+      const edited = rows.replace('Dusk', 'Dawn')
+      expect(await one.plan(edited)).toEqual([expect.stringMatching(/^impossible update b, .*its metadata is frozen$/)])
+      expect(await (await machine(collection)).plan(edited)).toEqual([expect.stringContaining('impossible update b')])
+      expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
+      expect(await updatesOf(collection)).toEqual([])
+    })
+
     test('are applied once, and show no difference afterwards on any machine', { tags: ['promise'] }, async () => {
       const collection = await dynamic()
       const one = await machine(collection)
@@ -496,6 +511,16 @@ describe('gdn plan and apply against a backend', () => {
       await (await machine(collection)).run(['apply'], rows.replace(BOB, ALICE), '--yes')
       await move(collection, 'Dusk', BOB)
       expect(await one.plan(without, '--prune')).toEqual([expect.stringContaining('drift burn b')])
+    })
+
+    test('are announced until they are made', async () => {
+      const { one } = await pruned()
+      const noted = async (...more: string[]) => (await one.run(['apply'], without, '--yes', ...more)).stderr
+      expect(await noted()).toContain('1 row that was minted is no longer in the manifest')
+      const planned = await one.cli('apply', one.path('plan.json'), '--yes', '--only', 'mint')
+      expect(planned.stderr).toContain('Left out by --only mint: 1 to burn.')
+      expect((await one.cli('apply', one.path('plan.json'), '--yes', '--max-burns', '1')).code).toBe(0)
+      expect(await noted()).not.toContain('no longer in the manifest')
     })
 
     test('are made only where the run is that minted the NFTs', async () => {

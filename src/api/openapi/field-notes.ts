@@ -35,7 +35,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   image: 'URL of a picture: http(s), ipfs or ar.',
   burned: 'Whether it was burned. Its owner is the zero address then, and null on Solana.',
   is_dynamic: 'Whether its metadata can be updated.',
-  is_frozen: 'Whether its metadata is final. A frozen collection is not shown here.',
+  is_frozen: 'Whether its metadata is final, by itself or with that of its collection.',
   is_free: 'True if it failed without effect. The next request with this reference ID creates it again.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
   key: 'Key of the metadata under which the URL of the stored file is.',

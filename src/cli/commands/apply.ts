@@ -91,6 +91,8 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
         ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted },
         ...summaryOf(outcomes),
       })
+      const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
+      if (left !== '') io.note(`Left out by --only mint: ${left}.`)
       const problem = problemOf(outcomes)
       if (problem !== null) throw problem
     })

@@ -37,6 +37,7 @@ const RECORD = [
   'nfts.revision',
   'nfts.dynamic',
   'collections.dynamic as collection_dynamic',
+  'collections.frozen as collection_frozen',
   'collections.contract_address',
 ] as const
 

@@ -65,7 +65,9 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
         request: async () => request,
       }
       await changeOnce(deps, connection, flags, change, async (seen) => {
-        burned.push({ ...shortRecord(nft), ...seen })
+        const isBurned = seen.status === 'deployed'
+        const after = isBurned ? { status: 'burned', receiver_wallet_address: null } : {}
+        burned.push({ ...shortRecord(nft), ...seen, ...after })
       })
     }
   } finally {
