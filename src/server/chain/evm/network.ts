@@ -14,6 +14,8 @@ export interface EvmReceipt {
   gasUsed: bigint
   /** What it paid in wei, with the fee for its data; null if the node doesn't return the price. */
   feePaid: bigint | null
+  /** The part of `feePaid` for its data; 0 on most networks. */
+  dataFee?: bigint
   /** Whether it succeeded. */
   status: 'success' | 'reverted'
 }

@@ -19,12 +19,14 @@ export function receiptOf(raw: unknown): EvmReceipt | null {
     blockHash: receipt.blockHash,
     gasUsed: readQuantity(receipt.gasUsed),
     feePaid: feePaid(receipt),
+    dataFee: dataFee(receipt),
     status: receipt.status === '0x1' ? 'success' : 'reverted',
   }
 }
 
-function feePaid({ gasUsed, effectiveGasPrice, l1Fee }: Record<'gasUsed', Hex> & Prices): bigint | null {
+function feePaid({ gasUsed, effectiveGasPrice, ...prices }: Record<'gasUsed', Hex> & Prices): bigint | null {
   if (effectiveGasPrice === undefined || effectiveGasPrice === null) return null
-  const dataFee = l1Fee === undefined || l1Fee === null ? 0n : readQuantity(l1Fee)
-  return readQuantity(gasUsed) * readQuantity(effectiveGasPrice) + dataFee
+  return readQuantity(gasUsed) * readQuantity(effectiveGasPrice) + dataFee(prices)
 }
+
+const dataFee = ({ l1Fee }: Prices): bigint => (l1Fee === undefined || l1Fee === null ? 0n : readQuantity(l1Fee))

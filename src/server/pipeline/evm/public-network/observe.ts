@@ -1,3 +1,4 @@
+import { parseTransaction } from 'viem'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { FindSigner } from '../../../chain/evm/signers.ts'
 import type { Log } from '../../../log.ts'
@@ -67,9 +68,9 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
       missing.filter(({ id }) => !lost.has(id)),
       attempts,
     )
-    return claimed.map(({ id }): Observation => {
+    return claimed.map(({ id, raw }): Observation => {
       const receipt = mined.get(id)
-      if (receipt !== undefined && deep.has(receipt)) return outcomeOf(receipt, attempts.get(id))
+      if (receipt !== undefined && deep.has(receipt)) return outcomeOf(receipt, raw, attempts.get(id))
       if (lost.has(id)) return { state: 'lost', seen: {} }
       const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
       const pending = { state: 'signed', waitMs, mined: receipt?.status ?? null } as const
@@ -78,13 +79,17 @@ export function createPublicObserver({ store, findSigner, now, log }: ObserverOp
   }
 }
 
-/** Returns which signing was mined, and its result. A success is watched until its block is final. */
-export function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] = []): Outcome {
+/**
+ * Returns which signing was mined, and its result. A success is watched until its block is final.
+ *
+ * @param raw the newest signing
+ */
+export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly AttemptRow[] = []): Outcome {
   const { transactionHash, blockNumber, blockHash, gasUsed, feePaid, status } = receipt
   const mined = attempts.find(({ hash }) => hash === transactionHash)
   const place = {
     ...{ block_number: Number(blockNumber), block_hash: blockHash, gas_used: String(gasUsed) },
-    fee_paid: feePaid === null ? null : String(feePaid),
+    fee_paid: feePaid === null || !isPossible(receipt, mined?.raw ?? raw) ? null : String(feePaid),
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
   // It used its nonce and had no other effect.
@@ -93,6 +98,21 @@ export function outcomeOf(receipt: EvmReceipt, attempts: readonly AttemptRow[] =
   }
   const watched = status === 'success' ? 1 : 0
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
+}
+
+/** No transaction uses less. */
+const LEAST_GAS = 21_000n
+
+/**
+ * Whether a signing can have paid what a receipt says. A node that returns another price or gas would let its run spend
+ * more than its limit, or nothing more. Without a fee, the most that the signing can cost counts.
+ */
+function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
+  const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
+  const offered = maxFeePerGas ?? gasPrice ?? 0n
+  const paid = (feePaid ?? 0n) - dataFee
+  if (gasUsed < LEAST_GAS || gasUsed > gas || paid > gasUsed * offered) return false
+  return paid > 0n || offered === 0n
 }
 
 /** Returns the receipt of each transaction in a block, for any of its signings. */

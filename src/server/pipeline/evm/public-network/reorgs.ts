@@ -63,7 +63,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
       log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
       // Another of its signings may be in the new block, at another price.
-      await updateWatched(store.db, row, outcomeOf(receipt, attempts.get(row.id)).seen)
+      await updateWatched(store.db, row, outcomeOf(receipt, row.raw, attempts.get(row.id)).seen)
       continue
     }
     log.warn(facts, 'a reorg removed the block of a transaction; it is pending again')
