@@ -67,6 +67,8 @@ const LOOK_MS = 1_000
 const MAX_PROBLEMS = 1_000
 /** How long the server may be unreachable. */
 const UNREACHABLE_MS = 120_000
+/** How long its signers may be unable to pay. Only its operator can change that. */
+const NOT_READY_MS = 3_000
 
 export const noOutcomes = (): Outcomes => ({
   ...{ done: 0, pending: 0, unsent: false },
@@ -77,7 +79,8 @@ export const noOutcomes = (): Outcomes => ({
 /**
  * Sends changes, several at once, and waits for the outcome of each. Memory does not grow with their number.
  *
- * @throws GdnError where nothing more can be sent, such as `forbidden`, `interrupted`, or `unreachable` after two minutes
+ * @throws GdnError where nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable` after
+ * two minutes
  */
 export async function makeChanges<Change extends Named, Sent extends Accepted<Change>>(
   changes: AsyncIterable<Change>,
@@ -102,7 +105,8 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
         return await act()
       } catch (error) {
         const isWaiting = isOverLimit(error) && open.size > 0 && now() - lastAt <= timeoutMs
-        const isUnreachable = isPassing(error) && now() - since <= UNREACHABLE_MS
+        const patience = isNotReady(error) && open.size === 0 ? NOT_READY_MS : UNREACHABLE_MS
+        const isUnreachable = isPassing(error) && now() - since <= patience
         if (stopped !== null || !(isWaiting || isUnreachable)) throw error
       }
       await sleep(backoffMs(attempt, RETRIES), signal)
@@ -189,6 +193,9 @@ function isPassing(error: unknown): boolean {
   const status = statusOf(error)
   return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
 }
+
+/** Whether no signer of the server can pay. Pending changes may leave more. */
+const isNotReady = (error: unknown): boolean => error instanceof GdnError && error.code === 'not_ready'
 
 const isOverLimit = (error: unknown): boolean => error instanceof GdnError && error.code === 'max_cost'
 

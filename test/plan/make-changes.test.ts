@@ -94,6 +94,21 @@ test('ends where the server stays unreachable', async () => {
   await expect(new World().makeWhile((now) => now > 50)).rejects.toMatchObject({ code: 'unreachable' })
 })
 
+test('ends after seconds where no signer can pay, and nothing is pending that may leave more', async () => {
+  const unfunded = () => new GdnError('not_ready', 'the signer has 0 POL', { details: { status: 503 } })
+  const world = new World()
+  await expect(world.makeWhile(() => true, { reason: unfunded })).rejects.toMatchObject({ code: 'not_ready' })
+  expect(world.now).toBeLessThan(60_000)
+  expect(world.sent).toEqual([])
+  // A change is pending until the signer has more.
+  const other = new World()
+  const endsOf = async (page: readonly Sent[]) => (other.now > 50_000 ? await allEnded(page) : new Map())
+  const onSend = () => {
+    if (other.sent.length > 0 && other.now < 45_000) throw unfunded()
+  }
+  expect(await other.make({ onSend, endsOf })).toMatchObject({ done: 20, pending: 0 })
+})
+
 test.each(['interrupted', 'terminated'] as const)(
   'tells how to resume when it is %s, while it waits and while it sends',
   async (code) => {
