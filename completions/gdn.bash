@@ -247,8 +247,8 @@ __gdn_bundles() {
     'local listen') REPLY='flags-3692e3 output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-766381' ;;
     'local exec') REPLY='flags-02a69a output-b31709' ;;
-    'serve') REPLY='flags-f041e8 output-96993d' ;;
-    'worker') REPLY='flags-786e4f output-96993d' ;;
+    'serve') REPLY='flags-933e41 output-96993d' ;;
+    'worker') REPLY='flags-ad61df output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-766381' ;;
     'chain setup') REPLY='flags-5044c5 output-766381' ;;
@@ -692,7 +692,7 @@ __gdn_flags() {
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL' ;;
-    'flags-f041e8') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-933e41') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
@@ -712,7 +712,7 @@ __gdn_flags() {
 --max-connections-per-address - text Maximum number from one address of another machine (200)
 --single-use-urls - - Let each signed URL generate one wallet only
 --drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)
---log-level - =log-level silent, info or debug
+--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --faults - file Inject the failures that this file describes, for tests' ;;
@@ -722,7 +722,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-786e4f') REPLY='--data-dir - dir Directory of the configuration, and of files that are stored locally
+    'flags-ad61df') REPLY='--data-dir - dir Directory of the configuration, and of files that are stored locally
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (16)
@@ -733,7 +733,7 @@ __gdn_flags() {
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
---log-level - =log-level silent, info or debug
+--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr' ;;
     'flags-4388a7') REPLY='--print - - Print the URL without opening it' ;;
     'output-0969bc') REPLY='--json - - Print the URL as JSON without opening it
@@ -1030,6 +1030,7 @@ getnfthistory
 getreferences
 getfees
 getruncosts
+setrunmaxcost
 setrunmaxfee' ;;
     'name-3') REPLY='manifest
 manifest-row

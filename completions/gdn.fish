@@ -360,9 +360,9 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-02a69a output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-f041e8 output-96993d'
+      printf '%s\n' 'flags-933e41 output-96993d'
     case 'worker'
-      printf '%s\n' 'flags-786e4f output-96993d'
+      printf '%s\n' 'flags-ad61df output-96993d'
     case 'open'
       printf '%s\n' 'flags-4388a7 server-b79987 output-0969bc'
     case 'chain list'
@@ -912,7 +912,7 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
-    case 'flags-f041e8'
+    case 'flags-933e41'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Directory of all data' \
@@ -933,7 +933,7 @@ function __gdn_flags
         '--max-connections-per-address - text Maximum number from one address of another machine (200)' \
         '--single-use-urls - - Let each signed URL generate one wallet only' \
         '--drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)' \
-        '--log-level - =log-level silent, info or debug' \
+        '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--faults - file Inject the failures that this file describes, for tests'
@@ -944,7 +944,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-786e4f'
+    case 'flags-ad61df'
       printf '%s\n' '--data-dir - dir Directory of the configuration, and of files that are stored locally' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
@@ -956,7 +956,7 @@ function __gdn_flags
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
-        '--log-level - =log-level silent, info or debug' \
+        '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr'
     case 'flags-4388a7'
       printf '%s\n' '--print - - Print the URL without opening it'
@@ -1302,6 +1302,7 @@ function __gdn_values
         'getreferences' \
         'getfees' \
         'getruncosts' \
+        'setrunmaxcost' \
         'setrunmaxfee'
     case 'name-3'
       printf '%s\n' 'manifest' \

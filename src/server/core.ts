@@ -68,6 +68,8 @@ export interface CoreOptions extends WorkOptions {
   logLevel: LogLevel
   /** Destination of log lines (JSON). */
   logStream: { write(line: string): void }
+  /** Prints a warning or an error for people, one line without secrets, if the level is `silent`. */
+  warn?: ((line: string) => void) | undefined
   now?: () => number
   /** Returns milliseconds of a monotonic clock. */
   steadyNow?: () => number
@@ -112,7 +114,7 @@ export interface Core {
 export async function openCore(options: CoreOptions, undo: (() => unknown)[]): Promise<Core> {
   const { version, role = 'all' } = options
   const dataDir = resolve(options.dataDir)
-  const log = await createLog(options.logLevel, options.logStream)
+  const log = await createLog(options.logLevel, options.logStream, options.warn)
   const works = role !== 'api'
   const anvil = works ? checkAnvil() : Promise.resolve()
   // Awaited below. It must not count as unhandled if an earlier step fails.

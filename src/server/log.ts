@@ -1,5 +1,6 @@
 import { redactText } from '../core/redact.ts'
 import { REDACTED } from '../core/secret.ts'
+import { createWarningsLog } from './warnings-log.ts'
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
@@ -18,9 +19,17 @@ const NAMES = ['api_key', 'apiKey', 'x-api-key', 'authorization', 'private_key',
 const nothing = () => {}
 const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Creates the backend's log: one line of JSON for each event, without secrets. pino is loaded on the first line. */
-export async function createLog(level: LogLevel, stream: { write(line: string): void }): Promise<Log> {
-  if (level === 'silent') return SILENT
+/**
+ * Creates the backend's log: one line of JSON for each event, without secrets.
+ *
+ * @param warn prints warnings and errors for people where no log is written
+ */
+export async function createLog(
+  level: LogLevel,
+  stream: { write(line: string): void },
+  warn?: (line: string) => void,
+): Promise<Log> {
+  if (level === 'silent') return warn === undefined ? SILENT : createWarningsLog(warn)
   const { pino } = await import('pino')
   const log: Log = pino(
     {

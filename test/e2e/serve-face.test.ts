@@ -1,13 +1,15 @@
 /** @module-tag slow */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
+import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../helpers/backend.ts'
+import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { SELF_SIGNED, SELF_SIGNED_TOO } from '../helpers/self-signed.ts'
 import { serve } from '../helpers/served-backend.ts'
 
@@ -25,7 +27,10 @@ const file = async (name: string, content: string, mode = 0o600) => {
 }
 
 /** The text output of `gdn serve` until it is ready, or until it exits. */
-async function says(...flags: string[]): Promise<string> {
+const says = (...flags: string[]) => saysUntil('Press Ctrl-C to stop', ...flags)
+
+/** The same until it has printed a text as well. */
+async function saysUntil(last: string, ...flags: string[]): Promise<string> {
   const argv = [GDN, 'serve', '--port', '0', '--data-dir', join(folder, 'data'), ...flags]
   const child = spawn(process.execPath, argv, {
     env: { ...process.env, HOME: folder },
@@ -37,7 +42,7 @@ async function says(...flags: string[]): Promise<string> {
   })
   const gone = once(child, 'exit')
   await until(
-    async () => text.includes('Press Ctrl-C to stop') || child.exitCode !== null,
+    async () => (text.includes('Press Ctrl-C to stop') && text.includes(last)) || child.exitCode !== null,
     (done) => done,
   )
   child.kill('SIGTERM')
@@ -72,6 +77,39 @@ describe('the text output of gdn serve', () => {
     expect(text).toMatch(/They can use the key of the local account \(--allow-local-key\)/)
     expect(text).not.toMatch(/not encrypted/)
     expect(text).toMatch(/https:\/\/0\.0\.0\.0:\d+/)
+  })
+
+  describe('with a node that does not respond', () => {
+    const WAITS = 'the network cannot be used, and work for it waits'
+
+    beforeEach(async () => {
+      await mkdir(join(folder, 'data'), { mode: 0o700 })
+      await writePassword(join(folder, 'data', 'password'))
+      await writeKeystore(join(folder, 'data', 'operator.json'), generatePrivateKey())
+      const base = {
+        rpc_urls: ['http://127.0.0.1:1/?apikey=hunter2hunter2'],
+        operators: [{ keystore: 'operator.json', password_file: 'password' }],
+      }
+      await file('data/backend.yaml', JSON.stringify({ chains: { base } }))
+    })
+
+    it('prints that its network waits, once and as a line for people', async () => {
+      const lines = (await saysUntil(WAITS)).split('\n').filter((line) => line.includes('base'))
+      expect(lines).toEqual([expect.stringMatching(new RegExp(`^\\d{4}-.*  base: ${WAITS}: .*127\\.0\\.0\\.1:1`))])
+      expect(lines.join()).not.toContain('hunter2')
+    })
+
+    it('prints lines of JSON with --log-level', async () => {
+      const lines = (await saysUntil(WAITS, '--log-level', 'info')).split('\n').filter((line) => line.includes(WAITS))
+      expect(lines.map((line) => JSON.parse(line))).toEqual([
+        expect.objectContaining({ blockchain: 'base', msg: WAITS }),
+      ])
+    })
+
+    it('writes them only to the file with --log-file', async () => {
+      const log = join(folder, 'log')
+      expect(await says('--log-file', log)).not.toContain(WAITS)
+    })
   })
 
   it('names the problems of its flags', async () => {

@@ -15,7 +15,7 @@ import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '
 import { safe } from '../io/io.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
 import { VERSION } from '../version.ts'
-import { appendTo, unlessStopped, untilAborted } from './serving.ts'
+import { appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
 import { PASSWORD_IN_ARGV, worker } from './worker.ts'
 
 const DEFAULT_PORT = 4680
@@ -110,7 +110,9 @@ export function command(deps: Deps, run = serve): GdnCommand {
       parse: duration,
     },
   )
-  valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
+  valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug (readable warnings, or info with --log-file)', {
+    parse: oneOf(LOG_LEVELS),
+  })
   valueFlag(serveCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
   valueFlag(serveCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
     parse: notEmpty,
@@ -157,6 +159,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
+    warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
   })
   const backend = await unlessStopped(signals, starting)
   if (backend === null) return

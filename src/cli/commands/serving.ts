@@ -1,7 +1,9 @@
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { openToAppend } from '../../core/private-file.ts'
+import type { Io } from '../io/io.ts'
 import type { Signals } from '../io/signals.ts'
+import { localTime } from '../text/local-time.ts'
 
 /** Opens a log file to append to. A failed write must not end the backend, so the line is dropped. */
 export async function appendTo(path: string): Promise<{ write(line: string): void }> {
@@ -10,6 +12,13 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
   stream.on('error', () => {})
   return { write: (line) => void stream.write(line) }
 }
+
+/** Returns what prints the warnings of a backend for people, with the time, until it stops. */
+export const warnPeople =
+  ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
+  (line: string): void => {
+    if (!signal.aborted) warn(`${errPaint.dim(localTime(Date.now(), 'minute'))}  ${line}`)
+  }
 
 function openLog(path: string): number {
   try {

@@ -12,7 +12,7 @@ import { blockchainName, integer, notEmpty, oneOf } from '../flags/parse.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
-import { appendTo, unlessStopped, untilAborted } from './serving.ts'
+import { appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
 
 const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const CLOSE_WITHIN_MS = 5000
@@ -61,7 +61,12 @@ export function command(deps: Deps, run = worker): GdnCommand {
   })
   valueFlag(workerCommand, '--host <host>', 'Address of that port (127.0.0.1)', { parse: notEmpty })
   addStoredFilesFlags(workerCommand)
-  valueFlag(workerCommand, '--log-level <level>', 'silent, info or debug', { parse: oneOf(LOG_LEVELS) })
+  valueFlag(
+    workerCommand,
+    '--log-level <level>',
+    'silent, info or debug (readable warnings, or info with --log-file)',
+    { parse: oneOf(LOG_LEVELS) },
+  )
   valueFlag(workerCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
   addJsonFlag(workerCommand, 'Print one line of JSON when it is ready')
   return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags)) as GdnCommand
@@ -86,6 +91,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
+    warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
   })
   const running = await unlessStopped(signals, starting)
   if (running === null) return

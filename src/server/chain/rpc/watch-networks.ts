@@ -56,7 +56,7 @@ function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) =>
     const now = found === null ? null : stateOf(found.reason)
     if (now === state) return
     state = now
-    if (found === null) log.info({ blockchain }, 'the network can be used again')
+    if (found === null) log.warn({ blockchain }, 'the network can be used again')
     else log.warn({ blockchain, reason: found.reason }, 'the network cannot be used, and work for it waits')
   }
 }

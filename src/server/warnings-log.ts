@@ -1,0 +1,52 @@
+import { redactText } from '../core/redact.ts'
+import { stateOf } from '../core/state-of.ts'
+import { terminalText } from '../core/terminal-text.ts'
+
+const MAX_SUBJECTS = 100
+const MAX_LENGTH = 1000
+/** A state that lasts is printed again after this time. */
+const AGAIN_AFTER_MS = 10 * 60_000
+
+const nothing = (_facts: object, _message: string) => {}
+
+/** Warnings that `gdn serve` prints at its start, or that were asked for. */
+const KNOWN = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
+
+/** The facts of an event that people read. */
+interface Facts {
+  blockchain?: unknown
+  step?: unknown
+  reason?: unknown
+  error?: unknown
+  why?: unknown
+}
+
+const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+/**
+ * Creates a log for people: one line for each warning and error, without secrets and safe for a terminal. Each subject,
+ * such as a network, is printed once for each state that it gets into. A reason that another subject has already is
+ * not printed again.
+ */
+export function createWarningsLog(print: (line: string) => void, now: () => number = Date.now) {
+  const states = new Map<string, { state: string; at: number }>()
+  const isKnown = (subject: string, state: string, isReason: boolean): boolean => {
+    const recent = (known?: { state: string; at: number }) =>
+      known?.state === state && now() - known.at < AGAIN_AFTER_MS
+    return recent(states.get(subject)) || (isReason && [...states.values()].some(recent))
+  }
+  const warn = (facts: Facts, message: string): void => {
+    if (KNOWN.has(message)) return
+    const blockchain = textIn(facts.blockchain)
+    const reason = textIn(facts.reason) ?? textIn(facts.error) ?? textIn(facts.why)
+    const subject = blockchain ?? textIn(facts.step) ?? message
+    const state = stateOf(reason ?? message)
+    if (isKnown(subject, state, reason !== null)) return
+    if (states.size >= MAX_SUBJECTS) states.clear()
+    states.set(subject, { state, at: now() })
+    const line = [blockchain, message, reason].filter((part) => part !== null).join(': ')
+    const clean = terminalText(redactText(line))
+    print(clean.length > MAX_LENGTH ? `${clean.slice(0, MAX_LENGTH).toWellFormed()}…` : clean)
+  }
+  return { debug: nothing, info: nothing, warn, error: warn }
+}
