@@ -82,6 +82,20 @@ test('a drop that has only requests of unknown outcome to repeat is permitted', 
   expect(limitsIn(calls, 'createnft').slice(1)).toEqual([[asked[0]?.id, '123']])
 })
 
+test('a limit for rows that were accepted before is set only if it is permitted', async () => {
+  const { createnft } = service()
+  const { url, calls } = await fakeApi({ createnft, getfees: fees, '*': () => ({ headers: SUPPORTS, body: {} }) })
+  const { path, options } = await folder({ 'drop.csv': CSV })
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--no-lookup', '--no-wait', '--yes']
+  expect((await cli([...argv, '--json'], options)).code).toBe(0)
+  const permit = async () => {
+    throw new GdnError('max_cost', 'not permitted by this test')
+  }
+  const refused = await cli([...argv, '--max-cost', '9', '--json'], { ...options, permit })
+  expect(refused.stderr).toContain('not permitted by this test')
+  expect(calls.filter(({ path: name }) => name.endsWith('/setrunmaxcost'))).toEqual([])
+})
+
 /** A transfer of an NFT whose server limits costs, or not. */
 async function transfer(flags: readonly string[], headers: Record<string, string>, limit: bigint | null) {
   const replies: Record<string, (body: never) => Reply> = {

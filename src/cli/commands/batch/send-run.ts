@@ -173,7 +173,8 @@ async function permitRun(
   { connection, blockchain, given, kept, others }: Limits,
 ): Promise<bigint | null> {
   const count = rows.pending + rows.unknown + others
-  if (count === 0) return null
+  // A limit that this command was given also lets accepted rows go on.
+  if (count === 0 && (given === null || rows.accepted === 0)) return null
   const maxCost = given ?? kept
   return await deps.permit({
     ...({ connection, blockchain, kind: 'nft', count } as const),
