@@ -10,6 +10,7 @@ import { makeDeps } from '../../src/cli/make-deps.ts'
 import type { Answer } from '../../src/cli/mcp/result.ts'
 import { Session } from '../../src/cli/mcp/session.ts'
 import { run } from '../../src/cli/run.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 /** A session of `gdn mcp` in this process. */
@@ -50,7 +51,17 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
   })
   const context = { signal: never, progress() {} }
   return {
-    call: async (tool, values) => await session.call(session.tool(tool), { ...values }, context),
+    async call(tool, values) {
+      try {
+        return await session.call(session.tool(tool), { ...values }, context)
+      } catch (error) {
+        // The server answers with it.
+        if (!(error instanceof GdnError)) throw error
+        const { code, message, hint = null, details = null } = error
+        const answer = { status: 'error', exit_code: error.exitCode, plan_id: null, next: null, page: null } as const
+        return { ...answer, data: null, error: { code, message, hint, details } }
+      }
+    },
     close: () => session.close(),
   }
 }
