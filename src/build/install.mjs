@@ -35,6 +35,17 @@ async function readPackages(file) {
 /** Runs `npm ci`, without output unless it fails. No package needs an install script, so none runs. */
 export async function install(root) {
   const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root })
-  // npm prints the reason first, followed by pages of usage.
-  if (code !== 0) throw new Error(`npm ci failed:\n${output.split('\n').slice(0, 15).join('\n')}`)
+  if (code !== 0) throw new Error(`npm ci failed:\n${reasonIn(output)}`)
+}
+
+const MAX_LINES = 15
+
+/**
+ * Returns the lines of npm's output that say why it failed. Warnings, such as EBADENGINE for each package, come before
+ * them, and pages of usage may follow.
+ */
+export function reasonIn(output) {
+  const lines = output.split('\n').filter((line) => line.trim() !== '')
+  const errors = lines.filter((line) => /^npm (error|ERR!)/.test(line))
+  return errors.length > 0 ? errors.slice(0, MAX_LINES).join('\n') : lines.slice(-MAX_LINES).join('\n')
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isInstalled } from '../../src/build/install.mjs'
+import { isInstalled, reasonIn } from '../../src/build/install.mjs'
 
 const zod = { version: '4.0.0', integrity: 'sha512-a', dev: true }
 const native = { version: '1.0.0', integrity: 'sha512-b', optional: true }
@@ -48,5 +48,20 @@ describe('setup', () => {
     expect(await isInstalled(root)).toBe(false)
     await writeFile(join(root, 'node_modules/.package-lock.json'), '{"packa')
     expect(await isInstalled(root)).toBe(false)
+  })
+})
+
+describe('a failed installation', () => {
+  const WARNING = "npm warn EBADENGINE Unsupported engine { package: 'a@1.0.0' }"
+
+  test("shows npm's errors without the warnings before them", () => {
+    const errors = ['npm error code ECONNREFUSED', 'npm error network request to https://registry.npmjs.org/a failed']
+    expect(reasonIn([...Array(40).fill(WARNING), ...errors, ''].join('\n'))).toBe(errors.join('\n'))
+  })
+
+  test('shows the last lines if npm names no error', () => {
+    const lines = [...Array(40).fill(WARNING), 'Killed'].join('\n')
+    expect(reasonIn(lines).split('\n')).toHaveLength(15)
+    expect(reasonIn(lines)).toMatch(/Killed$/)
   })
 })

@@ -45,7 +45,7 @@ test('prints only warnings and errors, and none that gdn serve prints at its sta
   log.debug({}, 'a')
   log.info({}, 'b')
   log.warn({}, 'c')
-  log.warn({ faults: [] }, 'fault injection is on')
+  log.warn({}, 'fault injection is on')
   log.error({}, 'd')
   expect(lines).toEqual(['c', 'd'])
 })
