@@ -18,6 +18,23 @@ async function hintFor(argv: string[]): Promise<string> {
   return stderr
 }
 
+describe('gdn help with words that name no topic', () => {
+  test.each([
+    [['public-networks'], 'public-networks.md'],
+    [['public', 'networks'], 'public-networks.md'],
+    [['drops'], 'drops.md'],
+    [['drop'], 'drops.md'],
+  ])('%j names the guide', async (words, page) => {
+    const path = /The guide is in (\S+)/.exec(await hintFor(['help', ...words]))?.[1] ?? ''
+    expect(path.endsWith(`/docs/${page}`)).toBe(true)
+    expect(existsSync(path)).toBe(true)
+  })
+
+  test('quotes what was typed', async () => {
+    expect(await hintFor(['help', 'no-such-thing'])).toContain('unknown command "gdn help no-such-thing"')
+  })
+})
+
 describe('did you mean', () => {
   test.each([
     ['a command without its noun', ['mint'], 'gdn nft mint or gdn batch mint?'],

@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
+import { packageRoot } from '../package-root.ts'
 import { TOPICS } from './topics.ts'
 
 /** Words that other tools use for our commands. They are suggested, never run. */
@@ -59,14 +62,28 @@ function insteadOf([noun = '', verb = '']: readonly string[]): string | undefine
  */
 export function unknownCommand(words: readonly string[], inHelp: boolean): GdnError {
   const { before, word, near, known } = suggestCommands(words)
+  const guide = inHelp ? guideOf(words) : undefined
+  if (guide !== undefined) {
+    return new GdnError('usage', `"gdn help ${words.join(' ')}" is a guide, not a help topic`, {
+      hint: `The guide is in ${guide}`,
+    })
+  }
   const topics = inHelp ? ` The help topics are ${TOPICS.map(({ name }) => name).join(', ')}.` : ''
-  return new GdnError('usage', `unknown command "${before} ${word}"`, {
+  const typed = inHelp ? `gdn help ${words.join(' ')}` : `${before} ${word}`
+  return new GdnError('usage', `unknown command "${typed}"`, {
     hint:
       insteadOf(words) ??
       (near.length === 0
         ? `The commands are ${known.join(', ')}.${topics} Run \`${before} --help\` for details.`
         : `Did you mean ${inWords(near)}?`),
   })
+}
+
+/** Returns the path of the guide that words name, such as `public networks`; undefined for any other words. */
+function guideOf(words: readonly string[]): string | undefined {
+  const name = words.join('-').toLowerCase()
+  if (!/^[a-z-]{1,40}$/.test(name)) return undefined
+  return [name, `${name}s`].map((page) => join(packageRoot(), 'docs', `${page}.md`)).find((path) => existsSync(path))
 }
 
 const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
