@@ -22,6 +22,8 @@ describe('invalid flag values', () => {
     ['a time of zero', ['nft', 'wait', 'x', '--timeout', '0s'], '--timeout: must be a time such as 90s'],
     ['a pair without =', ['nft', 'mint', '--extra', 'abc'], '--extra: must be key=value'],
     ['an unknown output mode', ['nft', 'list', '-o', 'jsn'], '--output: must be one of table, json'],
+    ['a word for a URL', ['batch', 'mint', 'x.csv', '--verify', '--gateway', 'nope'], '--gateway: must be a URL'],
+    ['a word for a node', ['cost', 'x.csv', '--rpc-url', 'nope'], '--rpc-url: must be a URL'],
     ['an empty address', ['nft', 'list', '--base-url', ''], '--base-url: must not be empty'],
   ])('rejects %s with the name of the flag before anything is sent', async (_what, argv, message) => {
     const { code, stderr, stdout } = await cli(argv)

@@ -199,6 +199,36 @@ describe('gdn nft history', () => {
     })
   })
 
+  test('shows the new owner of each transfer on a terminal of 80 columns', async () => {
+    const [first, second] = [`0xAAAA${'1'.repeat(32)}bbbb`, `0xCCCC${'2'.repeat(32)}dddd`]
+    const event = (kind: string, from: string | null, to: string) => ({
+      ...{ kind, from, to, status: kind === 'mint' ? 'deployed' : 'initiated', transaction_gdn_id: null },
+      ...{ accepted_date: '2026-01-31 12:00:00', block_date: '2026-01-31 12:00:00', block_number: 38_000_000 },
+      ...{ transaction_hash: `0x${'ab'.repeat(32)}`, revision: null, changes: null, changes_left_out: 0, error: null },
+    })
+    const api = await fakeApi({
+      getnfts: (body: never) => ({ ...knows(nft('a'))(body), headers: { 'nft-history-supported': 'yes' } }),
+      getnfthistory: ({ nft_gdn_id }: { nft_gdn_id: string }) => ({
+        body: {
+          ...{ requests: { nft_gdn_id }, next_offset: null },
+          events: [event('mint', null, first), event('transfer', first, second)],
+        },
+      }),
+    })
+    const on = async (columns: number) =>
+      (
+        await cli(['nft', 'history', 'a', '--base-url', api.url], {
+          ...{ tty: true, columns },
+          env: { ...home.env, GDN_API_KEY: 'a-key', TZ: 'UTC' },
+        })
+      ).stdout
+    const narrow = await on(80)
+    expect(narrow).toContain('to 0xAAAA…bbbb')
+    expect(narrow).toContain('to 0xCCCC…dddd')
+    expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(await on(180)).toContain(`${first} to ${second}`)
+  })
+
   test('asks for all pages, and a server without histories for none', async () => {
     const event = (n: number) => ({
       ...{ kind: 'transfer', status: 'deployed', transaction_gdn_id: null, accepted_date: null, block_date: null },

@@ -11,7 +11,7 @@ import { type ChainReader, createChainReader } from '../../nft/chain-reader.ts'
 import { createStorageReader, type StorageReader } from '../../nft/storage-reader.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import { notEmpty } from '../flags/parse.ts'
+import { httpAddress } from '../flags/parse.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
@@ -45,11 +45,11 @@ export function addVerifyFlags(command: GdnCommand): GdnCommand {
 export function addReaderFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--rpc-url <url>', 'JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)', {
     group: VERIFYING,
-    parse: notEmpty,
+    parse: httpAddress,
   })
   return valueFlag(command, '--gateway <url>', 'IPFS gateway (that of the server)', {
     group: VERIFYING,
-    parse: notEmpty,
+    parse: httpAddress,
   })
 }
 
@@ -71,7 +71,7 @@ export async function openVerifier(
   server: Pick<Server, 'baseUrl' | 'loopback'> | null,
 ): Promise<Opened> {
   const named = namedRpc(deps, flags)
-  const gateway = flags.gateway === undefined ? server?.baseUrl : httpUrl(flags.gateway, '--gateway')
+  const gateway = flags.gateway ?? server?.baseUrl
   const nothing = (reason: string): Opened => ({ verifier: { reason }, close: async () => {} })
   if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
@@ -113,7 +113,7 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
 
 /** Returns the JSON-RPC URL that the user names. It may contain a key, so it is never shown. */
 export function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
-  if (rpcUrl !== undefined) return { url: httpUrl(rpcUrl, '--rpc-url'), flag: '--rpc-url' }
+  if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }
 }

@@ -12,6 +12,16 @@ export function whatOf({ kind, from, to, revision, changes }: HistoryEvent): str
   return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')
 }
 
+/** Describes an event for a narrow terminal: of a transfer the new owner, since the events before it have the other. */
+export function shortWhatOf(event: HistoryEvent): string {
+  const { kind, from, to } = event
+  if (kind === 'mint' || kind === 'transfer') return `to ${shortAddress(to)}`
+  return whatOf({ ...event, from: from === null ? null : shortAddress(from) })
+}
+
+const shortAddress = (address: unknown) =>
+  typeof address === 'string' ? `${address.slice(0, 6)}…${address.slice(-4)}` : String(address)
+
 const MAX_SHOWN = 30
 
 function short(value: string | null): string {

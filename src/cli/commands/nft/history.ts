@@ -3,8 +3,9 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { type HistoryEvent, whatOf } from '../../render/history-event.ts'
+import { type HistoryEvent, shortWhatOf, whatOf } from '../../render/history-event.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
@@ -30,6 +31,15 @@ const VIEW: View = {
   }),
 }
 
+/** Below this width, a line has no room for two addresses. */
+const WIDE = 150
+
+/** Returns the view for a terminal, where the new owner has to fit. */
+const viewFor = ({ stdoutTty, columns }: Io): View =>
+  stdoutTty && columns < WIDE
+    ? { ...VIEW, cells: (record) => ({ ...VIEW.cells?.(record), what: shortWhatOf(record as HistoryEvent) }) }
+    : VIEW
+
 export function command(deps: Deps, run = history): GdnCommand {
   const historyCommand = new GdnCommand({
     about:
@@ -50,7 +60,7 @@ export function command(deps: Deps, run = history): GdnCommand {
 }
 
 export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, VIEW)
+  const output = createOutput(deps.io, flags, viewFor(deps.io))
   const { client, server } = await deps.connect(await deps.settings(flags))
   // Every server has this endpoint, and its response tells whether it has the other one.
   const [nft] = await awaitResponse(deps.io, server.origin, fetchNfts(deps, client, [id]))
