@@ -170,7 +170,7 @@ describe('the current activity', () => {
 
   test('shows only that it is stopping after a stop request', () => {
     const state = stateAfter(start)
-    state.stop()
+    state.stop('signal')
     state.tell({ type: 'waiting', pending: 1 }, 10)
     expect(doing(state, 10)).toContain('Press Ctrl-C again to stop now')
   })

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { BatchProgress } from '../../../src/cli/commands/batch/progress.ts'
 import { createIo } from '../../../src/cli/io/io.ts'
+import { timeUp } from '../../../src/core/time-up.ts'
 import { counts, planned } from './events.ts'
 import { Screen } from './screen.ts'
 
@@ -49,7 +50,7 @@ async function setUp({
       tick()
     }
   }
-  return { progress, stderr, io, wait, stop: () => stopping.abort(), said, passed: (ms: number) => (now += ms) }
+  return { progress, stderr, io, wait, stop: (reason?: unknown) => stopping.abort(reason), said, passed: (ms: number) => (now += ms) }
 }
 
 test('off a terminal, prints a line for each new activity and every ten seconds, without control characters', async () => {
@@ -165,6 +166,19 @@ test('shows in the block after Ctrl-C that it stops, and restores the usual mess
   expect(stderr.text).toContain('Stopping')
   progress.stop()
   expect(said).toEqual(['own', 'usual'])
+})
+
+test.each([
+  [{ tty: true }, undefined, 'Stopping: waiting 5 s at most for responses in flight. Press Ctrl-C again to stop now.'],
+  [{ tty: false }, undefined, 'Stopping: waiting 5 s at most for responses in flight'],
+  [{ tty: true }, timeUp(5000), 'The time of --timeout is over: waiting 5 s at most for responses in flight'],
+  [{ tty: false }, timeUp(5000), 'The time of --timeout is over: waiting 5 s at most for responses in flight'],
+])('says why it stops, with Ctrl-C only to a person who pressed it: %j, %s', async (where, reason, text) => {
+  const { progress, stderr, stop } = await setUp(where)
+  progress.tell(PLAN)
+  stop(reason)
+  expect(stderr.text.replaceAll('\n', ' ')).toContain(text)
+  expect(stderr.text.includes('Ctrl-C')).toBe(text.includes('Ctrl-C'))
 })
 
 test('prints what reconciliation found, and nothing if it found nothing', async () => {

@@ -14,7 +14,7 @@ export type Phase =
     }
   | { kind: 'reconciling'; step: 'waiting' | 'listing' | 'reading'; until: number; done: number; total: number }
   | { kind: 'waiting'; reason: string | null }
-  | { kind: 'stopping' }
+  | { kind: 'stopping'; why: 'signal' | 'time' }
 
 /** The rate covers the last minute. It is known after this many responses in this time. */
 const WINDOW_MS = 60_000
@@ -99,9 +99,9 @@ export class ProgressState {
     }
   }
 
-  /** Marks the run as stopping. Later events don't change the phase. */
-  stop(): void {
-    this.#phase = { kind: 'stopping' }
+  /** Marks the run as stopping, at a signal or at its --timeout. Later events don't change the phase. */
+  stop(why: 'signal' | 'time'): void {
+    this.#phase = { kind: 'stopping', why }
   }
 
   phase(now: number): Phase {

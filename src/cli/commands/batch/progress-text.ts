@@ -169,8 +169,15 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'waiting':
       return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
     case 'stopping':
-      return 'Stopping: waiting 5 s at most for responses in flight. Press Ctrl-C again to stop now.'
+      return stoppingText(phase.why, reasons)
   }
+}
+
+/** Only a person at a terminal who has pressed Ctrl-C can press it again. */
+function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
+  const start = why === 'time' ? 'The time of --timeout is over' : 'Stopping'
+  const again = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
+  return `${start}: waiting 5 s at most for responses in flight${again}`
 }
 
 const reasonText = (reason: string | null, reasons: Reasons): string =>

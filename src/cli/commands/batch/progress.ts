@@ -1,6 +1,7 @@
 import type { BatchEvent } from '../../../batch/types.ts'
 import { stateOf } from '../../../core/state-of.ts'
 import type { Now } from '../../../core/time.ts'
+import { isTimeUp } from '../../../core/time-up.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { LiveBlock } from '../../io/live-block.ts'
 import type { Signals } from '../../io/signals.ts'
@@ -90,7 +91,7 @@ export class BatchProgress {
   }
 
   readonly #onAbort = (): void => {
-    this.#state.stop()
+    this.#state.stop(isTimeUp(this.#signals.signal.reason) ? 'time' : 'signal')
     this.#show(true)
   }
 
