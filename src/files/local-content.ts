@@ -18,23 +18,29 @@ const MAX_KNOWN = 10_000
 /** Reads local files, each once as long as it is remembered, and never as a whole into memory. */
 export class LocalContents {
   readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
+  readonly #signal: AbortSignal | undefined
+
+  /** @param signal ends reading with its reason */
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal
+  }
 
   /** @throws GdnError `file_error` if the file can't be read */
   async of(path: string): Promise<LocalContent> {
     let reading = this.#known.get(path)
     if (reading === undefined) {
-      reading = readLocal(path)
+      reading = readLocal(path, this.#signal)
       this.#known.set(path, reading)
     }
     return await reading
   }
 }
 
-async function readLocal(path: string): Promise<LocalContent> {
+async function readLocal(path: string, signal: AbortSignal | undefined): Promise<LocalContent> {
   const { importFile } = await import('ipfs-unixfs-importer')
   const hash = createHash('sha256')
   const content = async function* () {
-    for await (const chunk of createReadStream(path)) {
+    for await (const chunk of createReadStream(path, { signal })) {
       hash.update(chunk as Uint8Array)
       yield chunk as Uint8Array
     }
@@ -44,6 +50,7 @@ async function readLocal(path: string): Promise<LocalContent> {
     const { cid } = await importFile({ content: content() }, nowhere, importOptions())
     return { sha256: hash.digest('hex'), url: `ipfs://${cid}` }
   } catch (error) {
+    signal?.throwIfAborted()
     throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
   }
 }

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
-import { createInterface } from 'node:readline'
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { LocalContents } from '../files/local-content.ts'
+import { createFileCheck } from '../manifest/local-files.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PLAN_BEGINNING } from '../manifest/source.ts'
 import type { Change } from './compare.ts'
@@ -56,6 +56,19 @@ const line = z.object({
   }),
   changes: z.array(object<Change>()),
 })
+
+/** More than a row and its changes can have. */
+const MAX_LINE = 16 * 1024 * 1024
+const READ_BYTES = 1024 * 1024
+
+interface PlanReading {
+  contents: LocalContents
+  /** Takes the changes. */
+  saved: SavedReader
+  /** Folders whose files may be published, in addition to that of the plan. */
+  fileFolders: readonly string[]
+  signal: AbortSignal
+}
 
 interface Saving {
   options: BatchOptions
@@ -167,21 +180,21 @@ export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
 }
 
 /**
- * Yields the rows of a plan. Reading ends with an error if the file was edited, so rows must not be used before.
+ * Yields the rows of a plan. Reading ends with an error if the file was edited, so rows must not be used before. A plan
+ * may come from somebody else, so its files are subject to the same rules as those of a manifest.
  *
- * @param saved takes the changes
- * @throws GdnError `refused` if a local file has other content than the plan was made with
+ * @throws GdnError `refused` if a local file has other content than the plan was made with, or must not be published
  */
 export async function* readPlan(
   path: string,
   { sha256 }: PlanHeader,
-  contents: LocalContents,
-  saved: SavedReader,
+  { contents, saved, fileFolders, signal }: PlanReading,
 ): AsyncGenerator<ManifestItem> {
   const hash = createHash('sha256')
   const folder = await realpath(dirname(path))
+  const check = createFileCheck([folder, ...fileFolders])
   let isFirst = true
-  for await (const text of linesIn(path)) {
+  for await (const text of linesIn(path, signal)) {
     if (isFirst) {
       isFirst = false
       continue
@@ -198,6 +211,8 @@ export async function* readPlan(
     const { row, changes } = checked.data
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
     for (const file of localFiles) {
+      const problem = await check(file.path)
+      if (problem !== null) throw notPublished(`${file.key} of line ${row.line} ${problem}`)
       if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFile(file.path)
     }
     await saved.row(changes)
@@ -206,11 +221,20 @@ export async function* readPlan(
   if (hash.digest('hex') !== sha256) throw edited(path)
 }
 
-async function* linesIn(path: string): AsyncGenerator<string> {
-  const input = createReadStream(path)
+async function* linesIn(path: string, signal?: AbortSignal): AsyncGenerator<string> {
+  const input = createReadStream(path, { signal, encoding: 'utf8', highWaterMark: READ_BYTES })
+  let rest = ''
   try {
-    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+    for await (const chunk of input as AsyncIterable<string>) {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_LINE) throw edited(path)
+      yield* lines.map((line) => line.replace(/\r$/, ''))
+    }
+    if (rest !== '') yield rest
   } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof GdnError) throw error
     throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
   } finally {
     input.destroy()
@@ -224,6 +248,9 @@ function parse(text: string): unknown {
     return null
   }
 }
+
+const notPublished = (message: string) =>
+  new GdnError('refused', message, { hint: 'Nothing was sent. Apply only plans that you trust.' })
 
 const otherFile = (file: string) =>
   new GdnError('refused', 'changed since the plan was made', {

@@ -1,8 +1,10 @@
 /** @module-tag slow */
-import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
 import { getAddress, type Hex } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
@@ -627,6 +629,55 @@ describe('gdn plan and apply against a backend', () => {
       expect(code, stderr).toBe(0)
       expect(JSON.parse(stdout)).toMatchObject({ updated: 1 })
       expect(await one.plan(rows)).toEqual([])
+    })
+
+    describe('publishes no file that a manifest could not name', () => {
+      /** A plan whose only file is another one than it was made with, as somebody who knows its hash could write it. */
+      async function forged(pathOf: (one: Awaited<ReturnType<typeof machine>>) => Promise<string>) {
+        const collection = await collectionOf({ dynamic: true })
+        const one = await machine(collection)
+        await mkdir(one.path('plans'))
+        await writeFile(one.path('plans/dawn.png'), pngOf('dawn'))
+        const file = one.path('plans/plan.json')
+        await writeFile(one.path('plans/drop.csv'), `id,title,description,receiver,image\na,Dawn,x,${ALICE},dawn.png`)
+        const target = ['-c', collection.address, '-b', collection.blockchain]
+        expect((await one.cli('plan', one.path('plans/drop.csv'), ...target, '--out', file)).code).toBe(0)
+        const [head = '', ...rows] = (await readFile(file, 'utf8')).trimEnd().split('\n')
+        const lines = `${rows.join('\n').replace('"path":"dawn.png"', `"path":${JSON.stringify(await pathOf(one))}`)}\n`
+        const sha256 = createHash('sha256').update(lines).digest('hex')
+        await writeFile(file, `${JSON.stringify({ ...JSON.parse(head), sha256 })}\n${lines}`)
+        const { code, stderr } = await one.cli('apply', file, '--yes', '--json')
+        const minted = await withStore(data.path, ({ db }) =>
+          db.selectFrom('nfts').select('id').where('collection_id', '=', collection.id).execute(),
+        )
+        expect(minted).toEqual([])
+        return { code, message: JSON.parse(stderr).error.message as string }
+      }
+
+      test.each<[string, (one: Awaited<ReturnType<typeof machine>>) => Promise<string>, string]>([
+        [
+          'a file outside of its folder',
+          async ({ path }) => {
+            const place = join(await mkdtemp(join(tmpdir(), 'gdn-key-')), 'key.png')
+            await writeFile(place, pngOf('dawn'))
+            onTestFinished(() => rm(dirname(place), { recursive: true }))
+            return relative(path('plans'), place)
+          },
+          'image of line 2 is outside of',
+        ],
+        ['a device without an end', async () => '/dev/zero', 'image of line 2 is not a regular file'],
+        [
+          'a hidden file',
+          async ({ path }) => {
+            await writeFile(path('plans/.key.png'), pngOf('dawn'))
+            await writeFile(path('.key.png'), pngOf('dawn'))
+            return '.key.png'
+          },
+          'image of line 2 is a hidden file',
+        ],
+      ])('%s', async (_what, pathOf, message) => {
+        expect(await forged(pathOf)).toEqual({ code: 5, message: expect.stringContaining(message) })
+      })
     })
 
     test('sends nothing if the metadata of an NFT changed since', { tags: ['promise'] }, async () => {

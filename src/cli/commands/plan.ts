@@ -60,7 +60,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   if (saveAs !== null) await refuseOtherFile(saveAs)
   const opened = {
     ...(await openManifest(deps, manifest, flags)),
-    contents: new LocalContents(),
+    contents: new LocalContents(deps.signals.signal),
     prune: flags.prune === true,
   }
   const connection = await deps.connect(opened.settings, 'bulk')

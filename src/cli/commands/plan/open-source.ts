@@ -22,7 +22,8 @@ export async function openSource(
   const path = resolve(deps.cwd, manifest)
   const header = manifest === '-' ? null : await readPlanHeader(path)
   const takeOver = flags.takeOver === true
-  const contents = new LocalContents()
+  const { signal } = deps.signals
+  const contents = new LocalContents(signal)
   if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
   const settings = await deps.settings(flags)
   const options = await optionsOf(deps, settings, flags, header)
@@ -33,7 +34,7 @@ export async function openSource(
     takeOver: header.take_over,
     isSaved: true,
     prune: header.prune,
-    read: (saved) => readPlan(path, header, contents, saved),
+    read: (saved) => readPlan(path, header, { contents, saved, fileFolders: [deps.cwd], signal }),
   }
 }
 

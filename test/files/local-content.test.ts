@@ -1,0 +1,21 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { LocalContents } from '../../src/files/local-content.ts'
+
+test('a file is read until the command is stopped', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-content-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'picture.png')
+  await writeFile(path, Buffer.alloc(4 * 1024 * 1024))
+  const stopped = new GdnError('terminated', 'terminated')
+  const stop = new AbortController()
+  const reading = new LocalContents(stop.signal).of(path)
+  stop.abort(stopped)
+  await expect(reading).rejects.toBe(stopped)
+  expect((await new LocalContents().of(path)).sha256).toBe(
+    'bb9f8df61474d25e71fa00722318cd387396ca1736605e1248821cc0de3d3af8',
+  )
+})
