@@ -5,7 +5,7 @@ import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { prepareCostCheck, startChange } from './limit-cost.ts'
+import { keepRefusedLimit, prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
@@ -97,6 +97,8 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
         notify = () => wake(collection.id, prepared)
         return answer(id)
       },
+      rejected: (error, { collection, costCheck }) =>
+        keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId: collection.id, at: acceptedAt }),
     },
   )
   notify()

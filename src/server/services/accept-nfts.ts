@@ -8,7 +8,7 @@ import type { CollectionRow } from '../store/collections.ts'
 import { startRun } from '../store/runs.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { prepareCostCheck, reserveCost } from './limit-cost.ts'
+import { keepRefusedLimit, prepareCostCheck, reserveCost } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, refuseRepeated, scopeIn, showAccepted } from './references.ts'
 import { badRequest, otherCollection } from './refusal.ts'
 import { refuseValue } from './refuse-value.ts'
@@ -130,6 +130,8 @@ export async function acceptNfts<Echo extends object>(
         })
       return answer(all)
     },
+    rejected: (error, { collectionId, costCheck }) =>
+      keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId, at: acceptedAt }),
   })
   wake()
   return accepted

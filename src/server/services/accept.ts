@@ -45,6 +45,8 @@ export interface Work<Prepared, Response> {
   prepare(): Promise<Prepared>
   /** Adds the rows. */
   write(db: Db, requestId: string, prepared: Prepared): Promise<Response>
+  /** Called after `write` has failed and its rows were rolled back. */
+  rejected?: (error: unknown, prepared: Prepared) => Promise<void>
 }
 
 /**
@@ -55,7 +57,7 @@ export async function accept<Prepared, Response>(
   store: Store,
   { accountId, endpoint, body, idempotencyKey, requestId, run = null }: Acceptance,
   now: number,
-  { findExisting, prepare, write }: Work<Prepared, Response>,
+  { findExisting, prepare, write, rejected }: Work<Prepared, Response>,
 ): Promise<Accepted<Response>> {
   const bodyHash = createHash('sha256').update(canonicalJson(body)).digest('hex')
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
@@ -65,7 +67,7 @@ export async function accept<Prepared, Response>(
   // Without a key, a request that creates nothing isn't stored.
   if (existing !== null && scope === null) return { response: existing, replayed: false, requestId }
   const prepared = existing === null ? await prepareUnlessExisting(prepare, findExisting) : { existing }
-  return store.transaction(async (db) => {
+  const accepting = store.transaction(async (db) => {
     // Checked again: the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
@@ -87,6 +89,10 @@ export async function accept<Prepared, Response>(
     await store.onAccepted?.(db, requestId)
     await recordResponse(db, requestId, JSON.stringify(response))
     return { response, replayed: false, requestId }
+  })
+  return accepting.catch(async (error: unknown) => {
+    if ('prepared' in prepared) await rejected?.(error, prepared.prepared)
+    throw error
   })
 }
 

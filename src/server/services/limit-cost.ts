@@ -133,6 +133,24 @@ export async function lockLimit(
   return { run: limited, fees: { ...fees, offered: limitFee(fees.offered, row.max_fee) } }
 }
 
+/**
+ * Stores the limit that a person has set, although its request was refused because of it. Otherwise the run has no limit
+ * for other machines. Call it when the transaction that accepts the request was rolled back.
+ */
+export async function keepRefusedLimit(
+  { store }: Pick<ServiceDeps, 'store'>,
+  error: unknown,
+  check: CostCheck,
+  { accountId, run, collectionId, at }: { accountId: string; run: string | null; collectionId: string; at: number },
+): Promise<void> {
+  if (run === null || check?.maxCost?.isSet !== true) return
+  if (!(error instanceof Refusal) || error.headers[HEADERS.errorCode] !== RUN_ERRORS.maxCost) return
+  await store.transaction(async (db) => {
+    const started = { account_id: accountId, run, collection_id: collectionId, started_at: at }
+    if (await startRun(db, started)) await lockLimit(db, check, { accountId, run }, null)
+  })
+}
+
 /** @throws Refusal 409 if a request needs more than what is left */
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   if (needed <= leftOf(budget)) return

@@ -14,7 +14,7 @@ import { countTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { accept } from './accept.ts'
 import { askChain } from './ask-chain.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { prepareCostCheck, startChange } from './limit-cost.ts'
+import { keepRefusedLimit, prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { badRequest } from './refusal.ts'
 import { refuseValue } from './refuse-value.ts'
@@ -96,6 +96,8 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, collection)
         return answer(id)
       },
+      rejected: (error, { collection, costCheck }) =>
+        keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId: collection.id, at: acceptedAt }),
     },
   )
   pipeline.transferAccepted()

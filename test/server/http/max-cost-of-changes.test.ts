@@ -116,7 +116,7 @@ it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     const worst = WORST[kind] * PRICE
     const refused = await send(limited(run, worst - 1n))
     expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'run_max_cost'])
-    expect(refused.json.error.message).toContain(`this request may need ${inCoins(worst, 'up')}`)
+    expect(refused.json.error.message).toContain(`this request may cost up to ${inCoins(worst, 'up')}`)
     const accepted = await send(limited(run, `${worst};set`))
     expect(accepted.status).toBe(200)
     await deployed(accepted)
@@ -131,6 +131,18 @@ it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     const more = KINDS[kind]()
     expect((await more(limited(run, `${worst + BigInt(fee_paid) - 1n};set`))).status).toBe(409)
     expect((await more(limited(run, `${worst + BigInt(fee_paid)};set`))).status).toBe(200)
+  },
+)
+
+it.each(['update', 'freeze', 'burn', 'provenance', 'transfer'] as const)(
+  'keeps the limit that a person has set for a %s that it refuses',
+  async (kind) => {
+    const run = newRun()
+    const send = KINDS[kind]()
+    const limit = WORST[kind] * PRICE - 1n
+    expect((await send(limited(run, `${limit};set`))).headers.get('error-code')).toBe('run_max_cost')
+    expect(await costsOf(run)).toMatchObject({ max_cost: String(limit), fee_paid: '0' })
+    expect((await send({ 'gdn-run': run })).headers.get('error-code')).toBe('run_max_cost')
   },
 )
 

@@ -112,6 +112,25 @@ it('raises the limit only where a person has set it, so that an old client state
   expect((await send(limited(ONE))).status).toBe(409)
 })
 
+it('keeps a limit that a person has set for other machines, also when its request is refused', async () => {
+  const refused = await send(limited(`${2n * ONE};set`), { count: 100, receiver: BOB })
+  expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'run_max_cost'])
+  const { costs } = (await backend.post('/api/v1/getruncosts', { run: RUN })).json
+  expect(costs).toMatchObject({ max_cost: String(2n * ONE), fee_paid: '0' })
+  const other = { 'gdn-run': RUN }
+  expect((await send(other, { count: 100, receiver: BOB })).status).toBe(409)
+  expect((await send(limited(`${3n * ONE};set`), { count: 100, receiver: BOB })).status).toBe(409)
+  expect((await send(limited(`${ONE};set`), { count: 2 })).status).toBe(409)
+  const answers = [await send(other), await send(other)]
+  expect(answers.map(({ status }) => status)).toEqual([200, 409])
+})
+
+it('does not keep the limit of an agent whose request is refused', async () => {
+  expect((await send(limited(2n * ONE), { count: 100, receiver: BOB })).status).toBe(409)
+  expect((await send({ 'gdn-run': RUN }, { count: 3 })).status).toBe(200)
+  expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.max_cost).toBeNull()
+})
+
 it('counts what a run had paid before it got a limit', async () => {
   await settled(backend, idsOf(await send({ 'gdn-run': RUN }, { count: 3 })))
   const before = (await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs

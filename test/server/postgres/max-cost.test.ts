@@ -44,7 +44,7 @@ const network = {
 }
 
 /** Sends a request for one NFT to the process of this store. Returns whether it was accepted. */
-async function send(store: Store, name: string, wei: bigint): Promise<boolean> {
+async function send(store: Store, name: string, wei: bigint | null, isSet = false): Promise<boolean> {
   const body = {
     ...{ contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
     metadata: [{ title: name, description: '', file_fields: [] }],
@@ -56,7 +56,7 @@ async function send(store: Store, name: string, wei: bigint): Promise<boolean> {
   } as unknown as ServiceDeps
   const request = {
     ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: 'run' },
-    ...{ maxCost: { wei, isSet: false }, requestId: name, origin: () => '' },
+    ...{ maxCost: wei === null ? null : { wei, isSet }, requestId: name, origin: () => '' },
   }
   return await createNft(deps, request).then(
     () => true,
@@ -74,4 +74,13 @@ it('two processes that accept rows of a run at the same time stay within its lim
   expect(accepted).toHaveLength(7)
   const rows = await stores[0].db.selectFrom('nfts').select('id').execute()
   expect(rows).toHaveLength(7)
+})
+
+it('a limit that a person has set applies to other processes, also when its request is refused', async () => {
+  const one = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
+  expect(await send(stores[0], 'n0', one - 1n, true)).toBe(false)
+  expect(await send(stores[1], 'n1', null)).toBe(false)
+  const run = await stores[1].db.selectFrom('runs').select(['run', 'collection_id', 'max_cost']).executeTakeFirst()
+  expect(run).toEqual({ run: 'run', collection_id: 'c', max_cost: String(one - 1n) })
+  expect(await stores[0].db.selectFrom('requests').select('id').execute()).toEqual([{ id: 'r' }])
 })
