@@ -1,4 +1,6 @@
 import type { Run } from '../../batch/runs.ts'
+import type { RowCounts } from '../../batch/types.ts'
+import { statusOf } from '../../client/answers.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
@@ -16,9 +18,22 @@ export const SPENT_FIELDS = [
   'waiting',
 ]
 
-/** Returns what a run has spent, from its server; null if the server doesn't say. */
-export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<Run, 'id'>): Promise<DataRecord | null> {
+/** What a run has spent of which the server has accepted nothing. */
+const NOTHING: DataRecord = { ...{ gas_used: '0', fee_paid_wei: '0' }, simulated: null, waiting: null }
+
+/**
+ * Returns what a run has spent, from its server; null if the server doesn't say.
+ *
+ * @param counts the rows as recorded, by which a run that the server doesn't know has spent nothing
+ */
+export async function spentOf(
+  deps: Deps,
+  settings: Settings | null,
+  run: Pick<Run, 'id'>,
+  counts?: Pick<RowCounts, 'accepted' | 'deployed' | 'unknown'>,
+): Promise<DataRecord | null> {
   if (settings === null) return null
+  const isUnsent = counts !== undefined && counts.accepted + counts.deployed + counts.unknown === 0
   try {
     const { client } = await deps.connect(settings)
     try {
@@ -32,6 +47,9 @@ export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<R
         simulated: costs.is_simulated,
         waiting: costs.waiting,
       }
+    } catch (error) {
+      if (isUnsent && statusOf(error) === 404 && client.limitsCosts() === true) return NOTHING
+      throw error
     } finally {
       await client.close()
     }
@@ -44,6 +62,7 @@ export async function spentOf(deps: Deps, settings: Settings | null, run: Pick<R
 /** Formats what a run has spent: `0.3139 POL of at most 0.5, for 9,659,500 gas`. */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, max_cost_wei, gas_used, currency, simulated } = spent
+  if (simulated === null) return '0: nothing was accepted yet'
   const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)}` : ''
   const gas = BigInt(String(gas_used)).toLocaleString('en-US')
   return `${coinsIn(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}`

@@ -32,8 +32,8 @@ const ONE = Number(mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.
 const coins = (amount: number) => amount.toFixed(12)
 
 /** A drop into a new collection, with one row for each receiver. */
-async function drop() {
-  const rows = WALLETS.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
+async function drop(receivers: readonly string[] = WALLETS) {
+  const rows = receivers.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
   const { path, options } = await folder({ 'drop.csv': `title,description,receiver\n${rows}` })
   const { address } = await createTestCollection(backend)
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
@@ -67,6 +67,18 @@ describe('batch mint --max-cost', () => {
     expect((await run('batch', 'results', 'drop', '--costs')).stderr).toMatch(/Spent: [0-9.]+ POL of at most/)
     const reported = JSON.parse((await run('batch', 'report', 'drop', '--to', 'r.html', '--json')).stdout)
     expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
+  })
+
+  test('has spent 0 before anything was accepted, and --costs says so', async () => {
+    const [receiver = ''] = WALLETS
+    // One request for all rows, which needs more than a single NFT.
+    const { mint, run } = await drop(Array(3).fill(receiver))
+    expect(errorOf(await mint('--max-cost', coins(1.001 * ONE)))).toMatchObject({ code: 'max_cost' })
+    const { stdout, stderr } = await run('batch', 'status', 'drop', '--costs', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ pending: 3, gas_used: '0', fee_paid_wei: '0' })
+    expect(stderr).not.toContain("doesn't say")
+    const shown = await run('batch', 'results', 'drop', '--costs')
+    expect(shown.stderr).toContain('Spent: 0: nothing was accepted yet')
   })
 
   test('applies to rows that were accepted before, also where it is the first limit or a lower one', async () => {

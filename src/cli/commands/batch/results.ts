@@ -1,5 +1,5 @@
 import { type RunRow, runColumns, runRows } from '../../../batch/run-rows.ts'
-import { openRun, type Run } from '../../../batch/runs.ts'
+import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
@@ -99,7 +99,8 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
   if (!flags.costs) return
-  const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run)
+  const { counts } = await runStatus(run)
+  const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
   io.warn(spent === null ? "The server of the run doesn't say what it has spent." : `Spent: ${spentText(spent)}`)
 }
 

@@ -46,8 +46,10 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     const output = createOutput(deps.io, flags, view)
     const look = async () => {
       const run = await openRun(stateDir, name, server)
-      const data = runData(await runStatus(run))
-      const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run) : null
+      const seen = await runStatus(run)
+      const data = runData(seen)
+      const settings = flags.costs ? await settingsIfFound(deps, run, flags) : null
+      const spent = await spentOf(deps, settings, run, seen.counts)
       // A run without open rows waits for nothing, also if its limit is used up.
       const isOpen = data.state === 'unfinished' || data.state === 'running'
       const shown = spent === null || isOpen ? spent : { ...spent, waiting: null }
