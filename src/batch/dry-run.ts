@@ -8,7 +8,7 @@ import { openState, openStateIfThere } from '../state/open-state.ts'
 import { lookAtStore } from './open-store.ts'
 import type { Plan } from './plan.ts'
 import { type Prepared, prepare } from './prepare.ts'
-import { requestsOf } from './request.ts'
+import { plannedMints, requestsOf } from './request.ts'
 import { checkOptions } from './run.ts'
 import { familyId } from './run-identity.ts'
 import type { RunStore } from './run-store.ts'
@@ -29,7 +29,8 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
   checkOptions(options)
   return await lookingAtRun(options, async (store) => {
     const prepared = await prepare(store, options, deps, { writes: false })
-    await deps.confirm?.(prepared.planned, { run: store.id })
+    const mints = plannedMints(store, prepared.gathered.rows, prepared.plan)
+    await deps.confirm?.(prepared.planned, { run: store.id }, mints)
     return await describePlan(store, prepared, options, deps)
   })
 }

@@ -13,7 +13,7 @@ import type { Piece } from './pieces.ts'
 import type { Plan } from './plan.ts'
 import { referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
-import type { MintEndpoint } from './types.ts'
+import type { MintEndpoint, PlannedMint, PlannedMints } from './types.ts'
 
 /** Returns the URL of an uploaded local file, by its path. */
 export type FileUrls = (path: string) => string
@@ -101,6 +101,29 @@ export function requestsOf({ store, rows, plan, urlOf }: Source) {
     const references = records.map(({ reference, key }) => referenceId(drop.referenceScope, reference ?? key))
     const body = withReferences ? { ...built.body, reference_ids: references } : built.body
     return { endpoint: built.endpoint, body, rows: kept }
+  }
+}
+
+const REQUESTS_AT_ONCE = 500
+
+/** Returns the requests of a plan without building them: only the first row of each is read. */
+export const plannedMints = (store: RunStore, rows: RowsIn, plan: Plan): PlannedMints => ({
+  dynamic: store.drop.dynamic,
+  each: () => eachMint(store, rows, plan),
+})
+
+async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenerator<PlannedMint> {
+  for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {
+    const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
+    const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))
+    const firsts = requests.flatMap(([first]) => first ?? [])
+    const records = await store.read((sql) => store.recordsAt(sql, rows, firsts))
+    const byPosition = new Map(records.map((record) => [record.position, store.keep(record).row]))
+    for (const positions of requests) {
+      const first = byPosition.get(positions[0] ?? -1)
+      if (first === undefined) throw new Error('a request without rows')
+      yield { receiver: first.receiver, sender: first.sender, count: positions.length }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ import { prepare } from './prepare.ts'
 import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { settleByWord } from './reconcile/settle.ts'
-import { requestsOf } from './request.ts'
+import { plannedMints, requestsOf } from './request.ts'
 import { LATE, resultsOutside, resultsPage } from './results.ts'
 import { DEFAULT_TIMEOUT_MS, RunContext } from './run-context.ts'
 import { familyId } from './run-identity.ts'
@@ -68,7 +68,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const sends = options.reconcileOnly !== true
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost) : null) ?? null
   const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
-  if (sends) await deps.confirm?.(planned, limit)
+  if (sends) await deps.confirm?.(planned, limit, plannedMints(store, gathered.rows, plan))
   await keepLimits(store, options)
   const rows = await enterRows(store, options, prepared)
   const context = new RunContext(options, deps, store, limit)

@@ -153,9 +153,10 @@ export interface BatchDeps {
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null): Promise<bigint | null>
   /**
-   * Called before anything is written or sent, with the limit that requests of the run carry. Throws to cancel.
+   * Called before anything is written or sent, with the limit that requests of the run carry, and the requests to be
+   * sent. Throws to cancel.
    */
-  confirm?(planned: PlannedEvent, limit: RunLimit): Promise<void>
+  confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
   /** Called for every event, to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock; `performance.now` by default. */
@@ -174,7 +175,20 @@ export interface BatchDeps {
 export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
   client: BatchDeps['client'] | null
   /** Called for each request of a dry run, in order. */
-  onPlanned?(mint: { receiver: string; sender: string | null; count: number }): void
+  onPlanned?(mint: PlannedMint): void
+}
+
+/** The requests of a plan. */
+export interface PlannedMints {
+  dynamic: boolean
+  each(): AsyncIterable<PlannedMint>
+}
+
+/** A request of a plan: so many NFTs for one receiver. With a sender, they are minted to it and transferred. */
+export interface PlannedMint {
+  receiver: string
+  sender: string | null
+  count: number
 }
 
 export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'failed'

@@ -13,6 +13,10 @@ interface Limits {
   kept?: bigint | null
 }
 
+/** Returns a limit in wei; null without one. */
+export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
+  maxCost === undefined ? null : BigInt(maxCost.split(';', 1)[0] ?? '')
+
 /** Returns the limit that each request of a run carries. Only one that this command was given raises that of the server. */
 export function runLimit(run: string, { permitted = null, given = null, kept = null }: Limits): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }

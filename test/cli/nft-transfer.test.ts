@@ -265,7 +265,9 @@ describe('nft transfer', () => {
     const argv = [...TRANSFER, ...whole, '--base-url', 'https://api.example.invalid', '--json']
     const result = await cli(argv, { env })
     expect(result.code).toBe(3)
-    expect(errorOf(result).message).toContain(`Transfer token 1 of ${CONTRACT} to ${RECEIVER}`)
+    const [contract, owner] = [CONTRACT, OWNER].map((address) => `${address.slice(0, 6)}…${address.slice(-4)}`)
+    const question = `Transfer token 1 of ${contract} from ${owner} to ${RECEIVER}`
+    expect(errorOf(result).message).toContain(question)
   })
 
   test.each<[string, string[], string, CliOptions?]>([

@@ -76,7 +76,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const what = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    await confirmSpending(deps, flags.yes, on, connection, what)
+    await confirmSpending(deps, flags.yes, on, connection, what, null)
   }
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let answer: TransportAnswer | null = null

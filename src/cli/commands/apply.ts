@@ -5,6 +5,7 @@ import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
+import { atMostText } from '../cost/at-most.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
@@ -142,7 +143,9 @@ async function confirmPlan(
   if (pending === 0 || flags.yes) return flags.yes === true
   if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
   const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
-  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}?`
+  const priced = { limit: flags.given ?? plan.run.maxCost, worst: () => worstOfPlan(plan, flags) }
+  const cost = io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}${cost}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   return true
 }

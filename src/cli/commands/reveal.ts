@@ -12,6 +12,7 @@ import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { costsMoney } from '../connect/confirm-spending.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
+import { atMostText } from '../cost/at-most.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { refuseAboveLimit, worstOfChanges } from '../cost/run-limit.ts'
@@ -85,7 +86,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       let outcomes = noOutcomes()
       if (sends) {
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
-        await confirm(deps, connection, opened, plan, flags)
+        await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
       }
@@ -185,11 +186,14 @@ async function confirm(
   connection: Connection,
   { options: { blockchain } }: OpenedManifest,
   plan: RevealPlan,
-  flags: RevealFlags,
+  flags: RevealFlags & { given: bigint | null },
 ): Promise<void> {
   const { io } = deps
+  const { pending, accepted, run } = plan
   if (flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
-  const question = `Reveal ${count(plan.pending, 'NFT')} on ${blockchain} through ${connection.server.origin}? Everybody can see them then.`
+  const priced = { limit: flags.given ?? run.maxCost, worst: () => worstOfChanges('update', pending - accepted) }
+  const cost = io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+  const question = `Reveal ${count(pending, 'NFT')} on ${blockchain} through ${connection.server.origin}${cost}? Everybody can see them then.`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
 }
 

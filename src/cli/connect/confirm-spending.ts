@@ -1,8 +1,10 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
 import { GdnError } from '../../core/errors.ts'
+import { atMostText, type PricedRequests } from '../cost/at-most.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
+import { isWithoutValue } from './is-without-value.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this machine
@@ -20,21 +22,28 @@ export async function costsMoney(
 ): Promise<boolean> {
   const isOnTestnet = blockchain !== null && isTestnet(blockchain)
   if (!isOnTestnet && server.loopback) await learnSupport(client, signals.signal, { sleep, random: Math.random })
-  const isFree = isOnTestnet || (server.loopback && client.hasNoValue(blockchain) === true)
+  const isFree = isWithoutValue(blockchain, { client, server })
   client.onlyWithoutValue(isFree)
   return !isFree
 }
 
-/** Prompts before anything is spent on a public network. Off a terminal, only --yes confirms it. */
+/**
+ * Prompts before anything is spent on a public network, with the most that it can cost. Off a terminal, only --yes confirms
+ * it.
+ *
+ * @param priced null if what the requests use is not known
+ */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
   yes: boolean | undefined,
   blockchain: Blockchain | null,
   connection: Pick<Connection, 'client' | 'server'>,
   what: string,
+  priced: PricedRequests | null,
 ): Promise<void> {
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
-  if (await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}?`, '--yes')) return
+  const cost = priced !== null && deps.io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+  if (await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

@@ -63,9 +63,16 @@ export async function findFees(
   const named = namedNode(deps, flags)
   if (named !== null) return await feesOfNode(named, blockchain)
   if (connection === null) throw noFees('no server and no node is named')
-  const { client, server } = await connection()
+  return await feesOfServer(deps, blockchain, await connection())
+}
+
+/** Returns the current fees by which a server decides. @throws GdnError if it doesn't say them */
+export async function feesOfServer(
+  { signals: { signal } }: Pick<Deps, 'signals'>,
+  blockchain: Blockchain,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+): Promise<FoundFees> {
   try {
-    const { signal } = deps.signals
     return foundFees((await client.call('getfees', { blockchain }, { signal })).fees)
   } catch (error) {
     const isMissing = [404, 405].includes(statusOf(error) ?? 0)

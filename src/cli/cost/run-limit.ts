@@ -89,7 +89,10 @@ export const sumOf = (uses: readonly WorstUse[]): WorstUse =>
   })
 
 /** Returns what `count` changes of one NFT each use at most. */
-export async function worstOfChanges(kind: 'update' | 'transfer' | 'burn', count: number): Promise<WorstUse> {
+export async function worstOfChanges(
+  kind: 'update' | 'transfer' | 'burn' | 'provenance',
+  count: number,
+): Promise<WorstUse> {
   const { gasOfChange } = await import('../../server/chain/evm/cost/change-gas.ts')
   const { gasLimit, bytes } = gasOfChange({ kind, tokenIds: kind === 'update' ? [1n] : [] })
   return { gasLimit: gasLimit * BigInt(count), bytes: bytes * count }
@@ -127,8 +130,10 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
     case 'createnfttrans':
       return { gasLimit: grantGasLimit(Array(metadata.length)), bytes: grantBytes(metadata.length) }
     case 'createnft':
-    case 'creatednft':
-      return { gasLimit: mintGasLimit([{ receiver: '0x', count: metadata.length }]), bytes: mintBytes(1) }
+    case 'creatednft': {
+      const runs = [{ receiver: '0x', count: metadata.length }] as const
+      return { gasLimit: mintGasLimit(runs, true, endpoint === 'creatednft'), bytes: mintBytes(1) }
+    }
     default:
       throw new Error(`the cost of ${endpoint} is not known`)
   }

@@ -42,7 +42,7 @@ export function fitsWithShortAddresses(
 }
 
 function shortAddresses(rows: Rows, whole: number): string[][] {
-  return rows.map((row) => row.map((cell, i) => (i !== whole && ADDRESS.test(cell) ? ends(cell, 6, 4) : cell)))
+  return rows.map((row) => row.map((cell, i) => (i !== whole ? shortAddress(cell) : cell)))
 }
 
 /** Returns whether a table fits as it is. */
@@ -67,5 +67,8 @@ function narrow(widths: number[], available: number, mayBe: (column: number) => 
     widths[widest] = Math.max(MIN_WIDTH, width - excess)
   }
 }
+
+/** Returns an address with its first and last characters, and other text as it is. */
+export const shortAddress = (text: string): string => (ADDRESS.test(text) ? ends(text, 6, 4) : text)
 
 const ends = (address: string, head: number, tail: number) => `${address.slice(0, head)}…${address.slice(-tail)}`

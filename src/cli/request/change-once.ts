@@ -18,8 +18,8 @@ interface Change {
   contract: string
   /** What identifies the operation. */
   content: object
-  /** Prompts, and returns the request. */
-  request(): Promise<object>
+  /** Prompts with the limit that this command was given, in wei, and returns the request. */
+  request(limit: bigint | null): Promise<object>
   /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
   limit?: RunLimit
   /** What the operation does, as the subject of messages: `the update`. */

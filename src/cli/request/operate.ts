@@ -37,8 +37,13 @@ export function addOperationFlags(command: GdnCommand): void {
   addPriceFlag(command)
 }
 
-type WantedByCommand = Omit<Wanted, 'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit'> &
+type WantedByCommand = Omit<
+  Wanted,
+  'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
+> &
   Pick<Spending, 'findBlockchain'> & {
+    /** Prompts with the limit that this command was given, in wei, and returns the request. */
+    request(limit: bigint | null): Promise<object>
     /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
     limit?: RunLimit | undefined
   }
@@ -61,6 +66,7 @@ export async function operateOnce(
   const backend = await deps.identify(server)
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
+  let given: bigint | null = null
   const state = await openState(settings.stateDir, { signal: signals.signal })
   await operate(
     {
@@ -77,11 +83,13 @@ export async function operateOnce(
     },
     {
       ...wanted,
+      // Called after `permit`.
+      request: () => wanted.request(given),
       async permit(id) {
         if (limit !== undefined) return limit
         const { blockchain, endpoint } = wanted
         const isLimited = cost.maxCost !== undefined
-        const given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
+        given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
         const run = {
           ...{ id, isOperation: true, canLimit: isLimited || MINTS.has(endpoint), accepted: 0 },
           maxCost: given === null ? null : { wei: given, isSet: true },

@@ -2,16 +2,25 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
 import { openRun, runStatus } from '../../../batch/runs.ts'
-import type { BatchEvent, BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../../batch/types.ts'
-import type { RunLimit } from '../../../client/run-limit.ts'
+import type {
+  BatchEvent,
+  BatchOptions,
+  BatchSummary,
+  PlannedEvent,
+  PlannedMints,
+  RunStatus,
+} from '../../../batch/types.ts'
+import { limitIn, type RunLimit } from '../../../client/run-limit.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
+import { openMeter } from '../../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../../cost/limit.ts'
 import { feeLimit } from '../../cost/max-fee.ts'
+import { sumOf, type WorstUse, worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { isInActions } from '../../io/in-actions.ts'
 import { safe } from '../../io/io.ts'
@@ -116,7 +125,7 @@ export async function sendRun(
           onEvent?.(event)
         },
         permit: (planned, kept) => permitRun(deps, planned, { connection, blockchain, given: limit, kept, others }),
-        confirm: async (planned, runLimit) => {
+        confirm: async (planned, runLimit, mints) => {
           const rows = planned.rows.pending
           progress.stop()
           printPlan(deps, planned)
@@ -128,6 +137,7 @@ export async function sendRun(
               blockchain,
               connection,
               `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
+              { limit: limitIn(runLimit), worst: () => worstOfMints(mints, others) },
             )
           }
           await beforeSending?.(planned, connection, runLimit)
@@ -142,6 +152,13 @@ export async function sendRun(
     progress.stop()
     await client.close()
   }
+}
+
+/** Returns what requests use at most, with the commitment of an unrevealed drop. */
+async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<WorstUse> {
+  const meter = await openMeter(dynamic)
+  for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
+  return sumOf([meter.total().worst, await worstOfChanges('provenance', others)])
 }
 
 /** Writes the job summary. @throws GdnError if rows are not as requested */

@@ -6,6 +6,7 @@ import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
+import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
@@ -134,9 +135,10 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       contract: null,
       content: request,
       note: 'collection create',
-      async request() {
+      async request(limit) {
         const what = `Create the collection "${request.name}"`
-        await confirmSpending(deps, flags.yes, request.blockchain, connection, what)
+        const priced = { limit, worst: () => worstOfRequest('createcollection', request) }
+        await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)
         return request
       },
     },

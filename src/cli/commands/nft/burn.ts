@@ -1,6 +1,8 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import type { Deps } from '../../deps.ts'
+import { atMostText } from '../../cost/at-most.ts'
+import { worstOfChanges } from '../../cost/run-limit.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
@@ -8,7 +10,7 @@ import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord } from './change-nft.ts'
+import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
 
 export function command(deps: Deps, run = burn): GdnCommand {
   const burnCommand = new GdnCommand({
@@ -51,8 +53,9 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     for (const { nft_gdn_id, title, receiver_wallet_address } of nfts) {
       io.note(safe(`${title} (${nft_gdn_id}), owned by ${receiver_wallet_address}`))
     }
-    const question = nfts.length === 1 ? 'Burn it for good?' : `Burn these ${nfts.length} NFTs for good?`
-    if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+    const what = nfts.length === 1 ? 'Burn it for good' : `Burn these ${nfts.length} NFTs for good`
+    const cost = io.interactive ? await mostOf(deps, connection, nfts, flags) : ''
+    if (!(await io.confirm(safe(`${what}${cost}?`), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   }
   const burned: DataRecord[] = []
   try {
@@ -74,4 +77,19 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     // After an error too: these are burned.
     await output.many(burned)
   }
+}
+
+/** Returns the most that the burns can cost, as the end of a question; nothing if they are on several blockchains. */
+async function mostOf(
+  deps: Deps,
+  connection: Connection,
+  nfts: readonly FoundNft[],
+  { maxCost }: Pick<ChangeFlags, 'maxCost'>,
+): Promise<string> {
+  const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
+  if (others.length > 0) return ''
+  // A limit in money is converted when it is enforced.
+  const limit = maxCost !== undefined && 'wei' in maxCost ? maxCost.wei : null
+  const worst = () => worstOfChanges('burn', nfts.length)
+  return await atMostText(deps, connection, blockchain, { limit, worst })
 }

@@ -6,6 +6,7 @@ import type { AcceptedOperation } from '../../../operations/types.ts'
 import { DEFAULT_TIMEOUT_MS, isMinted } from '../../../operations/waiting.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
+import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -59,9 +60,10 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
       contract: request.contract_address,
       content: replaceUrls(request, hashes),
       note: `nft ${verb.toLowerCase()}`,
-      async request() {
+      async request(limit) {
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
-        await confirmSpending(deps, flags.yes, request.blockchain, connection, what)
+        const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
+        await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },

@@ -1,5 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
+import { atMostText } from '../../cost/at-most.ts'
+import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
@@ -51,11 +53,14 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     return io.note('Nothing to change.')
   }
   const nft_gdn_ids = left.map(({ nft_gdn_id }) => nft_gdn_id)
-  const request = async () => {
+  const request = async (limit: bigint | null) => {
     if (!flags.yes) {
       for (const { nft_gdn_id, title } of left) io.note(safe(`${title} (${nft_gdn_id})`))
       const question = left.length === 1 ? 'Freeze its metadata' : `Freeze the metadata of these ${left.length} NFTs`
-      if (!(await io.confirm(`${question} for good?`, '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+      const priced = { limit, worst: () => worstOfRequest('freezenft', { nft_gdn_ids }) }
+      const cost = io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+      if (!(await io.confirm(safe(`${question} for good${cost}?`), '--yes')))
+        throw new GdnError('not_confirmed', 'nothing was sent')
     }
     return { contract_address, nft_gdn_ids }
   }

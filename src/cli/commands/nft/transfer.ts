@@ -8,11 +8,13 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
+import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
+import { shortAddress } from '../../render/fit-columns.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { TRANSFER_VIEW } from '../../render/views.ts'
 import { isV12, versionHint } from '../../request/api-version.ts'
@@ -102,12 +104,11 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       // Without the sender, which is looked up: it changes when the transfer takes effect.
       content: what,
       note: 'nft transfer',
-      async request() {
+      async request(limit) {
         const request = await complete()
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
-        const { token_id, contract_address, receiver_wallet_address } = request
-        const question = `Transfer token ${token_id} of ${contract_address} to ${receiver_wallet_address}`
-        await confirmSpending(deps, flags.yes, blockchain, connection, question)
+        const priced = { limit, worst: () => worstOfRequest('transfernft', request) }
+        await confirmSpending(deps, flags.yes, blockchain, connection, questionOf(request), priced)
         return request
       },
     },
@@ -125,6 +126,12 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     const hint = hints.filter((line) => line !== undefined).join('\n')
     throw new GdnError('refused', message, { hint, details, cause: error })
   })
+}
+
+/** Shortens what the person knows already. The new owner is whole, so that it can be compared. */
+function questionOf({ token_id, contract_address, sender_wallet_address, receiver_wallet_address }: TransferRequest) {
+  const [contract, sender] = [contract_address, sender_wallet_address].map(shortAddress)
+  return `Transfer token ${token_id} of ${contract} from ${sender} to ${receiver_wallet_address}`
 }
 
 /** Completes the command after the request was accepted. */

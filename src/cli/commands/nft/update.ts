@@ -4,6 +4,7 @@ import { metadataChanges } from '../../../api/metadata-changes.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
+import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -80,8 +81,9 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const change = {
     ...({ endpoint: 'updatednft', note: 'nft update', what: `the update of ${safe(id)}` } as const),
     ...{ blockchain: nft.blockchain, contract: nft.contract_address, content: replaceUrls(request, hashes) },
-    async request() {
-      await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`)
+    async request(limit: bigint | null) {
+      const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
+      await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`, priced)
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
     },
   }
