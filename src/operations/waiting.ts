@@ -144,6 +144,9 @@ export function pendingReason(records: readonly NftRecord[]): string {
   return `: ${records.length === 1 ? '' : `${nfts(n)}: `}${terminalText(reason)}`
 }
 
+/** Formats why something is pending as the end of a sentence: an empty text without a reason. */
+export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
+
 export interface AcceptedTransfer {
   nftGdnId: string
   sender: string
@@ -172,6 +175,7 @@ export async function waitForTransfer(
   const { client, signal } = deps
   let seen: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
+  let reason: string | null | undefined
 
   /** Whether the transaction is final, or the server returns no transactions. */
   const isThrough = async (): Promise<boolean> => {
@@ -186,6 +190,7 @@ export async function waitForTransfer(
       if (found === undefined) return false
       const { status, transaction_hash, gas_used, error } = found
       seen = { status, transaction_hash, gas_used, error }
+      reason = found.pending_reason
       return isFinal(status)
     } catch (error) {
       if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
@@ -207,7 +212,7 @@ export async function waitForTransfer(
       return (await hasMoved()) ? 'moved' : undefined
     })
     if (ended === undefined) {
-      const message = `the transfer is still pending after ${timeoutMs / 1000} s`
+      const message = `the transfer is still pending after ${timeoutMs / 1000} s${because(reason)}`
       const problem = new GdnError('pending', message, { details: { nft_gdn_id: nftGdnId } })
       return { seen, ended: false, problem }
     }

@@ -110,7 +110,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
   }
 }
 
-/** Returns accepted changes whose transactions have ended, with the reason of a failure. */
+/** Returns accepted changes whose transactions have ended, with the reason of a failure. The others get their reason to wait. */
 export async function endedTransactions<Sent extends Accepted<unknown>>(
   { client, signal }: { client: Pick<ApiClient, 'call'>; signal: AbortSignal },
   page: readonly Sent[],
@@ -123,6 +123,7 @@ export async function endedTransactions<Sent extends Accepted<unknown>>(
   const ends = new Map<Sent, string | null>()
   for (const sent of page) {
     const found = byId.get(sent.transactionId ?? '')
+    sent.pendingReason = found?.pending_reason
     if (found?.status === 'deployed') ends.set(sent, null)
     if (found?.status === 'failed') ends.set(sent, `${what} failed: ${found.error ?? 'the server returned no reason'}`)
   }

@@ -22,6 +22,8 @@ export interface Outcomes {
   pending: number
   /** Whether changes may not be sent yet, because the time was over before. */
   unsent: boolean
+  /** Why accepted changes are pending, if the server says it. */
+  reason: string | null
   failed: Problems
   unknown: Problems
 }
@@ -36,6 +38,8 @@ export interface Problems {
 export interface Accepted<Change> {
   change: Change
   transactionId: string | null
+  /** Why it was pending when it was last seen, if the server says it. */
+  pendingReason?: string | null | undefined
 }
 
 /** How changes of a kind are sent, and how their end is seen. */
@@ -71,7 +75,7 @@ const UNREACHABLE_MS = 120_000
 const NOT_READY_MS = 3_000
 
 export const noOutcomes = (): Outcomes => ({
-  ...{ done: 0, pending: 0, unsent: false },
+  ...{ done: 0, pending: 0, unsent: false, reason: null },
   failed: { count: 0, first: [] },
   unknown: { count: 0, first: [] },
 })
@@ -144,6 +148,7 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
         lastAt = now()
       }
       outcomes.pending = open.size
+      outcomes.reason = [...open].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
       onProgress(outcomes)
     }
   }

@@ -165,7 +165,7 @@ describe('nft transfer', () => {
   })
 
   test('exits with 8 while pending, and the same command resumes, even if the owner has changed', async () => {
-    const state = { status: 'initiated' }
+    const state = { status: 'initiated', pending_reason: '0.003 POL are missing' }
     let owner = OWNER
     const api = await fakeApi({
       getnfts: (body: { nft_gdn_ids: string[] }) => knows(nft('id-0', { receiver_wallet_address: owner }))(body),
@@ -176,6 +176,7 @@ describe('nft transfer', () => {
     const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url]
     const first = await cli(argv, { env: home, ...timeUpWhileWaiting() })
     expect(first.code).toBe(8)
+    expect(first.stderr).toContain('still pending after 300 s: 0.003 POL are missing')
     expect(first.stderr).toContain('gdn nft show id-0')
     state.status = 'deployed'
     owner = RECEIVER

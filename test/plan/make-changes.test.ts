@@ -137,6 +137,20 @@ test('returns what is pending when the time of the command is over, while it wai
   expect(waiting).toMatchObject({ unsent: true, pending: 8 })
 })
 
+test('says why changes are pending while the server says it', async () => {
+  const reason = 'the signer 0x12 has 0 POL: 0.003 POL are missing'
+  const seen = (pendingReason: string | null) => async (page: readonly Sent[]) => {
+    for (const sent of page) sent.pendingReason = pendingReason
+    return new Map()
+  }
+  const make = (pendingReason: string | null) => new World().make({ timeoutMs: 5000, endsOf: seen(pendingReason) })
+  expect([await make(reason), await make(null)]).toMatchObject([
+    { pending: 20, reason },
+    { pending: 20, reason: null },
+  ])
+  expect(await new World().make({})).toMatchObject({ done: 20, reason: null })
+})
+
 test('counts the outcome of each change by its error, and makes the others', async () => {
   const errors = [error('refused'), error('not_found'), error('invalid_input'), error('unknown_outcome')]
   const onSend = ({ line }: Change) => {
@@ -145,7 +159,7 @@ test('counts the outcome of each change by its error, and makes the others', asy
   }
   const problem = (line: number) => ({ key: `r${line}`, line, reason: errors[line]?.message })
   expect(await new World().make({ onSend })).toEqual({
-    ...{ done: 16, pending: 0, unsent: false },
+    ...{ done: 16, pending: 0, unsent: false, reason: null },
     failed: { count: 3, first: [problem(0), problem(1), problem(2)] },
     unknown: { count: 1, first: [problem(3)] },
   })

@@ -21,6 +21,7 @@ export const collectionRecord = z.looseObject({
   royalty_bps: z.number().nullish(),
   royalty_receiver: z.string().nullish(),
   error: z.string().nullish(),
+  pending_reason: z.string().nullish(),
 })
 
 export type CollectionRecord = z.output<typeof collectionRecord>

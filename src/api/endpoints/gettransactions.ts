@@ -9,6 +9,8 @@ export const transactionRecord = z.looseObject({
   /** Decimal digits. */
   gas_used: z.string().nullish(),
   error: z.string().nullish(),
+  /** Why it is not signed yet: what the signers of its blockchain lack. */
+  pending_reason: z.string().nullish(),
   /** The transaction in a block explorer, on a network whose configuration names one. */
   explorer_url: z.string().nullish(),
 })

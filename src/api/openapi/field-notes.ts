@@ -51,7 +51,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   pending_change:
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason:
-    'Why the NFT is not minted yet: the last problem with its files, or what the signers of its blockchain lack. Absent if nothing delays it.',
+    'Why nothing is signed for it yet: the last problem with the files of an NFT, or what the signers of its blockchain lack. Absent if nothing delays it.',
   provenance: 'The hash: 0x and 64 hex digits.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_id:

@@ -3,7 +3,7 @@ import { keepMaxCost } from '../../batch/runs.ts'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { provenanceOf } from '../../nft/abi.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../operations/waiting.ts'
+import { because, DEFAULT_TIMEOUT_MS } from '../../operations/waiting.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
@@ -220,7 +220,7 @@ async function send(
   }
 }
 
-function problemOf({ failed, unknown, pending, unsent }: Outcomes): GdnError | null {
+function problemOf({ failed, unknown, pending, reason, unsent }: Outcomes): GdnError | null {
   const hint = RESUME_HINT
   const details = { failed_rows: failed.first, unknown_rows: unknown.first }
   const reasons = [...unknown.first, ...failed.first]
@@ -236,5 +236,5 @@ function problemOf({ failed, unknown, pending, unsent }: Outcomes): GdnError | n
     return new GdnError('batch_failed_rows', message, { hint, details })
   }
   if (pending === 0 && !unsent) return null
-  return new GdnError('pending', `${count(pending, 'update')} still pending`, { hint, details })
+  return new GdnError('pending', `${count(pending, 'update')} still pending${because(reason)}`, { hint, details })
 }

@@ -4,7 +4,7 @@ import { hasFailed, isFinal } from '../../api/nft-status.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
-import { DEFAULT_TIMEOUT_MS, poll } from '../../operations/waiting.ts'
+import { because, DEFAULT_TIMEOUT_MS, poll } from '../../operations/waiting.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -50,10 +50,10 @@ export async function changeOnce(
         await print(accepted)
         return { ended: true, state: null, problem: null }
       }
-      const seen = await waitForTransaction(deps, connection, transaction_gdn_id, what, flags.timeout)
+      const { seen, reason } = await waitForTransaction(deps, connection, transaction_gdn_id, what, flags.timeout)
       await print({ ...accepted, ...seen })
       if (seen === null) {
-        const problem = new GdnError('pending', `${what} is still pending`, {
+        const problem = new GdnError('pending', `${what} is still pending${because(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })
@@ -68,25 +68,27 @@ export async function changeOnce(
   )
 }
 
-/** Returns what is known of a transaction once it is final; null after the timeout. */
+/** Returns what is known of a transaction once it is final. After the timeout, that is null, with why it is pending. */
 async function waitForTransaction(
   deps: Deps,
   { client }: Connection,
   id: string,
   what: string,
   timeout = DEFAULT_TIMEOUT_MS,
-): Promise<DataRecord | null> {
+): Promise<{ seen: DataRecord | null; reason: string | null }> {
+  let reason: string | null = null
   const progress = await deps.io.progress(`Waiting for ${what}`)
   try {
     const found = await poll(waitDeps(deps, client), timeout, async () => {
       const request = { transaction_gdn_ids: [id] }
       const { transactions } = await client.call('gettransactions', request, { signal: deps.signals.signal })
       const one = transactions.find(({ transaction_gdn_id }) => transaction_gdn_id === id)
+      reason = one?.pending_reason ?? null
       return one !== undefined && isFinal(one.status) ? one : undefined
     })
-    if (found === undefined) return null
+    if (found === undefined) return { seen: null, reason }
     const { status, transaction_hash, gas_used, error } = found
-    return { status, transaction_hash, gas_used, error }
+    return { seen: { status, transaction_hash, gas_used, error }, reason: null }
   } finally {
     progress.stop()
   }

@@ -1,9 +1,11 @@
 import type * as z from 'zod'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { getcollections } from '../../api/endpoints/getcollections.ts'
 import { type CollectionRow, lifecycleOf, listCollections } from '../store/collections.ts'
+import { problemOf } from './get-nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-const toRecord = (row: CollectionRow) => ({
+const toRecord = (row: CollectionRow, problem: string | null) => ({
   transaction_gdn_ids: row.id,
   contract_address: row.contract_address,
   name: row.name,
@@ -17,11 +19,12 @@ const toRecord = (row: CollectionRow) => ({
   status: row.status,
   ...lifecycleOf(row),
   ...(row.error === null ? {} : { error: row.error }),
+  ...(problem === null ? {} : { pending_reason: problem }),
 })
 
 /** Returns the account's collections in the order of the IDs; unknown IDs are left out. */
 export async function getCollections(
-  { store }: Pick<ServiceDeps, 'store'>,
+  { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollections.request>>,
 ) {
   const ids = [...new Set(parsed.transaction_gdn_ids)]
@@ -30,7 +33,9 @@ export async function getCollections(
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },
     collections: ids.flatMap((id) => {
       const row = byId.get(id)
-      return row === undefined ? [] : [toRecord(row)]
+      if (row === undefined) return []
+      const isUnsigned = row.status === 'initiated' && row.transaction_id === null
+      return [toRecord(row, isUnsigned ? problemOf(chains, row.blockchain as Blockchain) : null)]
     }),
   }
 }

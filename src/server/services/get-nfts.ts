@@ -48,7 +48,8 @@ function reasonOf({ status, step, error, blockchain }: Found, { file_fields }: N
   return { pending_reason: error ?? 'its files are being fetched' }
 }
 
-const problemOf = ({ remote, solana }: Chains, blockchain: Blockchain): string | null =>
+/** Returns what the signers of a blockchain lack; null if one can sign. */
+export const problemOf = ({ remote, solana }: Chains, blockchain: Blockchain): string | null =>
   isEvm(blockchain) ? remote.problem(blockchain) : solana.clusters.problem(blockchain)
 
 /** Files that aren't stored here: their place is their URL. */

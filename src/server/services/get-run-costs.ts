@@ -26,6 +26,7 @@ import {
 import { findRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { answered, feesOf } from './get-fees.ts'
+import { problemOf } from './get-nfts.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -79,7 +80,7 @@ export async function getRunCosts(
       max_cost: limited?.max_cost ?? null,
       counted: limited !== null && hasMaxCost(limited) ? await countedOf({ db, chains }, blockchain, limited) : null,
       max_fee: limited?.max_fee ?? null,
-      waiting: limited && (await waitingOf({ db, chains }, blockchain, limited)),
+      waiting: problemOf(chains, blockchain) ?? (limited && (await waitingOf({ db, chains }, blockchain, limited))),
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
+import { problemOf } from './get-nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
@@ -24,7 +25,9 @@ export async function getTransactions(
       const hash = knownHash(row.hash)
       const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
       const page = link === null ? {} : { explorer_url: link }
-      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...page }]
+      const problem = status === 'initiated' && row.hash === null ? problemOf(chains, blockchain as Blockchain) : null
+      const reason = problem === null ? {} : { pending_reason: problem }
+      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...reason, ...page }]
     }),
   }
 }

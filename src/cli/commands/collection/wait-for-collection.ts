@@ -2,7 +2,7 @@ import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { statusOf } from '../../../client/answers.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS, poll } from '../../../operations/waiting.ts'
+import { because, DEFAULT_TIMEOUT_MS, poll } from '../../../operations/waiting.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
@@ -35,7 +35,7 @@ export async function waitForCollection(
       record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
       return record !== null && isSettled(record) ? record : undefined
     })
-    return { record, problem: last === undefined ? stillPending(id, timeoutMs, server) : failureOf(last) }
+    return { record, problem: last === undefined ? stillPending(id, timeoutMs, server, record) : failureOf(last) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return { record, problem: lacksEndpoint(error) ? addressElsewhere(id) : error }
@@ -57,11 +57,15 @@ function failureOf({ status, error }: CollectionRecord): GdnError | null {
   })
 }
 
-const stillPending = (id: string, timeoutMs: number, server: Server) =>
-  new GdnError('pending', `the collection is still pending after ${timeoutMs / 1000} s`, {
-    hint: `Run \`gdn collection show ${safe(id)}${serverFlag(server)}\` later to check its status.`,
-    details: { transaction_gdn_id: id },
-  })
+const stillPending = (id: string, timeoutMs: number, server: Server, record: CollectionRecord | null) =>
+  new GdnError(
+    'pending',
+    `the collection is still pending after ${timeoutMs / 1000} s${because(record?.pending_reason)}`,
+    {
+      hint: `Run \`gdn collection show ${safe(id)}${serverFlag(server)}\` later to check its status.`,
+      details: { transaction_gdn_id: id },
+    },
+  )
 
 /** Whether the server has no `getcollections`, the only endpoint that returns addresses. */
 export function lacksEndpoint(error: GdnError): boolean {

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { runLimit } from '../../../client/run-limit.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
+import { because, DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
 import { applyBurns } from '../../../plan/apply-burns.ts'
 import { applyTransfers } from '../../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../../plan/apply-updates.ts'
@@ -138,7 +138,10 @@ export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
     return new GdnError('unknown_outcome', message, { hint: RESUME_HINT, details })
   }
   const pending = number((one) => one.pending)
-  if (pending !== '') return new GdnError('pending', `${pending} still pending`, { hint: RESUME_HINT, details })
+  if (pending !== '') {
+    const reason = KINDS.map((kind) => outcomes[kind].reason).find((one) => one !== null)
+    return new GdnError('pending', `${pending} still pending${because(reason)}`, { hint: RESUME_HINT, details })
+  }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
     return new GdnError('pending', 'the time was over before every change was sent', { hint: RESUME_HINT, details })
   }
