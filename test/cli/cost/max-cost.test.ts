@@ -32,8 +32,8 @@ const ONE = Number(mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.
 const coins = (amount: number) => amount.toFixed(12)
 
 /** A drop into a new collection, with one row for each receiver. */
-async function drop(receivers: readonly string[] = WALLETS) {
-  const rows = receivers.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
+async function drop() {
+  const rows = WALLETS.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
   const { path, options } = await folder({ 'drop.csv': `title,description,receiver\n${rows}` })
   const { address } = await createTestCollection(backend)
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
@@ -69,16 +69,24 @@ describe('batch mint --max-cost', () => {
     expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
   })
 
-  test('has spent 0 before anything was accepted, and --costs says so', async () => {
-    const [receiver = ''] = WALLETS
-    // One request for all rows, which needs more than a single NFT.
-    const { mint, run } = await drop(Array(3).fill(receiver))
-    expect(errorOf(await mint('--max-cost', coins(1.001 * ONE)))).toMatchObject({ code: 'max_cost' })
-    const { stdout, stderr } = await run('batch', 'status', 'drop', '--costs', '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ pending: 3, gas_used: '0', fee_paid_wei: '0' })
-    expect(stderr).not.toContain("doesn't say")
-    const shown = await run('batch', 'results', 'drop', '--costs')
-    expect(shown.stderr).toContain('Spent: 0: nothing was accepted yet')
+  test.each([
+    ['yes', '0', 'Spent: 0: nothing was accepted yet'],
+    ['no', undefined, "doesn't say what it has spent"],
+  ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const headers = { 'run-max-cost-supported': limits, 'idempotency-key-supported': 'yes' }
+    const missing = { status: 404, headers, body: { error: { title: 'Not Found', message: 'there is no run' } } }
+    const api = await fakeApi({
+      '*': () => missing,
+      createnft: () => ({ status: 403, headers, body: { error: { title: 'Forbidden', message: 'not yet' } } }),
+    })
+    const at = ['--base-url', api.url]
+    const { code } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--yes', '--again'], options)
+    expect(code).toBe(4)
+    const { stdout } = await cli(['batch', 'status', 'drop', '--costs', ...at, '--json'], options)
+    expect(JSON.parse(stdout)).toMatchObject({ pending: 2, accepted: 0 })
+    expect([JSON.parse(stdout).fee_paid_wei, JSON.parse(stdout).gas_used]).toEqual([fee, fee])
+    expect((await cli(['batch', 'results', 'drop', '--costs', ...at], options)).stderr).toContain(text)
   })
 
   test('applies to rows that were accepted before, also where it is the first limit or a lower one', async () => {
