@@ -1,4 +1,5 @@
 import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
+import { GdnError } from '../../../../core/errors.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import { encodeMint } from '../collection.ts'
 import type { EvmNetwork, Fees, Hex } from '../network.ts'
@@ -70,7 +71,7 @@ export async function readNetworkFees({
     readDataFee(request),
     publicNetwork?.suggestFees() ?? EMBEDDED_FEES,
   ])
-  const prices = pricesIn(history, suggested) ?? onePrice(readQuantity(await request('eth_gasPrice', [])))
+  const prices = pricesIn(history, suggested) ?? onePrice(readFee(await request('eth_gasPrice', [])))
   return { ...prices, offered: suggested.maxFeePerGas, data }
 }
 
@@ -86,6 +87,16 @@ interface FeeHistory {
 /** Numbers of a node, which may return anything. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
+/** A billion coins, in wei. No network has such fees. */
+const IMPOSSIBLE_FEE = 10n ** 27n
+
+/** @throws GdnError `unreachable` if no network has such a fee: what a node returns in its place is unknown */
+function readFee(value: unknown): bigint {
+  const fee = readQuantity(value)
+  if (fee >= IMPOSSIBLE_FEE) throw new GdnError('unreachable', 'a node returned an impossible fee')
+  return fee
+}
+
 type Prices = Omit<CurrentFees, 'data' | 'offered'>
 
 const readHistory = (request: Ask): Promise<FeeHistory | null> =>
@@ -95,12 +106,12 @@ const onePrice = (price: bigint): Prices => ({ low: price, typical: price, high:
 
 /** Returns the prices of recent blocks; null for a network without base fees. */
 function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
-  const bases = listIn(history?.baseFeePerGas).map(readQuantity)
+  const bases = listIn(history?.baseFeePerGas).map(readFee)
   const next = bases.pop()
   if (next === undefined || bases.length === 0) return null
   // Blocks without transactions have no priority fees.
   const rewards = listIn(history?.reward)
-    .map((fees) => listIn(fees).map(readQuantity))
+    .map((fees) => listIn(fees).map(readFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
   // If no block has one, a transaction pays what it is signed with.
   const own = tipOf(suggested, next)
@@ -169,7 +180,7 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   })
   const [opStack, scroll, arbitrum] = await Promise.all([ask(OP_STACK, fee), ask(SCROLL, fee), ask(ARBITRUM, gas)])
   const charged = opStack ?? scroll
-  if (charged !== null) return { bytes, fee: BigInt(charged.slice(0, 66)), gas: 0n }
+  if (charged !== null) return { bytes, fee: readFee(charged.slice(0, 66)), gas: 0n }
   if (arbitrum === null) return { bytes, fee: 0n, gas: 0n }
   return { bytes, fee: 0n, gas: decodeAbiParameters([{ type: 'uint64' }], arbitrum)[0] }
 }

@@ -128,3 +128,20 @@ test('an unreachable node is an error', async () => {
   const failing: Pick<EvmNetwork, 'request'> = { request: () => Promise.reject(new Error('no node responds')) }
   await expect(readNetworkFees(failing)).rejects.toThrow('no node responds')
 })
+
+test.each([
+  ['the base fees', { eth_feeHistory: () => ({ ...HISTORY, baseFeePerGas: [gwei(1), hex(2n ** 256n - 1n)] }) }],
+  ['the priority fees', { eth_feeHistory: () => ({ ...HISTORY, reward: [[gwei(1), gwei(2), hex(10n ** 27n)]] }) }],
+  ['the gas price', { eth_gasPrice: () => hex(10n ** 27n) }],
+  [
+    'the fee for data',
+    {
+      eth_feeHistory: feeHistory,
+      eth_call: oracleAt('0x420000000000000000000000000000000000000F', `0x${'f'.repeat(64)}`),
+    },
+  ],
+])('treats fees as unknown where %s are impossible', async (_, answers) => {
+  await expect(readNetworkFees(nodeOf({ eth_call: nothing, ...answers }))).rejects.toMatchObject({
+    ...{ code: 'unreachable', message: 'a node returned an impossible fee' },
+  })
+})
