@@ -156,3 +156,11 @@ test.each([
   expect(parseCsv(await results('-o', 'csv'))[1]?.[0]).toBe(cell)
   expect(parseCsv(await results('-o', 'csv', '--for-spreadsheet'))[1]?.[0]).toBe(harmless)
 })
+
+test('says on a terminal that rows are shown as they were minted', async () => {
+  const { path, options } = await minted('drop.csv', `title,description,receiver\nDawn,first,${OWNER}`)
+  const argv = ['batch', 'results', path('drop.csv')]
+  const shown = async (...more: string[]) => (await cli([...argv, ...more], { ...options, tty: true })).stderr
+  expect(await shown()).toBe('Rows are shown as they were minted. `gdn plan` compares the manifest with what is now.\n')
+  expect(await shown('--json')).toBe('')
+})

@@ -98,6 +98,9 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const rows = inStatus(runRows(run), flags.status)
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
+  if (io.stdoutTty && output.mode === 'table') {
+    io.note('Rows are shown as they were minted. `gdn plan` compares the manifest with what is now.')
+  }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
   const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
