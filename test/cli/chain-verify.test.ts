@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { implementationAddress } from '../../src/server/chain/evm/factory.ts'
@@ -125,6 +125,24 @@ describe('gdn chain verify', () => {
     expect(unauthorized.code).toBe(4)
     expect(unauthorized.stdout).toContain('rejected the key in --etherscan-key-file')
     expect(unauthorized.stdout + unauthorized.stderr).not.toContain(KEY)
+  })
+
+  test('prints once and in full why a service cannot be reached, on a terminal of 80 columns', async () => {
+    const at = ['--data-dir', place.dataDir, '--sourcify-url', 'http://127.0.0.1:1']
+    const { code, stdout, stderr } = await cli(['chain', 'verify', 'polygon', ...at], { tty: true })
+    const reason = 'sourcify: 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1'
+    expect(stderr.split('\n').filter((line) => line === reason)).toHaveLength(1)
+    expect(stdout).toContain(`GdnFactory     ${factory}`)
+    expect(stdout).not.toContain('…')
+    expect(code).toBe(6)
+  })
+
+  test('names a setup command that can be pasted before the setup', async () => {
+    const fresh = join(place.dataDir, 'not set up')
+    await mkdir(fresh, { mode: 0o700 })
+    await copyFile(join(place.dataDir, 'backend.yaml'), join(fresh, 'backend.yaml'))
+    const { hint } = errorOf(await cli(['chain', 'verify', 'polygon', '--data-dir', fresh, '--json']))
+    expect(hint).toContain(`\`gdn chain setup polygon --data-dir '${fresh}' --admin-keystore admin.json --dry-run\``)
   })
 
   test('writes the input for other services, without a request to any', async () => {

@@ -166,6 +166,16 @@ describe('Sourcify', () => {
     expect(server.seen).toHaveLength(5)
   })
 
+  it('is tried twice if it refuses connections, and the first failure is announced', async () => {
+    const server = await serve([])
+    await server.close()
+    const said: string[] = []
+    const verifying = sourcify(server, { onRetry: (why: string) => void said.push(why) }).verify(FACTORY)
+    const why = `${new URL(server.url).host} cannot be reached: connect ECONNREFUSED ${new URL(server.url).host}`
+    await expect(verifying).rejects.toMatchObject({ code: 'unreachable', message: why })
+    expect(said).toEqual([why])
+  })
+
   it('is not waited for after the time is up', async () => {
     const late = new AbortController()
     const server = await serve([unknown, accepted, pending])

@@ -1,9 +1,18 @@
+import { existsSync } from 'node:fs'
 import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
 import { retirementOf, retirementText } from '../../../api/retired.ts'
+import { holdsPassword } from '../../../config/database-url.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
+import {
+  addDataDirFlag,
+  administeredPlace,
+  type DataDirFlags,
+  dataDirOf,
+  settingsGiven,
+} from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io/io.ts'
@@ -44,12 +53,35 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
   )
 }
 
+/** @throws GdnError `usage` for a data directory that does not exist, and can't have a configuration */
 export async function chainPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
   flags: ChainFlags,
 ): Promise<ChainPlace> {
+  if (flags.dataDir !== undefined && settingsGiven(deps, flags) === undefined && !existsSync(dataDirOf(deps, flags))) {
+    throw new GdnError('usage', `${dataDirOf(deps, flags)} does not exist`, {
+      place: { flag: '--data-dir' },
+      hint: 'Name the directory that contains backend.yaml, or the file itself with --config.',
+    })
+  }
   return {
     ...(await administeredPlace(deps, flags)),
     credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
   }
+}
+
+/** Returns the command that sets a network up, for the backend that these flags name. */
+export function setupCommand(
+  blockchain: string,
+  { dataDir, databaseUrl, config }: ChainFlags,
+  { adminKeystore }: { adminKeystore: string | null },
+): string {
+  const flags = [
+    ['--data-dir', dataDir],
+    ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
+    ['--config', config],
+    ['--admin-keystore', adminKeystore ?? undefined],
+  ]
+  const given = flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`]))
+  return ['gdn chain setup', blockchain, ...given].join(' ')
 }

@@ -3,14 +3,16 @@ import { proxyFor } from '../../../config/proxy.ts'
 import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
+import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { DeployedContract, Verdict } from '../../../server/setup/verify/verify.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { apiAddress, duration, notEmpty } from '../../flags/parse.ts'
+import { type Io, safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupCommand } from './chain-place.ts'
 import { timeUp } from './time-up.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
@@ -24,6 +26,10 @@ const VIEW: View = {
   columns: ['contract', 'address', 'service', 'status', 'match', 'message'],
   id: 'address',
 }
+
+/** Returns the view for a terminal, which prints the reasons below the table. */
+const viewFor = ({ stdoutTty }: Io): View =>
+  stdoutTty ? { ...VIEW, columns: VIEW.columns.filter((column) => column !== 'message') } : VIEW
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
@@ -57,18 +63,20 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
   const { io } = deps
   const blockchain = anyBlockchain(word)
   if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no contracts of gdn to verify`)
-  const output = createOutput(io, flags, VIEW)
+  const output = createOutput(io, flags, viewFor(io))
   const creation = transactionHash(flags.creationTx)
   const key = await etherscanKey(deps, flags)
   const { checkCode, compilerVersion, deployedContracts, standardInput, withChain } = await import(
     '../../../server/setup/verify/verify.ts'
   )
   const place = await chainPlace(deps, flags)
+  const setupOf = ({ admin }: ChainSettings) =>
+    setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })
   await withChain(
     place,
     blockchain,
     async ({ store, network, settings }) => {
-      const contracts = await deployedContracts({ store, network }, creation)
+      const contracts = await deployedContracts({ store, network, setup: setupOf(settings) }, creation)
       const record = (contract: DeployedContract, service: string | null, verdict: Verdict | null) => ({
         ...{ blockchain, chain_id: network.chainId, contract: contract.name, address: contract.address, service },
         ...(verdict ?? { status: 'written', match: null, url: null, message: null }),
@@ -84,20 +92,26 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
       const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'a service has no verdict yet')
       const signal = AbortSignal.any([deps.signals.signal, late.signal])
       const pages = settings.blockExplorerUrl
-      const verifiers = await openVerifiers(deps, flags, { chainId: network.chainId, signal, key, pages })
       const progress = await io.progress(`Verifying the contracts on ${blockchain}`)
+      const onRetry = (why: string) => progress.update(`${safe(why)}, retrying`)
+      const verifiers = await openVerifiers(deps, flags, { chainId: network.chainId, signal, key, pages, onRetry })
       try {
         const records = []
         for (const verifier of verifiers) {
+          let unreachable: Verdict | null = null
           for (const contract of contracts) {
             progress.update(`${contract.name}: waiting for ${verifier.service}`)
-            const verdict = await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error))
+            const verdict: Verdict =
+              unreachable ?? (await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error)))
             if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
+            // The next request would take as long to fail.
+            if (verdict.status === 'failed') unreachable = verdict
             records.push(record(contract, verifier.service, verdict))
           }
         }
         progress.stop()
         await output.many(records)
+        printReasons(io, output.mode, records)
       } finally {
         progress.stop()
         late.clear()
@@ -108,18 +122,26 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
   )
 }
 
+/** Prints each reason once and in full for people, because a table on a terminal has no room for it. */
+function printReasons(io: Io, mode: string, records: readonly { service: string | null; message: string | null }[]) {
+  if (mode !== 'table' || !io.stdoutTty) return
+  const reasons = records.flatMap(({ service, message }) => (message === null ? [] : [`${service}: ${safe(message)}`]))
+  for (const reason of new Set(reasons)) io.warn(reason)
+}
+
 interface Opened {
+  onRetry: (why: string) => void
   chainId: number
   signal: AbortSignal
   key: Secret | null
   pages: string | null
 }
 
-async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signal, key, pages }: Opened) {
+async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signal, key, pages, onRetry }: Opened) {
   const { createEtherscan, createSourcify, ETHERSCAN_URL, SOURCIFY_URL } = await import(
     '../../../server/setup/verify/verify.ts'
   )
-  const at = (url: string) => ({ url, proxy: proxyFor(url, env), chainId, signal })
+  const at = (url: string) => ({ url, proxy: proxyFor(url, env), chainId, signal, onRetry })
   const sourcify = createSourcify(at(flags.sourcifyUrl ?? SOURCIFY_URL))
   if (key === null) return [sourcify]
   return [sourcify, createEtherscan({ ...at(flags.etherscanUrl ?? ETHERSCAN_URL), key, pages })]

@@ -1,5 +1,4 @@
 import { encodeAbiParameters, getContractAddress, isAddress, isHex, parseTransaction } from 'viem'
-import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
@@ -29,13 +28,17 @@ export interface DeployedContract {
  * Returns the factory of a network and the implementation that every collection clones. Collections are minimal proxies
  * (EIP-1167), which block explorers resolve.
  *
+ * @param target.setup the command that sets this network up, for an error
  * @param transaction the one that deployed the factory, if another database has it
  */
 export async function deployedContracts(
-  { store, network }: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request'> },
+  target: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request'>; setup?: string },
   transaction?: Hex,
 ): Promise<DeployedContract[]> {
-  const factory = await factoryOf(store, network.blockchain)
+  const { store, network, setup } = target
+  const chain = await findChain(store.db, network.blockchain)
+  if (chain === null) throw notSetUp(network.blockchain, setup)
+  const factory = chain.factory_address as Hex
   const known = await findFactoryTransaction(store.db, network.blockchain)
   const own = known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory ? known : null
   const creation =
@@ -55,12 +58,6 @@ export async function deployedContracts(
 }
 
 const named = (name: DeployedContract['name']) => ({ name, identifier: `${name}.sol:${name}` })
-
-async function factoryOf(store: Store, blockchain: EvmBlockchain): Promise<Hex> {
-  const chain = await findChain(store.db, blockchain)
-  if (chain === null) throw notSetUp(blockchain)
-  return chain.factory_address as Hex
-}
 
 async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, factory: Hex): Promise<{ data: Hex }> {
   const found = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [hash])

@@ -1,6 +1,6 @@
 import { Agent, EnvHttpProxyAgent, request } from 'undici'
 import { backoffMs } from '../../../core/backoff.ts'
-import { GdnError, messageOf } from '../../../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import { excerpt } from '../../../core/excerpt.ts'
 import { sleep } from '../../../core/time.ts'
 import type { DeployedContract } from './contracts.ts'
@@ -10,6 +10,9 @@ const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
 /** Failures in a row before a service counts as unreachable. */
 const TRIES = 5
+/** Failures in a row if no connection can be opened, which waiting seldom changes. */
+const CONNECT_TRIES = 2
+const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
 
 /**
@@ -33,6 +36,8 @@ export interface VerifierOptions {
   /** By scheme of the URL, and hosts without a proxy. Empty text for none. Without it, requests are direct. */
   proxy?: { httpProxy: string; httpsProxy: string; noProxy: string } | undefined
   pollMs?: number | undefined
+  /** Called with a sentence when a request is repeated. */
+  onRetry?: ((why: string) => void) | undefined
 }
 
 /** A service that compiles sources and compares the result with the chain. */
@@ -79,7 +84,10 @@ export interface VerifierHttp {
   close(): Promise<void>
 }
 
-export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS }: VerifierOptions): VerifierHttp {
+/** A connection that several addresses refused has an error without a message. */
+const reasonOf = (cause: unknown) => excerpt(messageOf(cause) || (systemCode(cause) ?? 'no connection'))
+
+export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry }: VerifierOptions): VerifierHttp {
   const { host } = new URL(url)
   const limits = { maxResponseSize: MAX_ANSWER_BYTES, bodyTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }
   const agent = proxy === undefined ? new Agent(limits) : new EnvHttpProxyAgent({ ...limits, ...proxy })
@@ -108,10 +116,10 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS }: Verifi
           await sleep(pollMs, signal)
         } catch (cause) {
           signal.throwIfAborted()
-          if (attempt === TRIES) {
-            const why = excerpt(messageOf(cause))
-            throw new GdnError('unreachable', `${host} does not respond as expected: ${why}`, { cause })
-          }
+          const isRefused = NO_CONNECTION.has(systemCode(cause) ?? '')
+          const why = `${host} ${isRefused ? 'cannot be reached' : 'does not respond as expected'}: ${reasonOf(cause)}`
+          if (attempt >= (isRefused ? CONNECT_TRIES : TRIES)) throw new GdnError('unreachable', why, { cause })
+          onRetry?.(why)
           await sleep(backoffMs(attempt, { firstMs: pollMs / 3, maxMs: 10 * pollMs }), signal)
         }
       }

@@ -172,7 +172,10 @@ export async function openRemoteChains({
   }
 }
 
-export const notSetUp = (blockchain: EvmBlockchain): GdnError =>
+export const notSetUp = (
+  blockchain: EvmBlockchain,
+  setup = `gdn chain setup ${blockchain} --admin-keystore admin.json`,
+): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: its factory is not deployed`, {
-    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what that costs.`,
+    hint: `Run \`${setup} --dry-run\` with the keystore of its admin to show what that costs.`,
   })
