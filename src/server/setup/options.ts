@@ -17,4 +17,6 @@ export interface SetupOptions {
   signal: AbortSignal
   /** Prints what is waited for. */
   say(what: string): void
+  /** Shows for how many blocks finality is waited for, each time that it changes. */
+  sayLeft?: ((what: string, blocks: number) => void) | undefined
 }

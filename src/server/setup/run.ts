@@ -65,9 +65,10 @@ async function untilAppointmentsFinal(
   factory: Hex,
   newestHead: () => Promise<number>,
 ): Promise<{ missing: Hex | null }> {
-  const { network, operators } = options
+  const { network, operators, sayLeft } = options
   let final: number | null = null
-  return await until(options, 'Waiting for finality of the appointments', async () => {
+  const what = 'Waiting for finality of the appointments'
+  return await until(options, what, async () => {
     const head = await newestHead()
     const missing = await findMissing(network, factory, operators, head)
     if (missing !== null) return { missing }
@@ -76,6 +77,7 @@ async function untilAppointmentsFinal(
     final ??= head + network.publicNetwork.finality - 1
     // If no node has the old state, the number of blocks since then is enough.
     const wereKnown = (await wereAppointed(network, factory, operators, head)) ?? isOver
+    if (!wereKnown && final > head) sayLeft?.(what, final - head)
     return wereKnown ? { missing: null } : null
   })
 }
@@ -104,17 +106,24 @@ async function deploy(options: SetupOptions): Promise<Hex> {
 
 /** The pipeline step that sends, watches and replaces, for this one transaction. */
 async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
-  const { store, network, admin, now, log } = options
+  const { store, network, admin, now, log, sayLeft } = options
   const { blockchain } = network
+  const what = 'Waiting for finality of the factory deployment'
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log })
   const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
-  return await until(options, 'Waiting for finality of the factory deployment', async () => {
+  return await until(options, what, async () => {
     await turn()
     const found = await findFactoryTransaction(store.db, blockchain)
     if (found === null) throw new Error("the factory's transaction is missing from the database")
     if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return { nonce: nonceOf(found) }
-    if (!hasEnded(found)) return null
+    if (!hasEnded(found)) {
+      const { block_number: block } = found
+      const left =
+        block === null ? 0 : block + network.publicNetwork.finality - 1 - (await network.publicNetwork.head())
+      if (left > 0) sayLeft?.(what, left)
+      return null
+    }
     throw new GdnError(
       'refused',
       found.state === 'lost'

@@ -1,5 +1,6 @@
 import { formatEther, formatGwei } from 'viem'
 import { messageOf } from '../../core/errors.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
@@ -14,6 +15,8 @@ import type { OpenedChain } from './with-chain.ts'
 export interface SignerStatus {
   blockchain: string
   chain_id: number
+  /** Symbol of the coin; null if it isn't known. */
+  currency: string | null
   /** Number of the newest block. */
   block: number
   /** Current price for a unit of gas, decimal. */
@@ -49,6 +52,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
       return {
         blockchain,
         chain_id: chainId,
+        currency: coinOf(chainId),
         block,
         max_fee_gwei: formatGwei(fees.maxFeePerGas),
         factory,

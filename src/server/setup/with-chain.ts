@@ -24,6 +24,19 @@ export interface OpenedChain {
   admin: Signer | null
 }
 
+/** Returns what the configuration has for a network. @throws GdnError `invalid_config` */
+export async function chainSettings(
+  { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
+  blockchain: EvmBlockchain,
+): Promise<ChainSettings> {
+  const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
+  if (settings !== undefined) return settings
+  throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
+    place: { file: settingsPath(dataDir, settingsFile) },
+    hint: `Add ${blockchain} with rpc_urls and operators below chains, or pass another file with --config.`,
+  })
+}
+
 /**
  * Works on a configured network and the database of a data directory, beside its running backend or before its first
  * start.
@@ -37,14 +50,7 @@ export async function withChain<Result>(
   work: (chain: OpenedChain) => Promise<Result>,
   { keys = true } = {},
 ): Promise<Result> {
-  const { dataDir, settingsFile } = place
-  const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
-  if (settings === undefined) {
-    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
-      place: { file: settingsPath(dataDir, settingsFile) },
-      hint: `Add ${blockchain} with rpc_urls and operators below chains, or pass another file with --config.`,
-    })
-  }
+  const settings = await chainSettings(place, blockchain)
   const operators = keys ? await openSigners(settings.operators, place.credentialsDirectory) : []
   const [admin = null] = settings.admin && keys ? await openSigners([settings.admin], place.credentialsDirectory) : []
   const store = await openBeside(place, { make: true })

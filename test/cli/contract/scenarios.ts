@@ -589,7 +589,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       'to_appoint',
       'gas',
       'cost',
+      'deployment_gas',
+      'deployment_cost',
       'balance',
+      'currency',
       'needed_per_operator',
     ],
     () => {
@@ -598,7 +601,19 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
   ),
   'chain status': list(
-    [...CHAIN, 'block', 'max_fee_gwei', 'factory', 'signer', 'balance', 'needed', 'appointed', 'waiting', 'problem'],
+    [
+      ...CHAIN,
+      'currency',
+      'block',
+      'max_fee_gwei',
+      'factory',
+      'signer',
+      'balance',
+      'needed',
+      'appointed',
+      'waiting',
+      'problem',
+    ],
     () => withSetUpNetwork('chain', 'status', 'polygon'),
   ),
   'chain verify': list([...CHAIN, ...VERIFIED, ...COMPILED], () =>

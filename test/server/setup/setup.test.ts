@@ -68,14 +68,16 @@ async function begin(
 ) {
   const interrupt = new AbortController()
   const said: string[] = []
+  const left: [what: string, blocks: number][] = []
   const network = connect(options)
   const plan = await planSetup({ store, network, admin: admin.address, operators, known })
   const { signal } = interrupt
   const waiting = { now, log: SILENT, signal, say: (text: string) => void said.push(text) }
-  const run = runSetup({ store, network, admin, operators, plan, ...waiting }).finally(() => network.close())
+  const sayLeft = (what: string, blocks: number) => void left.push([what, blocks])
+  const run = runSetup({ store, network, admin, operators, plan, ...waiting, sayLeft }).finally(() => network.close())
   run.catch(() => {})
   const knows = (factory: Hex, operator: Hex) => isOperator({ request: (m, p) => real.call(m, p) }, factory, operator)
-  return { run, plan, said, knows, interrupt: () => interrupt.abort(new Error('interrupted')) }
+  return { run, plan, said, left, knows, interrupt: () => interrupt.abort(new Error('interrupted')) }
 }
 
 function keepMining(): void {
@@ -92,6 +94,19 @@ async function setUp(): Promise<Hex> {
 
 const inPool = () => until(real.pool, (pool) => pool.length > 0)
 const spent = async () => Number(await real.call<Hex>('eth_getTransactionCount', [admin.address, 'latest']))
+
+it('counts the blocks until the deployment is final', async () => {
+  const { run, left } = await begin([first])
+  await inPool()
+  await real.mine(2)
+  await until(
+    async () => left,
+    (seen) => seen.length > 0,
+  )
+  expect(left[0]).toEqual(['Waiting for finality of the factory deployment', FINALITY - 2])
+  keepMining()
+  await run
+})
 
 describe('a factory that is named', () => {
   /** Deploys a factory, as far as the network knows: the database has neither it nor its transaction. */

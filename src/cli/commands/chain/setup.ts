@@ -3,6 +3,7 @@ import { isEvm } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { inCoins } from '../../../core/units.ts'
+import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/setup.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -11,31 +12,14 @@ import { duration, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
+import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
+import { SETUP_VIEW } from './setup-view.ts'
 import { timeUp } from './time-up.ts'
 
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
-
-const VIEW: View = {
-  fields: [
-    'blockchain',
-    'chain_id',
-    'status',
-    'factory',
-    'admin',
-    'operators',
-    'to_appoint',
-    'gas',
-    'cost',
-    'balance',
-    'needed_per_operator',
-  ],
-  columns: ['blockchain', 'chain_id', 'status', 'factory', 'admin', 'to_appoint', 'gas', 'cost', 'balance'],
-  id: 'blockchain',
-}
 
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
@@ -73,10 +57,13 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     const { setUpSolana } = await import('./setup-solana.ts')
     return await setUpSolana(deps, blockchain, flags)
   }
-  const output = createOutput(io, flags, VIEW)
+  const output = createOutput(io, flags, SETUP_VIEW)
   const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
   const {
+    chainSettings,
+    checkKeystoreFile,
     coinOf,
+    deploymentCost,
     formatEther: coins,
     missingFunds,
     openKeystoreFile,
@@ -84,17 +71,24 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     runSetup,
     withChain,
   } = await import('../../../server/setup/setup.ts')
-  const { adminKeystore: file } = flags
-  const given = file === undefined ? null : await openKeystoreFile(file, await passwordOf(deps, flags))
   const place = await chainPlace(deps, flags)
+  const { adminKeystore: file } = flags
+  // Before the prompt for a password.
+  await chainSettings(place, blockchain)
+  if (file !== undefined) checkKeystoreFile(file)
+  const given = file === undefined ? null : await openKeystoreFile(file, await passwordOf(deps, flags))
   await withChain(place, blockchain, async ({ store, network, operators: signers, ...more }) => {
     const admin = given ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
     warnIfRetired(io, blockchain)
     const plan = await planSetup({ store, network, admin: admin.address, operators, known })
-    const record = (status: string, factory: string | null) => ({
+    const coin = coinOf(network.chainId)
+    const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
+    const lack = plan.gas > 0n ? missingFunds(payer, plan.balance, plan.cost) : null
+    const record = (status: string, factory: string | null, deployment: { gas: bigint; paid: bigint } | null) => ({
       blockchain,
       chain_id: network.chainId,
+      currency: coin,
       status,
       factory,
       admin: admin.address,
@@ -102,14 +96,19 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       to_appoint: plan.toAppoint,
       gas: Number(plan.gas),
       cost: coins(plan.cost),
+      deployment_gas: deployment === null ? null : Number(deployment.gas),
+      deployment_cost: deployment === null ? null : coins(deployment.paid),
       balance: coins(plan.balance),
       needed_per_operator: coins(plan.neededPerOperator),
     })
-    if (flags.dryRun) return await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory))
+    const paid = async (factory: Hex | null) =>
+      factory === null ? null : await deploymentCost(store, blockchain, factory)
+    if (flags.dryRun) {
+      await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory, await paid(plan.factory)))
+      if (lack !== null) io.note(`Send coins before the setup: ${lack}.`)
+      return
+    }
     if (plan.gas > 0n) {
-      const coin = coinOf(network.chainId)
-      const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
-      const lack = missingFunds(payer, plan.balance, plan.cost)
       if (lack !== null) {
         throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
       }
@@ -128,9 +127,12 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         signal: AbortSignal.any([deps.signals.signal, late.signal]),
         // Off a terminal, every message is printed: there are few, and one reports that the network is unreachable.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
+        sayLeft: (text, blocks) => void (io.stderrTty && progress.update(`${text}: ${count(blocks, 'block')} left`)),
+      }).catch((error: unknown) => {
+        throw error === deps.signals.signal.reason ? resumable(error) : error
       })
       progress.stop()
-      await output.one(record('done', factory))
+      await output.one(record('done', factory, await paid(factory)))
       io.note(`${blockchain} is set up. Start the backend with this configuration to use it.`)
     } finally {
       late.clear()
@@ -151,6 +153,12 @@ function factoryAt(text: string): `0x${string}` {
   if (problem !== null) throw new GdnError('usage', problem, { place: { flag: '--factory' } })
   return checksumAddress(text) as `0x${string}`
 }
+
+/** Adds how to resume to the error of a signal. */
+const resumable = (error: unknown): unknown =>
+  error instanceof GdnError
+    ? new GdnError(error.code, error.message, { hint: 'Run the same command again to resume the setup.', cause: error })
+    : error
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -3,15 +3,18 @@ import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
+import { type Io, safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
 import type { StatusFlags } from './flags.ts'
+import { coinsOf } from './setup-view.ts'
 
 const VIEW: View = {
   fields: [
     'blockchain',
     'chain_id',
+    'currency',
     'block',
     'max_fee_gwei',
     'factory',
@@ -25,6 +28,20 @@ const VIEW: View = {
   columns: ['signer', 'balance', 'appointed', 'waiting', 'factory', 'problem'],
   id: 'signer',
 }
+
+/** Returns the view for a terminal: amounts have their unit, and problems are printed in full below the table. */
+const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
+  stdoutTty && fields === undefined
+    ? {
+        ...VIEW,
+        columns: ['signer', 'balance', 'needed', 'appointed', 'waiting'],
+        cells: (record) => ({
+          ...record,
+          balance: coinsOf(record, 'balance', 'down'),
+          needed: coinsOf(record, 'needed', 'up'),
+        }),
+      }
+    : VIEW
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
@@ -50,9 +67,13 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
     const { solanaStatus } = await import('./setup-solana.ts')
     return await solanaStatus(deps, blockchain, flags)
   }
-  const output = createOutput(deps.io, flags, VIEW)
+  const output = createOutput(deps.io, flags, viewFor(deps.io, flags))
   const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
   const states = await withChain(await chainPlace(deps, flags), blockchain, chainStatus)
   await output.many(states)
+  if (deps.io.stdoutTty && output.mode === 'table' && flags.fields === undefined) {
+    for (const problem of new Set(states.map((state) => state.problem)))
+      if (problem !== null) deps.io.warn(safe(problem))
+  }
   if (states.every(({ problem }) => problem !== null)) deps.setExitCode(EXIT.refused)
 }

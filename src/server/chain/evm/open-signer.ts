@@ -29,6 +29,10 @@ export async function openKeystoreFile(path: string, password: Secret): Promise<
   return createSigner(privateKey.reveal() as Hex)
 }
 
+/** Checks what a keystore file shows without its password. @throws GdnError `invalid_input` */
+export const checkKeystoreFile = (path: string): void =>
+  refuseSolana(parseKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), path), path)
+
 /** Opens several signers one after the other, since each takes a quarter of a gigabyte. */
 export async function openSigners(entries: readonly SignerEntry[], credentialsDirectory: string | undefined) {
   const signers: Signer[] = []

@@ -1,0 +1,48 @@
+import { inCoins, parseUnits, type Rounding } from '../../../core/units.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import type { CardRow, View } from '../../render/view.ts'
+
+export const SETUP_VIEW: View = {
+  fields: [
+    ...['blockchain', 'chain_id', 'currency', 'status', 'factory', 'admin', 'operators', 'to_appoint', 'gas', 'cost'],
+    ...['deployment_gas', 'deployment_cost', 'balance', 'needed_per_operator'],
+  ],
+  columns: ['blockchain', 'chain_id', 'status', 'factory', 'admin', 'to_appoint', 'gas', 'cost', 'balance'],
+  id: 'blockchain',
+  card: (record) => [
+    ...['blockchain', 'chain_id', 'status', 'factory', 'admin', 'operators', 'to_appoint'].map(
+      (field): CardRow => [field, record[field]],
+    ),
+    ...(record.status === 'done' ? paidRows(record) : plannedRows(record)),
+    ['needed_per_operator', coinsOf(record, 'needed_per_operator', 'up')],
+  ],
+}
+
+/** Formats a decimal amount of a record for people: `0.0043 ETH`. */
+export function coinsOf(record: DataRecord, field: string, rounding: Rounding): string | null {
+  const amount = record[field]
+  const wei = typeof amount === 'string' ? parseUnits(amount) : null
+  return wei === null ? null : `${inCoins(wei, rounding)} ${record.currency ?? 'coins'}`
+}
+
+const gasOf = (gas: unknown) => `${Number(gas).toLocaleString('en-US')} gas`
+
+/** What the setup can cost at most, and what the admin has for it. */
+const plannedRows = (record: DataRecord): CardRow[] => [
+  ['cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`],
+  ['balance', coinsOf(record, 'balance', 'down')],
+]
+
+/**
+ * What its receipt says that the deployment paid, also if that was in an earlier run, and what the appointments of this
+ * run cost at most. The gas of a setup with appointments is theirs alone, because a new factory appoints its operators.
+ */
+function paidRows(record: DataRecord): CardRow[] {
+  const { deployment_cost: paid, deployment_gas: gas, to_appoint: appointed } = record
+  const rows: CardRow[] = []
+  if (paid !== null) rows.push(['deployment_cost', `${coinsOf(record, 'deployment_cost', 'up')} for ${gasOf(gas)}`])
+  if (Array.isArray(appointed) && appointed.length > 0) {
+    rows.push(['appointment_cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`])
+  }
+  return rows
+}
