@@ -51,7 +51,8 @@ const LOADS_SERVER = [
 
 /** The layers of `src/server`, lowest first. A layer imports only from those below it. */
 export const SERVER_FLOORS = [
-  ['close-all.ts', 'log.ts', 'settings', 'store', 'warnings-log.ts'],
+  ['warnings-log.ts'],
+  ['close-all.ts', 'log.ts', 'settings', 'store'],
   ['data-dir', 'state', 'storage'],
   ['administration.ts', 'chain', 'faults'],
   ['checkup', 'database', 'pipeline', 'readiness.ts'],
