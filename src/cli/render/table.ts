@@ -47,7 +47,9 @@ export async function renderTable(
     !io.settings.quiet &&
     !hasRoom(wanted.map(heading), rowsOf(wanted), io.columns, wanted.indexOf(id))
   const used = isNarrow ? wanted.filter((column) => column !== 'status') : wanted
-  if (isNarrow && used.length < wanted.length) io.note(`All ${records.length} ${status === 'failed' ? status : `are ${safe(status)}`}.`)
+  if (isNarrow && used.length < wanted.length) {
+    io.note(`All ${records.length} ${status === 'failed' ? status : `are ${safe(status)}`}.`)
+  }
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If the terminal would wrap the lines of a table, each record is shown as a card instead.
