@@ -161,7 +161,9 @@ type Transaction = ResponseOf<'gettransactions'>['transactions'][number]
 
 export interface WaitedForTransfer {
   /** What was read about the transfer, with the API's field names. */
-  seen: Partial<Pick<Transaction, 'status' | 'transaction_hash' | 'gas_used' | 'error'>>
+  seen: Partial<
+    Pick<Transaction, 'status' | 'transaction_hash' | 'gas_used' | 'fee_paid' | 'currency' | 'is_simulated' | 'error'>
+  >
   ended: boolean
   problem: GdnError | null
 }
@@ -188,8 +190,8 @@ export async function waitForTransfer(
       )
       const found = transactions.find((one) => one.transaction_gdn_id === transactionId)
       if (found === undefined) return false
-      const { status, transaction_hash, gas_used, error } = found
-      seen = { status, transaction_hash, gas_used, error }
+      const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = found
+      seen = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
       reason = found.pending_reason
       return isFinal(status)
     } catch (error) {

@@ -8,6 +8,12 @@ export const transactionRecord = z.looseObject({
   transaction_hash: z.string().nullish(),
   /** Decimal digits. */
   gas_used: z.string().nullish(),
+  /** What it has paid, in wei, once it is in a block. Others may have changes in it. From our backend only. */
+  fee_paid: z.string().nullish(),
+  /** Symbol of the coin; null if it isn't known. */
+  currency: z.string().nullish(),
+  /** Whether it is an embedded chain, where coins have no value. */
+  is_simulated: z.boolean().nullish(),
   error: z.string().nullish(),
   /** Why it is not signed yet: what the signers of its blockchain lack. */
   pending_reason: z.string().nullish(),

@@ -5,6 +5,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
 import { because, DEFAULT_TIMEOUT_MS, poll } from '../../operations/waiting.ts'
+import { paidOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -87,8 +88,8 @@ async function waitForTransaction(
       return one !== undefined && isFinal(one.status) ? one : undefined
     })
     if (found === undefined) return { seen: null, reason }
-    const { status, transaction_hash, gas_used, error } = found
-    return { seen: { status, transaction_hash, gas_used, error }, reason: null }
+    const { status, transaction_hash, error } = found
+    return { seen: { status, transaction_hash, ...paidOf(found), error }, reason: null }
   } finally {
     progress.stop()
   }

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
-import type { Blockchain } from '../../api/blockchains.ts'
+import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
 import { problemOf } from './get-nfts.ts'
@@ -21,13 +22,31 @@ export async function getTransactions(
     transactions: ids.flatMap((id) => {
       const row = byId.get(id)
       if (row === undefined) return []
-      const { status, gas_used, error, blockchain } = row
+      const { status, gas_used, fee_paid, error, blockchain } = row
       const hash = knownHash(row.hash)
       const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
       const page = link === null ? {} : { explorer_url: link }
       const problem = status === 'initiated' && row.hash === null ? problemOf(chains, blockchain as Blockchain) : null
       const reason = problem === null ? {} : { pending_reason: problem }
-      return [{ transaction_gdn_id: id, status, transaction_hash: hash, gas_used, error, ...reason, ...page }]
+      return [
+        {
+          transaction_gdn_id: id,
+          status,
+          transaction_hash: hash,
+          gas_used,
+          error,
+          ...paidOf(chains, blockchain as Blockchain, fee_paid),
+          ...reason,
+          ...page,
+        },
+      ]
     }),
   }
+}
+
+function paidOf({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
+  if (!fee_paid || !isEvm(blockchain)) return {}
+  const isRemote = remote.has(blockchain)
+  const chainId = isRemote ? remote.network(blockchain).chainId : chainIdOf(blockchain)
+  return { fee_paid, currency: chainId === null ? null : coinOf(chainId), is_simulated: !isRemote }
 }

@@ -47,6 +47,7 @@ async function recordOf(run: CommandRun): Promise<DataRecord> {
     contract_address: run.address,
     server: run.url ?? run.origin,
     backend_id: run.backendId,
+    origin: run.origin,
     manifest: null,
     drop: 1,
     started_at: new Date(run.startedAt).toISOString(),

@@ -63,7 +63,11 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   }
   // There are no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
-  await createOutput(deps.io, flags, { ...view, card }).one(command)
+  const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
+  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
+  if (flags.costs && spent === null) {
+    deps.io.note("The server doesn't say what this command has spent: it counts that for commands with --max-cost.")
+  }
 }
 
 interface Seen {
@@ -85,4 +89,13 @@ async function watchRun(deps: Deps, flags: StatusFlags, look: () => Promise<Seen
     deps.io.note(`No process mints this run now. To continue it: gdn batch resume ${safe(String(seen.data.run))}`)
   }
   return seen
+}
+
+/** Returns what a single command has spent; null if its server doesn't say. */
+async function spentByCommand(deps: Deps, command: DataRecord, flags: StatusFlags): Promise<DataRecord | null> {
+  const run = {
+    ...{ id: String(command.run_id), name: String(command.run), origin: String(command.origin) },
+    ...{ url: String(command.server), backendId: command.backend_id === null ? null : String(command.backend_id) },
+  }
+  return await spentOf(deps, await settingsIfFound(deps, run, flags), run)
 }

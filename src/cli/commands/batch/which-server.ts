@@ -10,6 +10,9 @@ import { runOrigin } from '../../../operations/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 
+/** A run, by what finds its server. */
+type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
+
 /** Returns the server that a flag selects; undefined means any server. It may be unreachable. */
 export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
   if (flags.local || flags.profile === 'local') {
@@ -41,7 +44,11 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
  *
  * @throws GdnError `wrong_backend` if the flags select another server; `unreachable` if the backend is not found
  */
-export async function settingsOfRun<Flags extends ServerFlags>(deps: Deps, run: Run, flags: Flags): Promise<Settings> {
+export async function settingsOfRun<Flags extends ServerFlags>(
+  deps: Deps,
+  run: RunOnServer,
+  flags: Flags,
+): Promise<Settings> {
   const settings = await deps.settings(flags)
   if (namesServer(flags)) {
     await refuseOtherServer(deps, run, await settings.server())
@@ -59,13 +66,13 @@ export async function settingsOfRun<Flags extends ServerFlags>(deps: Deps, run: 
   throw await notFound(deps, run, await last.server())
 }
 
-async function isServerOf(deps: Deps, run: Run, server: Server): Promise<boolean> {
+async function isServerOf(deps: Deps, run: RunOnServer, server: Server): Promise<boolean> {
   if (!server.loopback) return run.origin === server.origin
   const seen = await seenAt(deps, server)
   return seen !== null && runOrigin(server, seen) === run.origin
 }
 
-async function refuseOtherServer(deps: Deps, run: Run, server: Server): Promise<void> {
+async function refuseOtherServer(deps: Deps, run: RunOnServer, server: Server): Promise<void> {
   const seen = await deps.identify(server)
   refuseOtherBackend(`the run ${run.name}`, { url: run.url, id: run.backendId, incarnation: null }, seen)
   if (runOrigin(server, seen) === run.origin) return
@@ -76,7 +83,7 @@ async function refuseOtherServer(deps: Deps, run: Run, server: Server): Promise<
 }
 
 /** The error if the backend of a run doesn't respond, or if another one responds in its place. */
-async function notFound(deps: Deps, run: Run, last: Server): Promise<GdnError> {
+async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
   const seen = await seenAt(deps, last)
   const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
   if (seen === null) {
@@ -97,7 +104,7 @@ async function notFound(deps: Deps, run: Run, last: Server): Promise<GdnError> {
 }
 
 /** Like `settingsOfRun`, but null if no flag selects a server and the backend of the run isn't found. */
-export async function settingsIfFound(deps: Deps, run: Run, flags: ServerFlags): Promise<Settings | null> {
+export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | null> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
     if (isGone && !namesServer(flags)) return null
@@ -106,7 +113,7 @@ export async function settingsIfFound(deps: Deps, run: Run, flags: ServerFlags):
 }
 
 /** Returns the server of a run; null if its backend isn't found. */
-export async function serverOfRun(deps: Deps, run: Run, flags: ServerFlags): Promise<Server | null> {
+export async function serverOfRun(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Server | null> {
   const settings = await settingsIfFound(deps, run, flags)
   return (await settings?.server().catch(() => null)) ?? null
 }

@@ -6,6 +6,7 @@ import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
+import { paidBy, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -93,7 +94,7 @@ export function command(deps: Deps, run = create): GdnCommand {
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, COLLECTION_VIEW)
+  const output = createOutput(io, flags, withPaid(COLLECTION_VIEW))
   const settings = await deps.settings(flags)
   const fromFile =
     flags.file === undefined
@@ -183,7 +184,8 @@ async function finish(
   const contract_address = record?.contract_address ?? null
   if (contract_address !== null) await rememberCollection(deps, connection, { ...known, contract_address })
   const { transaction_gdn_ids: _id, ...seen } = record ?? {}
-  await output.one({ ...accepted, ...seen })
+  const paid = problem === null ? await paidBy(deps, connection, transaction_gdn_id) : {}
+  await output.one({ ...accepted, ...seen, ...paid })
   if (problem === null) {
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
     io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)

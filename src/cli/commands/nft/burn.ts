@@ -1,6 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
+import { withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -35,7 +36,7 @@ export function command(deps: Deps, run = burn): GdnCommand {
 
 export async function burn(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, CHANGE_VIEW)
+  const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
   const ids = [...new Set(given)]
   // Each NFT has an operation of its own.
   const single = flags.operation !== undefined ? '--operation' : flags.maxCost !== undefined ? '--max-cost' : null

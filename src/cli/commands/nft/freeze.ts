@@ -1,6 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
+import { withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -34,7 +35,7 @@ export function command(deps: Deps, run = freeze): GdnCommand {
 
 export async function freeze(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, CHANGE_VIEW)
+  const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
   const connection = await deps.connect(await deps.settings(flags))
   const nfts = await findNfts(deps, connection, [...new Set(given)])
   const [first, ...others] = nfts

@@ -8,6 +8,7 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
+import { paidOf, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -74,7 +75,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
 }
 
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, TRANSFER_VIEW)
+  const output = createOutput(deps.io, flags, withPaid(TRANSFER_VIEW))
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
     throw new GdnError('usage', 'two NFTs are specified', { place: { flag: '--nft-gdn-id' }, hint: 'Specify one NFT.' })
   }
@@ -162,7 +163,8 @@ async function finish(
     },
     flags.timeout ?? DEFAULT_TIMEOUT_MS,
   )
-  await output.one({ ...accepted, ...seen })
+  const { status = accepted.status, transaction_hash, error } = seen
+  await output.one({ ...accepted, status, transaction_hash, ...paidOf(seen), error })
   if (problem === null) io.note(`Next: ${show}`)
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }

@@ -4,6 +4,7 @@ import { metadataChanges } from '../../../api/metadata-changes.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../connect/confirm-spending.ts'
+import { withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -54,7 +55,7 @@ export function command(deps: Deps, run = update): GdnCommand {
 
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : CHANGE_VIEW)
+  const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : withPaid(CHANGE_VIEW))
   const given = await readChanges(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
   const [nft] = await findNfts(deps, connection, [id])

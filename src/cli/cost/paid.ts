@@ -1,0 +1,51 @@
+import type * as z from 'zod'
+import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Connection, Deps } from '../deps.ts'
+import type { DataRecord } from '../render/cells.ts'
+import type { View } from '../render/view.ts'
+import { spentText } from './spent.ts'
+
+type Transaction = Partial<z.output<typeof transactionRecord>>
+
+/** The fields of what a transaction has paid. */
+const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
+
+/** Returns what a transaction has paid, as far as the server says it. */
+export function paidOf({ gas_used, fee_paid, currency, is_simulated }: Transaction): DataRecord {
+  if (typeof fee_paid !== 'string') return gas_used === undefined ? {} : { gas_used }
+  return { gas_used, fee_paid_wei: fee_paid, currency: currency ?? null, simulated: is_simulated ?? false }
+}
+
+/** Same, for a transaction with this ID. An error leaves it out: the command has succeeded. */
+export async function paidBy(
+  { signals: { signal } }: Pick<Deps, 'signals'>,
+  { client }: Pick<Connection, 'client'>,
+  id: string,
+): Promise<DataRecord> {
+  try {
+    const { transactions } = await client.call('gettransactions', { transaction_gdn_ids: [id] }, { signal })
+    const found = transactions.find(({ transaction_gdn_id }) => transaction_gdn_id === id)
+    return found === undefined ? {} : paidOf(found)
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    return {}
+  }
+}
+
+/** Returns a view with what was paid. A terminal shows it in coins. */
+export function withPaid(view: View): View {
+  const own = view.fields.filter((field) => !PAID_FIELDS.includes(field))
+  const at = own.includes('error') ? own.indexOf('error') : own.length
+  return {
+    ...view,
+    fields: own.toSpliced(at, 0, ...PAID_FIELDS),
+    card: (record) => {
+      const isPaid = typeof record.fee_paid_wei === 'string' && record.gas_used !== null
+      const paid = isPaid ? (['paid', spentText(record)] as const) : (['gas_used', record.gas_used] as const)
+      const rows = view.card?.(record) ?? own.map((field) => [field, record[field]] as const)
+      const end = rows.findIndex(([name]) => name === 'error')
+      return rows.toSpliced(end < 0 ? rows.length : end, 0, paid)
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** @module-tag slow */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../../helpers/backend.ts'
+import { folder } from '../drop.ts'
+import { cli } from '../harness.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const [OWNER = '', OTHER = ''] = WALLETS
+const CREATE = ['collection', 'create', '--name', 'Paid', '-b', 'polygon', '--wallet', OWNER, '--no-enable-transfer']
+const PAID = /^paid +0\.\d+ POL, for [\d,]+ gas \(simulated\)$/im
+
+async function commands() {
+  const { options } = await folder()
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  return {
+    run: (...argv: string[]) => cli(argv, { ...options, env, tty: true }),
+    async json(...argv: string[]) {
+      const { code, stdout, stderr } = await cli([...argv, '--json'], { ...options, env })
+      expect(code, stderr).toBe(0)
+      return JSON.parse(stdout)
+    },
+  }
+}
+
+/** An NFT that the service may change, of OWNER. */
+async function nft(): Promise<string> {
+  const rights = { enable_transfer: true, enable_burn: true, dynamic: true }
+  const collection = await createTestCollection(backend, rights)
+  const [id = ''] = await mint(backend, collection, plainMetadata(1), { receiver: OWNER })
+  expect(await settled(backend, [id])).toMatchObject([{ status: 'deployed' }])
+  return id
+}
+
+test.each<[string, () => Promise<string[]>]>([
+  ['collection create', async () => CREATE],
+  ['nft transfer', async () => ['nft', 'transfer', await nft(), '--receiver', OTHER, '-b', 'polygon']],
+  ['nft update', async () => ['nft', 'update', await nft(), '--title', 'Paid', '-b', 'polygon']],
+  ['nft burn', async () => ['nft', 'burn', await nft(), '-b', 'polygon', '--yes']],
+])('gdn %s shows what it has paid', async (name, argv) => {
+  const { run, json } = await commands()
+  const data = await json(...(await argv()))
+  const record = Array.isArray(data) ? data[0] : data
+  expect(record).toMatchObject({ currency: 'POL', simulated: true, gas_used: expect.stringMatching(/^\d+$/) })
+  expect(BigInt(record.fee_paid_wei)).toBeGreaterThan(BigInt(record.gas_used))
+  if (name === 'nft burn') return
+  const { code, stdout, stderr } = await run(...(await argv()), '--again')
+  expect(code, stderr).toBe(0)
+  expect(stdout).toMatch(PAID)
+})
+
+test('batch status --costs has the cost of a single command with a limit, or the reason why it is unknown', async () => {
+  const { run, json } = await commands()
+  const limited = await json(...CREATE, '--max-cost', '1')
+  const names = async () => (await json('batch', 'list', '--all')).map(({ run: name }: { run: string }) => name)
+  const [name = ''] = await names()
+  const seen = await json('batch', 'status', name, '--costs')
+  expect(seen).toMatchObject({ fee_paid_wei: limited.fee_paid_wei, gas_used: limited.gas_used, currency: 'POL' })
+  await json(...CREATE, '--again')
+  const other = (await names()).find((one: string) => one !== name)
+  const { stdout, stderr } = await run('batch', 'status', other, '--costs')
+  expect(stdout).not.toContain('spent')
+  expect(stderr).toContain('it counts that for commands with --max-cost')
+})
