@@ -36,7 +36,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/wallet/account.ts': ['wallet url', 'wallet generate'],
   'commands/wallet/given-key.ts': ['wallet import'],
   'commands/wallet/password.ts': ['wallet generate', 'wallet import', 'wallet export'],
-  'connect/confirm-spending.ts': ['nft mint', 'nft transfer', 'collection create', 'batch mint'],
+  'cost/confirm-spending.ts': ['nft mint', 'nft transfer', 'collection create', 'batch mint'],
   'connect/read-key.ts': ['auth login', 'init'],
   'connect/which-collection.ts': ['nft mint', 'batch mint'],
   'sheet/where-to.ts': ['batch preview', 'batch report'],

@@ -1,10 +1,10 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
 import { GdnError } from '../../core/errors.ts'
-import { atMostText, type PricedRequests } from '../cost/at-most.ts'
+import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { isWithoutValue } from './is-without-value.ts'
+import { atMostText, type PricedRequests } from './at-most.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this machine
