@@ -50,7 +50,15 @@ async function setUp({
       tick()
     }
   }
-  return { progress, stderr, io, wait, stop: (reason?: unknown) => stopping.abort(reason), said, passed: (ms: number) => (now += ms) }
+  return {
+    progress,
+    stderr,
+    io,
+    wait,
+    stop: (reason?: unknown) => stopping.abort(reason),
+    said,
+    passed: (ms: number) => (now += ms),
+  }
 }
 
 test('off a terminal, prints a line for each new activity and every ten seconds, without control characters', async () => {
