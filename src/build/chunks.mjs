@@ -25,11 +25,13 @@ const GROUPS = [
   { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
   { name: 'zod', test: /\/node_modules\/zod\// },
   { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
+  // Of every command that may spend.
+  { name: 'cost', test: /\/src\/cli\/cost\/(?:confirm-spending|limit|run-limit)\.ts$/ },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.
   {
     name: 'basics',
-    test: /\/src\/(?:core\/(?:private-file|file-identity|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure)|keystore\/solana-key)\.ts$/,
+    test: /\/src\/(?:core\/(?:private-file|file-identity|state-of|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure)|keystore\/solana-key)\.ts$/,
   },
   { name: 'multiformats', test: /\/node_modules\/multiformats\// },
   { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },
