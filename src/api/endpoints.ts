@@ -23,6 +23,7 @@ const CONTRACTS = {
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
   getnfthistory: async () => (await import('./endpoints/getnfthistory.ts')).getnfthistory,
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
+  relabelreferences: async () => (await import('./endpoints/relabelreferences.ts')).relabelreferences,
   getfees: async () => (await import('./endpoints/getfees.ts')).getfees,
   getruncosts: async () => (await import('./endpoints/getruncosts.ts')).getruncosts,
   setrunmaxcost: async () => (await import('./endpoints/setrunmaxcost.ts')).setrunmaxcost,

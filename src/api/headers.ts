@@ -8,6 +8,8 @@ export const HEADERS = {
   idempotencyReplayed: 'idempotency-replayed',
   /** `yes`: every creating endpoint accepts reference IDs, and `getreferences` knows them. */
   referenceIdsSupported: 'reference-ids-supported',
+  /** `yes`: the server stores a label and kinds with reference IDs, and has `relabelreferences`. */
+  referenceLabelsSupported: 'reference-labels-supported',
   /** `yes`: the server has creatednft, updatednft, freezenft and burnnft, with reference IDs. */
   updatesSupported: 'updates-supported',
   /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */
@@ -49,6 +51,8 @@ export const IDEMPOTENCY_ERRORS = {
 export const REFERENCE_ERRORS = {
   /** 409: the reference ID names an operation with another digest. */
   conflict: 'reference_id_conflict',
+  /** 409: the reference ID belongs to another label. */
+  otherLabel: 'reference_label_conflict',
   /** 422: the request has the reference ID twice. */
   repeated: 'reference_id_repeated',
 } as const

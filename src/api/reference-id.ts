@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { textProblem } from './text.ts'
 
 export const MAX_REFERENCE_ID_LENGTH = 200
 
@@ -15,14 +16,65 @@ export const referenceIds = z
   .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceId))
   .optional()
 
-/** An object-level check that a request has as many reference IDs as NFTs, or none. */
-export function checkReferenceIds(
-  context: z.core.ParsePayload<{ metadata: readonly unknown[]; reference_ids?: readonly string[] | undefined }>,
-): void {
-  const { metadata, reference_ids: ids } = context.value
-  if (ids === undefined || ids.length === metadata.length) return
-  const message = `must have one entry for each of the ${metadata.length} NFTs, but has ${ids.length}`
-  context.issues.push({ code: 'custom', path: ['reference_ids'], message, input: ids })
+export const MAX_REFERENCE_LABEL_LENGTH = 500
+
+// Control characters, and line and paragraph separators.
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u
+
+/** Returns why a text can't be the label of reference IDs, or null. */
+export function labelProblem(label: string): string | null {
+  if (label === '') return 'must not be empty'
+  if (label.length > MAX_REFERENCE_LABEL_LENGTH) return `must have at most ${MAX_REFERENCE_LABEL_LENGTH} characters`
+  return UNPRINTABLE.test(label) ? 'has a control character' : textProblem(label)
+}
+
+/**
+ * What the reference IDs of a request belong to, such as the path of a manifest. The server rejects them in a request
+ * with another label. Extension of gdn's backend.
+ */
+export const referenceLabel = z
+  .string()
+  .check((context) => {
+    const message = labelProblem(context.value)
+    if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
+  })
+  .meta({ minLength: 1, maxLength: MAX_REFERENCE_LABEL_LENGTH })
+
+/** What a reference ID was made from: an ID that its row has, or the row's content. */
+export const referenceKind = z.enum(['id', 'content'])
+export type ReferenceKind = z.output<typeof referenceKind>
+
+/** A kind for each reference ID of a request. A single one becomes a list, as with `reference_ids`. */
+const referenceKinds = z
+  .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceKind))
+  .optional()
+
+/** The fields of a request that names the NFTs it creates. */
+export const namedNfts = {
+  reference_ids: referenceIds,
+  reference_label: referenceLabel.optional(),
+  reference_kinds: referenceKinds,
+}
+
+interface NamedNfts {
+  metadata: readonly unknown[]
+  reference_ids?: readonly string[] | undefined
+  reference_label?: string | undefined
+  reference_kinds?: readonly string[] | undefined
+}
+
+/** An object-level check that a request has as many reference IDs and kinds as NFTs, or none. */
+export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void {
+  const { metadata, reference_ids: ids, reference_label: label, reference_kinds: kinds } = context.value
+  const add = (path: string, message: string, input: unknown) =>
+    context.issues.push({ code: 'custom', path: [path], message, input })
+  for (const [path, list] of Object.entries({ reference_ids: ids, reference_kinds: kinds })) {
+    if (list === undefined || list.length === metadata.length) continue
+    add(path, `must have one entry for each of the ${metadata.length} NFTs, but has ${list.length}`, list)
+  }
+  if (ids !== undefined) return
+  if (label !== undefined) add('reference_label', 'needs reference_ids', label)
+  if (kinds !== undefined) add('reference_kinds', 'needs reference_ids', kinds)
 }
 
 /** The fields of a response about an operation that had a reference ID. */

@@ -92,6 +92,8 @@ export interface ApiClient {
   supportsIdempotency(): boolean | null
   /** Whether the server creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
+  /** Whether the server stores labels with reference IDs, and has relabelreferences; null until it has responded. */
+  supportsLabels(): boolean | null
   /** Whether the server has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
   supportsUpdates(): boolean | null
   /** Whether the server limits the cost of runs; null until it has responded. */

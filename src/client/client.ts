@@ -225,6 +225,7 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
+    supportsLabels: dispatch.supportsLabels,
     supportsUpdates: dispatch.supportsUpdates,
     limitsCosts: dispatch.limitsCosts,
     incarnation: dispatch.incarnation,

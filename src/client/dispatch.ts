@@ -45,6 +45,7 @@ export interface Dispatch {
   /** What the server said about itself; see `ApiClient`. */
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
+  supportsLabels(): boolean | null
   supportsUpdates(): boolean | null
   limitsCosts(): boolean | null
   /** Null until a backend of ours has responded. */
@@ -61,6 +62,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = options
   let idempotency: boolean | null = null
   let references: boolean | null = null
+  let labels: boolean | null = null
   let updates: boolean | null = null
   let costs: boolean | null = null
   let fees: boolean | null = null
@@ -77,6 +79,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) idempotency ??= false
     if (headers[HEADERS.referenceIdsSupported] === 'yes') references = true
     else if (isOfServer) references ??= false
+    if (headers[HEADERS.referenceLabelsSupported] === 'yes') labels = true
+    else if (isOfServer) labels ??= false
     if (headers[HEADERS.updatesSupported] === 'yes') updates = true
     else if (isOfServer) updates ??= false
     if (headers[HEADERS.runMaxCostSupported] === 'yes') costs = true
@@ -130,6 +134,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     },
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
+    supportsLabels: () => labels,
     supportsUpdates: () => updates,
     limitsCosts: () => costs,
     incarnation: () => incarnation,
@@ -142,6 +147,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
       idempotency = isHonored
       references = headers[HEADERS.referenceIdsSupported] === 'yes'
+      labels = headers[HEADERS.referenceLabelsSupported] === 'yes'
       updates = headers[HEADERS.updatesSupported] === 'yes'
       costs = headers[HEADERS.runMaxCostSupported] === 'yes'
       fees = headers[HEADERS.runMaxFeeSupported] === 'yes'

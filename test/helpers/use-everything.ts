@@ -140,7 +140,13 @@ async function useUpdates(
 
 /** Gives an NFT that fails and its replacement the same reference ID, and looks it up. */
 async function useReferences(backend: TestBackend, where: object, metadata: object): Promise<void> {
-  const body = { ...where, receiver_wallet_address: ARTIST, metadata: [metadata], reference_ids: ['row'] }
+  const body = {
+    ...where,
+    receiver_wallet_address: ARTIST,
+    metadata: [metadata],
+    reference_ids: ['row'],
+    reference_label: 'a.csv',
+  }
   const failing = await call(backend, 'createnft', body)
   await settled(
     backend,
@@ -151,6 +157,8 @@ async function useReferences(backend: TestBackend, where: object, metadata: obje
     await call(backend, 'getreferences', { ...where, operation, reference_ids: ['row'] })
   }
   await call(backend, 'getreferences', { operation: 'createcollection', reference_ids: ['row'] })
+  const labels = { replaces_label: 'a.csv', reference_label: 'b.csv' }
+  await call(backend, 'relabelreferences', { ...where, operation: 'createnft', reference_ids: ['row'], ...labels })
 }
 
 /** Requests each page of the web explorer, from this machine and with the session of an account. */

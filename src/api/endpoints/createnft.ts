@@ -4,7 +4,7 @@ import { creatingNfts } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
-import { checkReferenceIds, referenceFields, referenceIds } from '../reference-id.ts'
+import { checkReferenceIds, namedNfts, referenceFields } from '../reference-id.ts'
 
 export const createnft = defineCreatingEndpoint({
   name: 'createnft',
@@ -18,7 +18,7 @@ export const createnft = defineCreatingEndpoint({
       blockchain,
       receiver_wallet_address: address,
       metadata: nftMetadataList,
-      reference_ids: referenceIds,
+      ...namedNfts,
     })
     .check(checkAddresses('contract_address', 'receiver_wallet_address'))
     .check(checkReferenceIds),

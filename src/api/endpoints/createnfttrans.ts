@@ -4,14 +4,14 @@ import { creatingNfts } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, transferBlockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
-import { checkReferenceIds, referenceFields, referenceIds } from '../reference-id.ts'
+import { checkReferenceIds, namedNfts, referenceFields } from '../reference-id.ts'
 
 const fields = {
   contract_address: address,
   blockchain: transferBlockchain,
   receiver_wallet_address: address,
   metadata: nftMetadataList,
-  reference_ids: referenceIds,
+  ...namedNfts,
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 

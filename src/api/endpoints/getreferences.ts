@@ -29,6 +29,9 @@ export const referenceRecord = z.looseObject({
   digest: z.string(),
   accepted_date: acceptedDate,
   is_free: z.boolean(),
+  /** Null where the request had none. */
+  reference_label: z.string().nullish(),
+  reference_kind: z.string().nullish(),
 })
 
 export const getreferences = defineEndpoint({
@@ -79,6 +82,8 @@ export const getreferences = defineEndpoint({
           digest: 'v1:ab787a3cd7b6fa13f274bc8d08b11463446670e8351c146b60330c9c8372bfd6',
           accepted_date: '2026-01-31 12:00:00',
           is_free: false,
+          reference_label: 'drops/january.csv',
+          reference_kind: 'id',
         },
       ],
     },

@@ -19,6 +19,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: every creating request of this server accepts reference IDs, and getreferences looks them up.',
     'yes',
   ),
+  'Reference-Labels-Supported': header(
+    'Extension: this server stores a label and kinds with reference IDs, and relabelreferences replaces the label.',
+    'yes',
+  ),
   'Updates-Supported': header(
     'Extension: this server has creatednft, updatednft, freezenft and burnnft, with reference IDs.',
     'yes',
@@ -68,7 +72,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
     TITLES.conflict,
-    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or the rows may cost more than what is left of the limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
+    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a reference ID belongs to another label: Error-Code is reference_label_conflict, and error.conflicts has both labels of each. Or the rows may cost more than what is left of the limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" names another operation; nothing was accepted',
   ],
   410: [

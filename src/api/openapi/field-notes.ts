@@ -58,6 +58,14 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Extension: your own name for this operation. A repetition with the same operation returns what exists and creates nothing. The same name for another operation returns 409.',
   reference_ids:
     'Extension: a reference ID for each NFT, in the order of metadata. Unique in the collection for this endpoint.',
+  reference_kind:
+    "What the reference ID was made from: an ID that its row has (id), or the row's content (content). Null if the request did not say.",
+  reference_kinds: 'Extension: what each reference ID was made from, in the order of reference_ids: id or content.',
+  reference_label:
+    'Extension: what the reference IDs belong to, such as the path of a manifest. It is not part of the digest. A reference ID of another label returns 409.',
+  relabeled: 'Number of reference IDs whose label changed. Those that had the new label already are not counted.',
+  replaces_label:
+    'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
   replaces_revision:
     'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another one.',
   replaces_transfers:

@@ -53,9 +53,10 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
 
-function statusesOf({ validationStatus, creates, ratePerSecond }: Endpoint): number[] {
+function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {
   const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
-  return [...usual, ...(creates === null ? [] : [409, 412, 422]), ...(ratePerSecond === null ? [] : [429])]
+  const conflicts = creates === null ? (name === 'relabelreferences' ? [409] : []) : [409, 412, 422]
+  return [...usual, ...conflicts, ...(ratePerSecond === null ? [] : [429])]
 }
 
 /** Returns the OpenAPI operation of an endpoint. */
@@ -65,6 +66,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'x-request-id',
     'Idempotency-Supported',
     'Reference-Ids-Supported',
+    'Reference-Labels-Supported',
     'Updates-Supported',
     'Run-Max-Cost-Supported',
     'Run-Max-Fee-Supported',

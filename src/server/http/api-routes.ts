@@ -44,6 +44,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   gettransactions: async () => (await import('../services/get-transactions.ts')).getTransactions,
   getnfthistory: async () => (await import('../services/get-nft-history.ts')).getNftHistory,
   getreferences: async () => (await import('../services/get-references.ts')).getReferences,
+  relabelreferences: async () => (await import('../services/relabel-references.ts')).relabelReferences,
   getfees: async () => (await import('../services/get-fees.ts')).getFees,
   getruncosts: async () => (await import('../services/get-run-costs.ts')).getRunCosts,
   setrunmaxcost: async () => (await import('../services/set-run-max-cost.ts')).setRunMaxCost,

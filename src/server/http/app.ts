@@ -108,6 +108,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const ours = {
     [HEADERS.idempotencySupported]: 'yes',
     [HEADERS.referenceIdsSupported]: 'yes',
+    [HEADERS.referenceLabelsSupported]: 'yes',
     [HEADERS.updatesSupported]: 'yes',
     [HEADERS.runMaxCostSupported]: 'yes',
     [HEADERS.runMaxFeeSupported]: 'yes',

@@ -43,7 +43,8 @@ export async function acceptNfts<Echo extends object>(
 ) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
-  const { contract_address, blockchain, receiver_wallet_address, metadata: list, reference_ids } = parsed
+  const { contract_address, blockchain, receiver_wallet_address, metadata: list } = parsed
+  const { reference_ids, reference_label, reference_kinds } = parsed
   refuseRepeated(reference_ids ?? [])
   const acceptedAt = now()
   let wake = () => {}
@@ -51,7 +52,8 @@ export async function acceptNfts<Echo extends object>(
   const named = { sender_wallet_address: parsed.sender_wallet_address }
   const references = reference_ids?.map((reference_id, index) => {
     const metadata = list[index] as Parsed['metadata'][number]
-    return { reference_id, digest: operationDigest(endpoint, { metadata, receiver_wallet_address, ...named }) }
+    const digest = operationDigest(endpoint, { metadata, receiver_wallet_address, ...named })
+    return { reference_id, digest, label: reference_label ?? null, kind: reference_kinds?.[index] ?? null }
   })
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress: contract_address, blockchain })
   const answer = (rows: readonly (string | Known)[]) => ({
@@ -62,6 +64,8 @@ export async function acceptNfts<Echo extends object>(
       receiver_wallet_address,
       metadata: body.metadata,
       ...(reference_ids === undefined ? {} : { reference_ids: body.reference_ids }),
+      ...(reference_label === undefined ? {} : { reference_label }),
+      ...(reference_kinds === undefined ? {} : { reference_kinds: body.reference_kinds }),
     },
     nfts: rows.map((row, index) => ({
       nft_gdn_ids: idOf(row),

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { getreferences } from '../../api/endpoints/getreferences.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
+import { createsNfts } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -22,8 +23,10 @@ export async function getReferences(
       const row = known.get(id)
       if (row === undefined) return []
       const { reference_id, status, digest, accepted_at, isFree: is_free } = row
+      const { label: reference_label = null, kind: reference_kind = null } = row
       const accepted_date = formatAcceptedDate(accepted_at)
-      return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free }]
+      const made = createsNfts(scope.operation) ? { reference_label, reference_kind } : {}
+      return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free, ...made }]
     }),
   }
 }

@@ -15,7 +15,7 @@ import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
 /** A reference ID of a request, with the digest of its operation. */
-export type Wanted = Pick<NewReference, 'reference_id' | 'digest'>
+export type Wanted = Omit<NewReference, 'target_id'>
 
 /** The operation of a reference ID. */
 export interface Known extends KnownReference {
@@ -64,7 +64,7 @@ export async function lookUpReferences(
  * Returns the operations of a request's reference IDs, in its order, if each exists with the same digest: then nothing
  * has to be created. Null if one is unknown or free.
  *
- * @throws Refusal 409 if one refers to another operation
+ * @throws Refusal 409 if one refers to another operation, or belongs to another label
  */
 export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readonly Wanted[]): Promise<Known[] | null> {
   const ids = wanted.map(({ reference_id }) => reference_id)
@@ -81,7 +81,7 @@ export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readon
  * Assigns a request's operations to their reference IDs, and returns those that already exist: their reference IDs stay
  * unchanged, and nothing is created for them. Call it in the transaction that creates the others.
  *
- * @throws Refusal 409 if one refers to another operation
+ * @throws Refusal 409 if one refers to another operation, or belongs to another label
  */
 export async function claimReferences(
   db: Db,
@@ -118,6 +118,7 @@ function refuseConflicts(
   wanted: readonly Wanted[],
   known: ReadonlyMap<string, Known>,
 ): void {
+  refuseOtherLabels({ operation }, wanted, known)
   const conflicts = wanted.flatMap(({ reference_id, digest: request_digest }, index) => {
     const named = known.get(reference_id)
     if (named === undefined || named.isFree || named.digest === request_digest) return []
@@ -136,6 +137,33 @@ function refuseConflicts(
     TITLES.conflict,
     message,
     { [HEADERS.errorCode]: REFERENCE_ERRORS.conflict },
+    { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
+  )
+}
+
+/** @throws Refusal 409 if a reference ID belongs to another label. Without a label on one side, nothing is compared. */
+export function refuseOtherLabels(
+  { operation }: Pick<ReferenceScope, 'operation'>,
+  wanted: readonly Pick<Wanted, 'reference_id' | 'label'>[],
+  known: ReadonlyMap<string, Known>,
+): void {
+  const conflicts = wanted.flatMap(({ reference_id, label: request_label = null }, index) => {
+    const named = known.get(reference_id)
+    if (named === undefined || named.isFree || request_label === null) return []
+    const { status, label: reference_label = null } = named
+    if (reference_label === null || reference_label === request_label) return []
+    return [{ reference_id, index, ...nameTarget({ operation }, named), status, reference_label, request_label }]
+  })
+  const [first] = conflicts
+  if (first === undefined) return
+  const { reference_id, index, reference_label, request_label } = first
+  const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
+  const message = `reference_ids[${index}] "${reference_id}" belongs to ${JSON.stringify(reference_label)}, this request to ${JSON.stringify(request_label)}${others}; nothing was accepted`
+  throw new Refusal(
+    409,
+    TITLES.conflict,
+    message,
+    { [HEADERS.errorCode]: REFERENCE_ERRORS.otherLabel },
     { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
   )
 }

@@ -6,7 +6,8 @@ import type { Db, OperationReferencesTable } from './schema.ts'
 export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_id' | 'operation'>
 
 /** A reference ID, and the operation that it will refer to. */
-export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'>
+export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'> &
+  Partial<Pick<Selectable<OperationReferencesTable>, 'label' | 'kind'>>
 
 /** A reference ID, and the operation that it refers to. */
 export interface KnownReference extends NewReference {
@@ -56,7 +57,7 @@ export async function findReferences(
 ): Promise<KnownReference[]> {
   // Left joins: without statistics, SQLite would start with all NFTs.
   const { rows } = await sql<KnownReference>`
-    select named.reference_id, named.digest, named.target_id, target.status, requests.accepted_at
+    select named.reference_id, named.digest, named.target_id, named.label, named.kind, target.status, requests.accepted_at
     from operation_references as named
     left join ${sql.table(TARGETS[operation])} as target on target.id = named.target_id
     left join requests on requests.id = target.request_id
@@ -69,18 +70,36 @@ export async function findReferences(
 export async function replaceReference(
   db: Db,
   { scope_id, operation }: ReferenceScope,
-  { reference_id, digest, target_id }: NewReference,
+  { reference_id, digest, target_id, label = null, kind = null }: NewReference,
   failed: string,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('operation_references')
-    .set({ digest, target_id })
+    .set({ digest, target_id, label, kind })
     .where('scope_id', '=', scope_id)
     .where('operation', '=', operation)
     .where('reference_id', '=', reference_id)
     .where('target_id', '=', failed)
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+/** Replaces one label of reference IDs by another, and returns their number. */
+export async function relabel(
+  db: Db,
+  { scope_id, operation }: ReferenceScope,
+  ids: readonly string[],
+  { from, to }: { from: string; to: string },
+): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('operation_references')
+    .set({ label: to })
+    .where('scope_id', '=', scope_id)
+    .where('operation', '=', operation)
+    .where('reference_id', 'in', ids)
+    .where('label', '=', from)
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
 }
 
 /**

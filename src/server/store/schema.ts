@@ -334,6 +334,10 @@ export interface OperationReferencesTable {
   digest: string
   /** ID of the NFT, transfer or collection. */
   target_id: string
+  /** What it belongs to, as the client said: another label is rejected. */
+  label: string | null
+  /** What it was made from: an ID of the client's row, or the row's content. */
+  kind: 'id' | 'content' | null
 }
 
 export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked' | 'frozen'

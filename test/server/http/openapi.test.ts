@@ -189,6 +189,7 @@ describe('the examples, sent with real IDs', () => {
       gettransactions: { transaction_gdn_ids: [collection.id] },
       getnfthistory: { nft_gdn_id: ids[0], offset: 0 },
       getreferences: { contract_address: collection.address },
+      relabelreferences: { contract_address: collection.address },
       getfees: {},
       getruncosts: { run: 'a-run' },
       setrunmaxcost: { run: 'a-run', contract_address: collection.address },

@@ -37,6 +37,7 @@ const REQUIRED = {
   gettransactions: { permissions: ['nft:read'], form: 'A' },
   getnfthistory: { permissions: ['nft:read'], form: 'A' },
   getreferences: { permissions: ['nft:read'], form: 'A' },
+  relabelreferences: { permissions: ['nft:create'], form: 'A' },
   getfees: { permissions: ['nft:read'], form: 'A' },
   getruncosts: { permissions: ['nft:read'], form: 'A' },
   setrunmaxcost: { permissions: ['nft:create'], form: 'A' },

@@ -82,6 +82,10 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
     ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
     reference_ids: [reference],
   }),
+  relabelreferences: ({ contract, reference }) => ({
+    ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon', reference_ids: [reference] },
+    ...{ replaces_label: 'a', reference_label: 'b' },
+  }),
   getfees: null,
   // Names of runs belong to an account.
   getruncosts: null,

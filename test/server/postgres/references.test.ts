@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createnft } from '../../../src/api/endpoints/createnft.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { createNft } from '../../../src/server/services/create-nft.ts'
+import { relabelReferences } from '../../../src/server/services/relabel-references.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
@@ -41,11 +42,11 @@ afterEach(async () => {
 let requests = 0
 
 /** Sends a request to the process of this store. */
-async function send(store: Store, references: readonly string[], title = 'Dawn') {
+async function send(store: Store, references: readonly string[], title = 'Dawn', more: object = {}) {
   const metadata = references.map(() => ({ title, description: '', file_fields: [] }))
   const body = {
     ...{ contract_address: CONTRACT, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] },
-    ...{ metadata, reference_ids: references },
+    ...{ metadata, reference_ids: references, ...more },
   }
   const deps = {
     ...{ store, now: () => 1, chains: { remote: new Map() }, pipeline: { nftsAccepted() {} } },
@@ -117,6 +118,36 @@ it('another operation with a reference ID that the first process is accepting re
   await other
   expect(await countNfts()).toBe(1)
   expect(await send(second, ['new'])).toMatchObject([{ created: true }])
+})
+
+it('a reference ID that the first process is accepting under another label returns 409 and creates nothing', async () => {
+  const held = gate()
+  const one = send({ ...first, onAccepted: held.pass }, ['a'], 'Dawn', { reference_label: 'jan/drop.csv' })
+  await held.reached
+  const other = send(second, ['b', 'a'], 'Dawn', { reference_label: 'feb/drop.csv' })
+  await waitsForLock()
+  held.open()
+  await expect(other).rejects.toMatchObject({
+    status: 409,
+    headers: { 'error-code': 'reference_label_conflict' },
+    details: { conflicts: [{ reference_label: 'jan/drop.csv', request_label: 'feb/drop.csv' }] },
+  })
+  await one
+  expect(await countNfts()).toBe(1)
+})
+
+it('of two processes that replace one label at once, the second gets 409', async () => {
+  await send(first, ['a'], 'Dawn', { reference_label: 'old' })
+  const relabelTo = (store: Store, reference_label: string) => {
+    const body = {
+      ...{ operation: 'createnft' as const, contract_address: CONTRACT, blockchain: 'polygon' as const },
+      ...{ reference_ids: ['a'], replaces_label: 'old', reference_label },
+    }
+    const more = { idempotencyKey: null, run: null, requestId: 'r', origin: () => '' }
+    return relabelReferences({ store }, { accountId: 'a', parsed: body, body, ...more })
+  }
+  const ends = await Promise.allSettled([relabelTo(first, 'b'), relabelTo(second, 'c')])
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
 it('a failed operation is created again once, even if both processes have read that it failed', async () => {

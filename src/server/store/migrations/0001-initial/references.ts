@@ -11,6 +11,8 @@ export async function createReferences(db: Kysely<unknown>): Promise<void> {
     .addColumn('reference_id', 'text', (c) => c.notNull())
     .addColumn('digest', 'text', (c) => c.notNull())
     .addColumn('target_id', 'text', (c) => c.notNull())
+    .addColumn('label', 'text')
+    .addColumn('kind', 'text')
     .addPrimaryKeyConstraint('operation_references_key', ['scope_id', 'operation', 'reference_id'])
     .$call((table) => (isPostgres(db) ? table : table.modifyEnd(sql`without rowid`)))
     .execute()

@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { checkAnyAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain, oneOrMore } from '../fields.ts'
+import { referenceId, referenceLabel } from '../reference-id.ts'
+import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
+
+export const relabelreferences = defineEndpoint({
+  name: 'relabelreferences',
+  summary: 'Replace the label of reference IDs',
+  origin: 'extension',
+  permissions: ['nft:create'],
+  request: z
+    .strictObject({
+      operation: z.enum(['createnft', 'createnfttrans', 'creatednft']),
+      contract_address: address,
+      blockchain,
+      reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
+      /** The label that they have. */
+      replaces_label: referenceLabel,
+      /** The label that they get. */
+      reference_label: referenceLabel,
+    })
+    .check(checkAnyAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ reference_ids: z.unknown(), reference_label: z.string() }),
+    /** The number of reference IDs whose label changed. */
+    relabeled: z.number(),
+  }),
+  example: {
+    request: {
+      operation: 'createnft',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      reference_ids: ['row-1', 'row-2'],
+      replaces_label: 'drops/january.csv',
+      reference_label: 'archive/january.csv',
+    },
+    response: {
+      requests: {
+        operation: 'createnft',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        blockchain: 'polygon',
+        reference_ids: ['row-1', 'row-2'],
+        replaces_label: 'drops/january.csv',
+        reference_label: 'archive/january.csv',
+      },
+      relabeled: 2,
+    },
+  },
+})

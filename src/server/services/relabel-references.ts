@@ -1,0 +1,29 @@
+import type * as z from 'zod'
+import type { relabelreferences } from '../../api/endpoints/relabelreferences.ts'
+import { relabel } from '../store/references.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { lookUpReferences, refuseOtherLabels, scopeIn } from './references.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/**
+ * Replaces the label of reference IDs. A repetition changes nothing more. Reference IDs without a label keep none, and
+ * unknown ones are left out.
+ *
+ * @throws Refusal 409 if one belongs to a third label; then none is changed
+ */
+export async function relabelReferences(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed, body }: ServiceRequest<z.output<typeof relabelreferences.request>>,
+) {
+  const { operation, contract_address: contractAddress, blockchain, replaces_label: from, reference_label: to } = parsed
+  const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
+  const scope = scopeIn(collection.id, operation)
+  const ids = [...new Set(parsed.reference_ids)]
+  const relabeled = await store.transaction(async (db) => {
+    const changed = await relabel(db, scope, ids, { from, to })
+    const wanted = ids.map((reference_id) => ({ reference_id, label: to }))
+    refuseOtherLabels(scope, wanted, await lookUpReferences(db, scope, ids))
+    return changed
+  })
+  return { requests: { ...body, reference_ids: body.reference_ids, reference_label: to }, relabeled }
+}
