@@ -52,6 +52,7 @@ async function simulated(chunk: number): Promise<Figure[]> {
     upload: () => Promise.reject(new Error('no files here')),
     supportsIdempotency: () => false,
     supportsReferences: () => false,
+    supportsLabels: () => false,
     supportsUpdates: () => false,
     learnIdempotency: () => Promise.resolve(false),
   }

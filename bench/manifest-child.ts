@@ -4,7 +4,7 @@ import Papa from 'papaparse'
 import { enterRows } from '../src/batch/enter-rows.ts'
 import { holdStore } from '../src/batch/open-store.ts'
 import { type Prepared, prepare } from '../src/batch/prepare.ts'
-import { requestsOf } from '../src/batch/request.ts'
+import { requestsOf, UNNAMED } from '../src/batch/request.ts'
 import type { RunStore } from '../src/batch/run-store.ts'
 import { listRuns, runResults } from '../src/batch/runs.ts'
 import type { BatchOptions } from '../src/batch/types.ts'
@@ -69,7 +69,7 @@ async function answer(share: number): Promise<number> {
     for (let request = 0; request < count; request += TOGETHER) {
       const built: Awaited<ReturnType<typeof build>>[] = []
       for (let one = request; one < Math.min(count, request + TOGETHER); one++) {
-        built.push(await build({ request: one, from: 0, size: planned.rowsOf(one).length }, false))
+        built.push(await build({ request: one, from: 0, size: planned.rowsOf(one).length }, UNNAMED))
       }
       await store.write((sql) => {
         for (const { endpoint, body, rows } of built) {

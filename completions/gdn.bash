@@ -229,8 +229,8 @@ __gdn_bundles() {
     'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
-    'plan') REPLY='flags-8d2daa server-b79987 output-eb3ce9' ;;
-    'apply') REPLY='flags-b87df2 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381' ;;
+    'plan') REPLY='flags-d6b410 server-b79987 output-eb3ce9' ;;
+    'apply') REPLY='flags-62dc43 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381' ;;
     'reveal') REPLY='flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381' ;;
     'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
@@ -567,7 +567,7 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-8d2daa') REPLY='--contract -c @collections Collection of the drop
+    'flags-d6b410') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -580,6 +580,7 @@ __gdn_flags() {
 --run - @run-names Name of the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`' ;;
@@ -591,7 +592,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-b87df2') REPLY='--contract -c @collections Collection of the drop
+    'flags-62dc43') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -604,6 +605,7 @@ __gdn_flags() {
 --run - @run-names Name of the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
 --new-rows - - Mint new rows even if sent rows are missing from the manifest' ;;
@@ -1028,6 +1030,7 @@ getprovenances
 gettransactions
 getnfthistory
 getreferences
+relabelreferences
 getfees
 getruncosts
 setrunmaxcost

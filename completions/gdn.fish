@@ -324,9 +324,9 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-766381'
     case 'plan'
-      printf '%s\n' 'flags-8d2daa server-b79987 output-eb3ce9'
+      printf '%s\n' 'flags-d6b410 server-b79987 output-eb3ce9'
     case 'apply'
-      printf '%s\n' 'flags-b87df2 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
+      printf '%s\n' 'flags-62dc43 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
     case 'reveal'
       printf '%s\n' 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
@@ -767,7 +767,7 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-8d2daa'
+    case 'flags-d6b410'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -781,6 +781,7 @@ function __gdn_flags
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace what others changed with what the manifest says' \
+        '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--detailed-exit-code - - Exit with 10 when changes are pending' \
         '--out - file Save the plan for `gdn apply`'
@@ -793,7 +794,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-b87df2'
+    case 'flags-62dc43'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -807,6 +808,7 @@ function __gdn_flags
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace what others changed with what the manifest says' \
+        '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--only - =only Make only these changes: mint' \
         '--max-burns - text Most NFTs to burn (0 without a prompt)' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest'
@@ -1300,6 +1302,7 @@ function __gdn_values
         'gettransactions' \
         'getnfthistory' \
         'getreferences' \
+        'relabelreferences' \
         'getfees' \
         'getruncosts' \
         'setrunmaxcost' \

@@ -225,8 +225,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
-    'plan' = 'flags-8d2daa server-b79987 output-eb3ce9'
-    'apply' = 'flags-b87df2 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
+    'plan' = 'flags-d6b410 server-b79987 output-eb3ce9'
+    'apply' = 'flags-62dc43 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
     'reveal' = 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
@@ -560,7 +560,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt'
-    'flags-8d2daa' = '--contract -c @collections Collection of the drop
+    'flags-d6b410' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -573,6 +573,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`'
@@ -584,7 +585,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-b87df2' = '--contract -c @collections Collection of the drop
+    'flags-62dc43' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -597,6 +598,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
 --new-rows - - Mint new rows even if sent rows are missing from the manifest'
@@ -1018,6 +1020,7 @@ getprovenances
 gettransactions
 getnfthistory
 getreferences
+relabelreferences
 getfees
 getruncosts
 setrunmaxcost

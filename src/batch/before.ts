@@ -7,6 +7,7 @@ import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import { knownReferences } from './known-references.ts'
 import type { Adopted, KeptRow } from './manifest-row.ts'
+import { type OtherLabel, shownLabels } from './other-labels.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { readOthers } from './reconcile/others.ts'
@@ -22,6 +23,8 @@ export interface Before {
   listed: Set<string> | null
   /** Rows that were minted already and are adopted. */
   adopted: Adopted[]
+  /** Those of them that have another label on the server, which is replaced. */
+  relabeled: OtherLabel[]
   notes: string[]
 }
 
@@ -40,7 +43,7 @@ export async function lookBefore(
 ): Promise<Before> {
   const { drop } = store
   const isNew = drop.setId === null
-  const before: Before = { listed: null, adopted: [], notes: [] }
+  const before: Before = { listed: null, adopted: [], relabeled: [], notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
   const repeats = repeated.size > 0
   const looks = options.again !== true && options.skipLookup !== true
@@ -53,9 +56,17 @@ export async function lookBefore(
   const strangersIn = (ids: Iterable<string>) =>
     store.read((sql) => strangersOf(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
   // After the listing, so that rows that another machine has minted since then don't count as unknown NFTs.
-  const mayBeKnown = looks && (before.listed === null || (await strangersIn(before.listed)).length > 0)
-  const known = mayBeKnown ? ((await knownReferences(store, options, deps.client, { gathered, plan })) ?? []) : []
+  const hasStrangers = before.listed === null || (await strangersIn(before.listed)).length > 0
+  // A resumed run may be stopped by a label that was there before it.
+  const mayBeKnown = looks && (hasStrangers || options.adopt === true)
+  const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
+  const { rows: known, relabeled } = named ?? { rows: [], relabeled: [] }
   before.adopted = known
+  before.relabeled = relabeled
+  if (relabeled.length > 0) {
+    const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
+    before.notes.push(`Rows whose NFTs have the label ${labels}, which is replaced: ${relabeled.length}`)
+  }
   const adopted = new Set(known.map(({ nftGdnId }) => nftGdnId))
   const others = (ids: Iterable<string>) => new Set([...ids].filter((id) => !adopted.has(id)))
   if (before.listed !== null) before.listed = others(before.listed)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { withNfts } from '../api/creation.ts'
 import { errorFormA } from '../api/errors.ts'
+import { HEADERS, REFERENCE_ERRORS } from '../api/headers.ts'
 import { isForeignRefusal } from '../client/answers.ts'
 import { outcomeOf } from '../client/outcome.ts'
 import type { GdnError } from '../core/errors.ts'
@@ -19,6 +20,8 @@ export type Verdict =
   /** The run would cost more than its limit. With a time, pending transactions may leave more of it. */
   | { outcome: 'no_effect'; cause: 'max_cost'; status: number; message: string; retryAfterMs: number | null }
   | { outcome: 'no_effect'; cause: 'unauthorized' | 'forbidden'; status: number; message: string }
+  /** A row has an NFT of another label: a manifest of the same name was minted. */
+  | { outcome: 'no_effect'; cause: 'other_label'; status: number; message: string }
   /** More rows than the server accepts in one request. A single row that is too large is refused instead. */
   | { outcome: 'no_effect'; cause: 'too_large'; status: number; message: string }
   /**
@@ -49,9 +52,15 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
   if (cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost') {
     return { outcome: 'no_effect', cause, status, message, retryAfterMs: outcome.retryAfterMs }
   }
+  if (cause === 'refused' && result.kind === 'answered' && isOtherLabel(result)) {
+    return { outcome: 'no_effect', cause: 'other_label', status, message }
+  }
   if (cause === 'refused' || (cause === 'too_large' && rows === 1)) return { outcome: 'refused', status, message }
   return { outcome: 'no_effect', cause, status, message }
 }
+
+const isOtherLabel = ({ headers }: { headers: Readonly<Record<string, string>> }) =>
+  headers[HEADERS.errorCode] === REFERENCE_ERRORS.otherLabel
 
 function classifySuccess(status: number, json: unknown, rows: number): Verdict {
   const odd = (message: string): Verdict => ({ outcome: 'unknown', status, message, busy: false })

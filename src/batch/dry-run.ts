@@ -8,7 +8,7 @@ import { openState, openStateIfThere } from '../state/open-state.ts'
 import { lookAtStore } from './open-store.ts'
 import type { Plan } from './plan.ts'
 import { type Prepared, prepare } from './prepare.ts'
-import { plannedMints, requestsOf } from './request.ts'
+import { plannedMints, requestsOf, UNNAMED } from './request.ts'
 import { checkOptions } from './run.ts'
 import { familyId } from './run-identity.ts'
 import type { RunStore } from './run-store.ts'
@@ -68,7 +68,7 @@ async function describePlan(
   let firstRequest: DryRun['firstRequest'] = null
   const build = requestsOf({ store, rows: gathered.rows, plan, urlOf: () => UPLOADED })
   for (let request = 0; request < plan.requests; request++) {
-    const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, false)
+    const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, UNNAMED)
     firstRequest ??= { endpoint, body }
     const [first] = rows
     if (first !== undefined) onPlanned?.({ ...first.row, count: rows.length })

@@ -6,6 +6,7 @@ import { MAX_NAMED } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
 import { markerOf } from './marker.ts'
+import { type OtherLabel, otherLabelOf, otherLabels } from './other-labels.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { RowLookup } from './reconcile/lookup.ts'
 import { withMarker } from './request.ts'
@@ -15,23 +16,32 @@ import type { BatchClient, BatchOptions } from './types.ts'
 
 const PER_CALL = 1_000
 
+/** Rows that the server knows. */
+export interface KnownRows {
+  rows: Adopted[]
+  /** Those of them that another label is to be replaced of. */
+  relabeled: OtherLabel[]
+}
+
 /**
  * Returns the rows that the server knows by their reference IDs: an earlier run, on any machine, created them.
  *
  * @returns null where the server doesn't announce reference IDs
- * @throws GdnError `seems_minted` where the ID of a row names an NFT with other content, unless it is to be adopted
+ * @throws GdnError `seems_minted` where the ID of a row names an NFT with other content or of another label, unless it
+ *   is to be adopted
  */
 export async function knownReferences(
   store: RunStore,
-  { contractAddress, blockchain, adopt, keepEdited, signal }: BatchOptions,
+  { contractAddress, blockchain, label = null, adopt, keepEdited, signal }: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
-): Promise<Adopted[] | null> {
+): Promise<KnownRows | null> {
   if (client.supportsReferences() === null) await client.learnIdempotency({ signal })
   if (client.supportsReferences() !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
   const adopted: Adopted[] = []
   const doubtful: Adopted[] = []
+  const labeled: OtherLabel[] = []
   const markers = markerOf(store.drop)
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
@@ -45,23 +55,35 @@ export async function knownReferences(
         { operation, reference_ids: [...byId.keys()], contract_address: contractAddress, blockchain },
         { signal },
       )
-      for (const { reference_id, nft_gdn_id, is_free, digest } of references) {
+      for (const reference of references) {
+        const { reference_id, nft_gdn_id, is_free, digest } = reference
         const record = byId.get(reference_id)
         if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
         byId.delete(reference_id)
         const row = store.keep(record)
         const found = { row, nftGdnId: nft_gdn_id }
+        const other = otherLabelOf(reference, label)
+        if (other !== null) {
+          const { key, row: manifestRow } = row
+          labeled.push({
+            ...{ key: shownKey(key), line: manifestRow.line, nftGdnId: nft_gdn_id },
+            ...{ operation, reference: reference_id, label: other },
+          })
+        }
         // Without an ID of its own, the content of the row is part of its reference ID.
         const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
         ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(found)
       }
     }
   }
+  if (label !== null && labeled.length > 0 && adopt !== true) {
+    throw otherLabels(labeled, labeled.length, new Set(labeled.map((one) => one.label)), label)
+  }
   const others = await otherContents(store, client, signal, doubtful)
   if (others.length > 0) throw otherNfts(others)
   const found = [...adopted, ...doubtful]
   if (store.drop.dynamic && adopt !== true) await refuseOthers(client, found, signal)
-  return found
+  return { rows: found, relabeled: labeled }
 }
 
 /** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */

@@ -2,6 +2,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import { creatednft } from '../api/endpoints/creatednft.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
+import type { ReferenceKind } from '../api/reference-id.ts'
 import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -11,7 +12,7 @@ import type { KeptRow } from './manifest-row.ts'
 import { type MarkerOf, markerOf } from './marker.ts'
 import type { Piece } from './pieces.ts'
 import type { Plan } from './plan.ts'
-import { referenceId } from './row-key.ts'
+import { isContentKey, referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { MintEndpoint, PlannedMint, PlannedMints } from './types.ts'
 
@@ -81,12 +82,21 @@ export interface Outgoing {
   rows: readonly KeptRow[]
 }
 
+/** What a request names its rows with. */
+export interface Naming {
+  references: boolean
+  /** The label of the run, and what each reference ID is made from; null if the server stores neither. */
+  labels: { label: string | null } | null
+}
+
+export const UNNAMED: Naming = { references: false, labels: null }
+
 /** Builds the requests of a plan from the stored rows, a piece at a time. */
 export function requestsOf({ store, rows, plan, urlOf }: Source) {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
-  return async ({ request, from, size }: Piece, withReferences: boolean): Promise<Outgoing> => {
+  return async ({ request, from, size }: Piece, { references, labels }: Naming): Promise<Outgoing> => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => store.recordsAt(sql, rows, positions))
     const kept = records.map((record) => store.keep(record))
@@ -98,8 +108,15 @@ export function requestsOf({ store, rows, plan, urlOf }: Source) {
       urlOf,
       kept.map(({ key }) => markers(key)),
     )
-    const references = records.map(({ reference, key }) => referenceId(drop.referenceScope, reference ?? key))
-    const body = withReferences ? { ...built.body, reference_ids: references } : built.body
+    const reference_ids = records.map(({ reference, key }) => referenceId(drop.referenceScope, reference ?? key))
+    const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
+    const label = labels?.label ?? null
+    const body = {
+      ...built.body,
+      ...(references ? { reference_ids } : {}),
+      ...(references && label !== null ? { reference_label: label } : {}),
+      ...(references && labels !== null ? { reference_kinds } : {}),
+    }
     return { endpoint: built.endpoint, body, rows: kept }
   }
 }

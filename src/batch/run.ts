@@ -10,12 +10,13 @@ import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { checkMarkerKey } from './marker.ts'
 import { holdStore } from './open-store.ts'
+import { relabel } from './other-labels.ts'
 import type { Plan } from './plan.ts'
 import { prepare } from './prepare.ts'
 import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { settleByWord } from './reconcile/settle.ts'
-import { plannedMints, requestsOf } from './request.ts'
+import { type Naming, plannedMints, requestsOf } from './request.ts'
 import { LATE, resultsOutside, resultsPage } from './results.ts'
 import { DEFAULT_TIMEOUT_MS, RunContext } from './run-context.ts'
 import { familyId } from './run-identity.ts'
@@ -70,6 +71,9 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, plannedMints(store, gathered.rows, plan))
   await keepLimits(store, options)
+  // Before the rows are entered: a run that knows its NFTs does not look at labels again.
+  const { relabeled } = prepared.before
+  if (relabeled.length > 0 && options.label != null) await relabel(deps.client, options, relabeled, options.label)
   const rows = await enterRows(store, options, prepared)
   const context = new RunContext(options, deps, store, limit)
   const sweeper = new Sweeper(context, drop.marker ?? undefined)
@@ -146,7 +150,7 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
     requests: plan.requests,
     size: (request) => plan.rowsOf(request).length,
     async build(piece) {
-      const { endpoint, body, rows: kept } = await requestOf(piece, context.client.supportsReferences() === true)
+      const { endpoint, body, rows: kept } = await requestOf(piece, namingOf(context))
       return {
         endpoint,
         body: JSON.stringify(body),
@@ -168,6 +172,12 @@ async function limitAccepted({ store: { drop, counts }, options, client, halt }:
   const request = { run, contract_address, blockchain, max_cost: String(options.maxCost) }
   await client.call('setrunmaxcost', request, { signal: halt })
 }
+
+/** What requests name their rows with, as far as the server supports it. */
+const namingOf = ({ client, options: { label = null } }: RunContext): Naming => ({
+  references: client.supportsReferences() === true,
+  labels: client.supportsLabels() === true ? { label } : null,
+})
 
 /** Limits the fees of the run on its server. Only a limit that this command was given replaces another. */
 async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {

@@ -14,6 +14,7 @@ import {
 } from '../state/send-rows.ts'
 import { Attempts, type Job } from './attempts.ts'
 import type { Verdict } from './classify.ts'
+import { stoppedByLabel } from './other-labels.ts'
 import { type Piece, Pieces } from './pieces.ts'
 import type { RunContext } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
@@ -240,7 +241,8 @@ export class Sender {
     if (slot === null) return
     const verdict = await this.#attempts.make(job, slot, attempts)
     if (verdict.outcome === 'accepted') return await this.#recordAnswer(job, verdict, 'unknown')
-    const passing = verdict.outcome === 'unknown' || verdict.outcome === 'no_effect'
+    const isRelabeled = verdict.outcome === 'no_effect' && verdict.cause === 'other_label'
+    const passing = !isRelabeled && (verdict.outcome === 'unknown' || verdict.outcome === 'no_effect')
     this.#emitAnswer(job, { ...verdict, outcome: 'unknown' })
     if (!passing || (verdict.outcome === 'no_effect' && !this.#mayRepeat(verdict, 0))) {
       context.notResolved.add(id)
@@ -304,6 +306,10 @@ export class Sender {
           ? 'Check the API key, then run the same command again to resume.'
           : 'Use a key with this permission, then run the same command again to resume.'
       this.#context.stop(new GdnError(cause, message, { hint }))
+      return false
+    }
+    if (cause === 'other_label') {
+      this.#context.stop(stoppedByLabel(message))
       return false
     }
     if (cause === 'max_cost') {

@@ -12,11 +12,12 @@ import type { RawDatabase } from '../sqlite/driver.ts'
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
-/** The endpoints that a batch calls and that create nothing. */
+/** The endpoints that a batch calls and that create nothing. They may be repeated. */
 export type ReadEndpoint =
   | 'getnfts'
   | 'getnftgdnids'
   | 'getreferences'
+  | 'relabelreferences'
   | 'getruncosts'
   | 'setrunmaxcost'
   | 'setrunmaxfee'
@@ -56,6 +57,8 @@ export interface BatchClient {
   supportsIdempotency(): boolean | null
   /** Whether the server said that it creates each reference ID once; null until it has responded. */
   supportsReferences(): boolean | null
+  /** Whether the server said that it stores labels with reference IDs; null until it has responded. */
+  supportsLabels(): boolean | null
   /** Whether the server said that it has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
   supportsUpdates(): boolean | null
   /** Queries the server for these if they aren't known yet, or with `refresh`. Null if it gave no response. */
@@ -82,6 +85,8 @@ export interface BatchOptions {
   manifestPath: string | null
   /** The value of `--run <name>`. */
   runName?: string
+  /** The label of its reference IDs, see `runLabel`; null or absent for none. */
+  label?: string | null
   /** Start another drop of a finished run. */
   again?: boolean
   /** Mint new rows in addition to sent rows that are no longer in the manifest. */
@@ -94,7 +99,7 @@ export interface BatchOptions {
   retryAbsent?: boolean
   /** Send nothing: resolve the unknown rows, and poll the accepted ones. */
   reconcileOnly?: boolean
-  /** Treat rows of a new run that are in the collection already as minted by it. */
+  /** Treat rows of a new run that are in the collection already as minted by it, also if they have another label. */
   adopt?: boolean
   /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean

@@ -21,13 +21,17 @@ export async function loadProjectFile(cwd: string, home: string | undefined): Pr
 
 async function findProjectFile(cwd: string, home: string | undefined): Promise<string | null> {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    for (const name of NAMES) {
-      const path = join(folder, name)
-      if (existsSync(path)) return path
-    }
-    if (await mentionsGdn(join(folder, PACKAGE))) return join(folder, PACKAGE)
+    const path = await projectFileIn(folder)
+    if (path !== null) return path
     if (folder === home || folder === dirname(folder) || existsSync(join(folder, '.git'))) return null
   }
+}
+
+/** Returns the path of the project's configuration in this folder; null if it has none. */
+export async function projectFileIn(folder: string): Promise<string | null> {
+  const path = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
+  if (path !== undefined) return path
+  return (await mentionsGdn(join(folder, PACKAGE))) ? join(folder, PACKAGE) : null
 }
 
 /** Limited in size, and regular files only: in a cloned repository, it may be a link to /dev/zero. */

@@ -29,6 +29,8 @@ interface Named {
   operation: MintOperation
   nftGdnId: string
   digest: string
+  /** What it belongs to, as the server says; null if it doesn't. */
+  label: string | null
 }
 
 /** The operation of a row in the state. */
@@ -67,7 +69,8 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
     for (const candidate of asked) {
       const one = found.get(candidate.reference)
       if (one === undefined || typeof one.nft_gdn_id !== 'string') continue
-      candidate.named = { operation, nftGdnId: one.nft_gdn_id, digest: one.digest }
+      const label = one.reference_label ?? null
+      candidate.named = { operation, nftGdnId: one.nft_gdn_id, digest: one.digest, label }
       candidate.nftGdnId = one.nft_gdn_id
     }
   }
@@ -97,6 +100,7 @@ interface Found {
   status: string
   digest: string
   accepted_date: string
+  reference_label?: string | null | undefined
 }
 
 /** Returns what reference IDs name, without those that failed without effect. */

@@ -4,6 +4,7 @@ import { lookingAtRun } from '../batch/dry-run.ts'
 import { findEdits } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
+import { shownLabel, shownLabels } from '../batch/other-labels.ts'
 import { checkOptions } from '../batch/run.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
@@ -11,6 +12,7 @@ import { learnSupport } from '../client/learn-support.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, isMoved, type Seen } from './compare.ts'
+import { OtherLabels } from './find-labels.ts'
 import {
   type Candidate,
   findCandidates,
@@ -31,7 +33,7 @@ const PAGE = 1_000
  * Compares a manifest with what exists, and passes the plan. Memory does not grow with the manifest: rows and changes
  * are in temporary tables. Nothing is sent that has an effect, and the state directory is unchanged.
  *
- * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `wrong_backend`, and errors of the server
+ * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `seems_minted`, `wrong_backend`, and errors of the server
  */
 export async function withPlan<Result>(
   options: PlanOptions,
@@ -57,6 +59,7 @@ export async function withPlan<Result>(
       counts: planner.counts,
       notes: planner.notes,
       moved: saved.moved,
+      relabeled: planner.relabeled,
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
@@ -75,6 +78,7 @@ class Planner {
   readonly #options: PlanOptions
   readonly #deps: PlanDeps
   readonly #saved: SavedChanges
+  readonly #labels: OtherLabels
   readonly #mints: number[] = []
   readonly #changed: number[] = []
   #noTransfers: string | null | undefined
@@ -85,6 +89,12 @@ class Planner {
     this.#options = options
     this.#deps = deps
     this.#saved = saved
+    this.#labels = new OtherLabels(store, options.label ?? null)
+  }
+
+  get relabeled(): ChangePlan['relabeled'] {
+    const labels = this.#labels
+    return { count: labels.count, labels: [...labels.labels], pages: () => labels.pages() }
   }
 
   async run(): Promise<void> {
@@ -98,6 +108,7 @@ class Planner {
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     const renamed = await this.#edits()
+    await this.#labels.begin()
     await state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.changes;
         CREATE TEMP TABLE changes (position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID;
@@ -110,6 +121,8 @@ class Planner {
       await this.#comparePage(page, { place, scope, can, renamed })
       onProgress?.(this.counts.rows)
     }
+    const { adoptLabels, adopt = false } = this.#options
+    this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
     if (this.#options.prune === true) await this.#prune(place, scope, [...renamed.values()])
     else if (hasUpdates && this.counts.vanished > 0) this.counts.vanished -= await countBurned(this.#store, place)
     await this.#refuseTaken()
@@ -144,6 +157,7 @@ class Planner {
     }: { place: Place; scope: string; can: Omit<Abilities, 'noTransfers'>; renamed: ReadonlyMap<number, string> },
   ): Promise<void> {
     const candidates = await findCandidates(this.#store, place, page)
+    await this.#labels.add(candidates)
     for (const candidate of candidates) candidate.nftGdnId ??= renamed.get(candidate.row.position) ?? null
     const records = await readRecords(place, candidates)
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
@@ -267,6 +281,13 @@ class Planner {
 
   #note({ hasReferences, hasUpdates }: Pick<Place, 'hasReferences' | 'hasUpdates'>): void {
     const { vanished, mint } = this.counts
+    const { count, labels } = this.relabeled
+    if (count > 0) {
+      const nfts = count === 1 ? '1 NFT has' : `${count} NFTs have`
+      this.notes.push(
+        `${nfts} the label ${shownLabels(labels)}. gdn apply replaces it with ${shownLabel(this.#options.label ?? '')}`,
+      )
+    }
     if (vanished > 0 && this.#options.prune !== true) {
       const rows = vanished === 1 ? '1 row that was minted is' : `${vanished} rows that were minted are`
       const edited = mint > 0 ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''

@@ -4,6 +4,7 @@ import { open, realpath, stat } from 'node:fs/promises'
 import { dirname, relative, resolve, sep } from 'node:path'
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import { referenceLabel } from '../api/reference-id.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -30,6 +31,9 @@ const header = z.object({
   blockchain: z.custom<Blockchain>((value) => typeof value === 'string' && isBlockchain(value)),
   contract_address: z.string(),
   take_over: z.boolean(),
+  /** The label of the run, and the labels that it replaces. */
+  label: referenceLabel.nullable().default(null),
+  adopt: z.array(z.string()).default([]),
   prune: z.boolean(),
   counts: z.record(z.string(), z.number()),
 })
@@ -103,6 +107,8 @@ export async function savePlan(
     blockchain,
     contract_address: contractAddress,
     take_over: takeOver,
+    label: options.label ?? null,
+    adopt: [...plan.relabeled.labels],
     prune,
     counts: plan.counts,
   }

@@ -4,10 +4,13 @@ import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
 import type { Update } from './apply-updates.ts'
 import type { Action, Change } from './compare.ts'
+import type { Relabeling } from './find-labels.ts'
 
 export interface PlanOptions extends BatchOptions {
   /** Change NFTs back that others have changed. */
   takeOver?: boolean
+  /** The labels that the label of the run replaces, as a saved plan has them; without it, `adopt` decides for all. */
+  adoptLabels?: readonly string[]
   /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
   /** Whether the collection is committed to the manifest, whose rows are minted unrevealed. */
@@ -94,6 +97,8 @@ export interface ChangePlan {
   notes: readonly string[]
   /** Rows whose changes are others than those of the saved plan; the first ones are named. */
   moved: { count: number; rows: MovedRow[] }
+  /** NFTs that have another label on the server, which `apply` replaces. */
+  relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
   /** All changes in the order of the manifest, burns at the end. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */

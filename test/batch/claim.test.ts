@@ -189,6 +189,7 @@ describe('two runs with the same rows in one collection', () => {
         upload: (file) => server.upload(file),
         supportsIdempotency: () => server.supportsIdempotency(),
         supportsReferences: () => server.supportsReferences(),
+        supportsLabels: () => server.supportsLabels(),
         supportsUpdates: () => server.supportsUpdates(),
         learnIdempotency: () => server.learnIdempotency(),
         async call(endpoint, request) {

@@ -430,6 +430,7 @@ describe('on a server that honors Idempotency-Key', () => {
     upload: (file) => server.upload(file),
     supportsIdempotency: () => (questions > 0 ? null : server.supportsIdempotency()),
     supportsReferences: () => server.supportsReferences(),
+    supportsLabels: () => server.supportsLabels(),
     supportsUpdates: () => server.supportsUpdates(),
     learnIdempotency: async () => (questions-- > 0 ? null : await server.learnIdempotency()),
   })

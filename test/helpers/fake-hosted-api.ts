@@ -102,6 +102,10 @@ export class FakeHostedApi implements BatchClient {
     return this.#options.references ?? false
   }
 
+  supportsLabels(): boolean {
+    return false
+  }
+
   supportsUpdates(): boolean {
     return false
   }

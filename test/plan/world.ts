@@ -2,11 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
+import { relabel } from '../../src/batch/other-labels.ts'
 import { runBatch } from '../../src/batch/run.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/client/client.ts'
 import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -82,10 +84,22 @@ export class Server {
   /** Called for each request. It may answer in place of the server, or cut the connection. */
   onRequest: OnRequest = () => undefined
   readonly #isOurs: boolean
-  readonly #named = new Map<string, { body: string; nft?: string; transaction?: string }>()
+  readonly #hasLabels: boolean
+  readonly #named = new Map<string, { body: string; nft?: string; transaction?: string; label?: string | null }>()
 
-  constructor({ isOurs = true } = {}) {
+  constructor({ isOurs = true, hasLabels = true } = {}) {
     this.#isOurs = isOurs
+    this.#hasLabels = isOurs && hasLabels
+  }
+
+  /** The labels of the NFTs, in the order of their mint. */
+  get labels(): (string | null)[] {
+    return [...this.#named.values()].flatMap(({ nft, label = null }) => (nft === undefined ? [] : [label]))
+  }
+
+  /** Gives every NFT this label. */
+  label(label: string | null): void {
+    for (const named of this.#named.values()) if (named.nft !== undefined) named.label = label
   }
 
   nft(title: string): Nft {
@@ -140,6 +154,7 @@ export class Server {
     if (instead !== undefined) return this.#answer(instead.status, instead.json)
     const read = this.#read(endpoint, body)
     if (read !== null) return this.#answer(200, read)
+    if (this.#hasLabels && endpoint === 'relabelreferences') return this.#relabel(body)
     if (!['createnft', 'transfernft', 'updatednft', 'burnnft'].includes(endpoint)) return this.#answer(404, refusal)
     this.sent.push({ endpoint, body })
     return this.#accept(endpoint, body)
@@ -167,11 +182,13 @@ export class Server {
     }
     if (endpoint === 'getreferences') {
       const references = (body.reference_ids ?? []).flatMap((id) => {
-        const named = this.#named.get(`${body.operation} ${id}`)
+        const named = this.#named.get(nameIn(body, String(body.operation), id))
         if (named === undefined) return []
         const status = this.transactions.find((one) => one.id === named.transaction)?.status ?? 'deployed'
         const about = { digest: 'v1:', accepted_date: DATE, status, is_free: status === 'failed' }
-        return [{ reference_id: id, nft_gdn_id: named.nft, transaction_gdn_id: named.transaction, ...about }]
+        const labels = this.#hasLabels ? { reference_label: named.label ?? null } : {}
+        const ids = { nft_gdn_id: named.nft, transaction_gdn_id: named.transaction }
+        return [{ reference_id: id, ...ids, ...about, ...labels }]
       })
       return { requests: body, references }
     }
@@ -195,12 +212,33 @@ export class Server {
     }
   }
 
+  #relabel(body: Body): TransportAnswer {
+    const named = (body.reference_ids ?? []).flatMap(
+      (id) => this.#named.get(nameIn(body, String(body.operation), id)) ?? [],
+    )
+    const changed = named.filter(({ label }) => label === body.replaces_label)
+    if (named.some((one) => !changed.includes(one) && one.label !== body.reference_label)) return this.#otherLabel()
+    for (const one of changed) one.label = String(body.reference_label)
+    return this.#answer(200, { requests: body, relabeled: changed.length })
+  }
+
+  #otherLabel(): TransportAnswer {
+    const json = { error: { title: 'Conflict', message: 'it belongs to another label' } }
+    return this.#answer(409, json, { [HEADERS.errorCode]: REFERENCE_ERRORS.otherLabel })
+  }
+
   #accept(endpoint: string, body: Body): TransportAnswer {
     if (endpoint === 'createnft') {
+      const label = typeof body.reference_label === 'string' ? body.reference_label : null
+      if (label !== null && !this.#hasLabels) return this.#answer(400, refusal)
+      const known = (body.reference_ids ?? []).map((id) => this.#named.get(nameIn(body, endpoint, id)))
+      if (known.some((one) => label !== null && one?.label != null && one.label !== label)) return this.#otherLabel()
       const ids = (body.metadata as unknown[]).map((metadata, n) => {
         const reference = body.reference_ids?.[n]
+        const existing = known[n]?.nft
+        if (existing !== undefined) return existing
         const id = this.#mint(metadata, String(body.receiver_wallet_address))
-        if (reference !== undefined) this.#named.set(`createnft ${reference}`, { body: '', nft: id })
+        if (reference !== undefined) this.#named.set(nameIn(body, endpoint, reference), { body: '', nft: id, label })
         return id
       })
       const nfts = ids.map((id) => ({ nft_gdn_ids: id, accepted_date: DATE }))
@@ -253,7 +291,8 @@ export class Server {
   }
 
   #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
-    const ours = [HEADERS.idempotencySupported, HEADERS.referenceIdsSupported, HEADERS.updatesSupported]
+    const ours: string[] = [HEADERS.idempotencySupported, HEADERS.referenceIdsSupported, HEADERS.updatesSupported]
+    if (this.#hasLabels) ours.push(HEADERS.referenceLabelsSupported)
     const headers = Object.fromEntries(this.#isOurs ? ours.map((name) => [name, 'yes']) : [])
     return {
       status,
@@ -263,11 +302,16 @@ export class Server {
   }
 }
 
+/** A reference ID is unique in its collection. An update names its NFT alone. */
+const nameIn = ({ contract_address }: Body, operation: string, id: string): string =>
+  operation === 'createnft' ? `${operation} ${contract_address} ${id}` : `${operation} ${id}`
+
 const refusal = { error: { title: 'No', message: 'because' } }
 
 export interface Planned {
   /** As `<action> <want> <key>: <fields>, <reason>`. */
   changes: string[]
+  notes: readonly string[]
   counts: ChangePlan['counts']
   moved: ChangePlan['moved']
   /** The changes of each row, and burns, as a saved plan has them. */
@@ -327,7 +371,8 @@ export class Machine {
   async mint(rows: readonly ManifestRow[], more: Partial<BatchOptions> = {}): Promise<void> {
     const pacer = { take: async () => ({ done: () => {} }), hold: () => {} }
     const deps = { client: this.client, pacer, ...this.time }
-    const { counts } = await runBatch(this.options(more), { ...deps, readManifest: () => itemsOf(rows) })
+    const { counts, stopped } = await runBatch(this.options(more), { ...deps, readManifest: () => itemsOf(rows) })
+    if (stopped !== null) throw new GdnError(stopped.code, stopped.message, { hint: stopped.hint ?? '' })
     if (counts.deployed !== counts.total) throw new Error(`not all rows were minted: ${JSON.stringify(counts)}`)
   }
 
@@ -343,10 +388,16 @@ export class Machine {
   ): Promise<Record<'update' | 'transfer' | 'burn', Outcomes>> {
     const making = this.#making(signal)
     return await this.#withPlan(rows, more, null, async (plan) => ({
+      ...(await this.#relabel(plan, more)),
       update: await this.update(plan.updates(), signal),
       transfer: await this.transfer(only('transfer', plan.changes()), signal),
       burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
     }))
+  }
+
+  async #relabel({ relabeled }: ChangePlan, { label }: Options): Promise<object> {
+    for await (const page of relabeled.pages()) await relabel(this.client, this.options(), page, label ?? '')
+    return {}
   }
 
   async update(updates: AsyncIterable<Update>, signal = new AbortController().signal): Promise<Outcomes> {
@@ -426,5 +477,5 @@ async function describe(plan: ChangePlan): Promise<Planned> {
   const saved: Saved = { rows: [], burns: [] }
   for await (const { changes: ofRow } of plan.rows()) saved.rows.push(ofRow)
   for await (const burn of plan.burns()) saved.burns.push(burn)
-  return { changes, counts: plan.counts, moved: plan.moved, saved }
+  return { changes, notes: plan.notes, counts: plan.counts, moved: plan.moved, saved }
 }

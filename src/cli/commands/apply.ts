@@ -1,3 +1,4 @@
+import { relabel } from '../../batch/other-labels.ts'
 import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -86,6 +87,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       const given = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given })
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
+      await replaceLabels(deps, connection, opened, plan)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given })
       const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
       await output.one({
@@ -193,6 +195,18 @@ async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: A
   }
 }
 
+/** Replaces the labels of NFTs that are adopted, before anything else is sent. */
+async function replaceLabels(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options }: PlanSource,
+  { relabeled }: ChangePlan,
+): Promise<void> {
+  const { label } = options
+  if (relabeled.count === 0 || label == null) return
+  for await (const page of relabeled.pages()) await relabel(client, { ...options, signal }, page, label)
+}
+
 /** Mints the rows of the plan as `batch mint` does. Returns how many rows of the run are deployed. */
 async function mint(
   deps: Deps,
@@ -208,6 +222,8 @@ async function mint(
       ...options,
       maxCost: flags.given ?? undefined,
       keepEdited: true,
+      // Labels are replaced by now, and rows are adopted only by their reference IDs.
+      adopt: false,
       retryFailed: counts.retries > 0,
     },
     async *read() {

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { runLabel } from '../../../batch/run-label.ts'
 import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
+import { projectFileIn } from '../../../config/project-file.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
@@ -54,7 +57,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
       if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
       return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags, kept_accepted)
     }
-    throw withWayOut(error, flags)
+    throw withWayOut(error, flags.dryRun)
   }
 }
 
@@ -98,18 +101,30 @@ export async function openManifest(
       onLocalFile: localFiles.add,
       onMapped: mapped.add,
     })
+  const path = await manifestPath(deps, manifest)
   const options: BatchOptions = {
     stateDir: settings.stateDir,
     origin: runOrigin(server, backend),
     backend,
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
-    manifestPath: await manifestPath(deps, manifest),
+    manifestPath: path,
+    label: await labelOf(path, flags.run),
     reading: readingOf(fromFlags),
     ...runOptions(flags, settings),
   }
   return { settings, options, read, files, localFiles, mapped }
 }
+
+/** Returns the label of a run's reference IDs; null for none. */
+export const labelOf = async (manifestPath: string | null, runName: string | undefined): Promise<string | null> =>
+  await runLabel(
+    { manifestPath, ...(runName === undefined ? {} : { runName }) },
+    {
+      isRepository: (folder) => existsSync(join(folder, '.git')),
+      isProject: async (folder) => (await projectFileIn(folder)) !== null,
+    },
+  )
 
 /** Returns the paths of the local files that rows name, also of rows with problems. */
 export async function localFilesIn(
@@ -129,10 +144,10 @@ interface Details {
 }
 
 /** Adds what the user needs next to an error that prevents a run: how to plan offline, or the lines of the rows. */
-function withWayOut(error: unknown, flags: BatchMintFlags): unknown {
+export function withWayOut(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
-  if (code === 'unreachable' && flags.dryRun) {
+  if (code === 'unreachable' && isDryRun) {
     const more = 'Add --no-lookup to plan without the server.'
     return new GdnError(code, message, { hint: hint === '' ? more : `${hint}\n${more}`, details, cause: error })
   }

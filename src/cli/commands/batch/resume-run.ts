@@ -14,7 +14,7 @@ import { printBatchDryRun } from './dry-run.ts'
 import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions } from './manifest-options.ts'
-import { runOptions } from './mint-manifest.ts'
+import { labelOf, runOptions } from './mint-manifest.ts'
 import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { settingsOfRun, whichServer } from './which-server.ts'
@@ -39,6 +39,7 @@ export async function resumeRun(
     contractAddress: run.contractAddress,
     manifestPath: run.manifestPath,
     generation: run.generation,
+    label: await labelOf(run.manifestPath, run.runName ?? undefined),
     ...runOptions(flags, settings),
     ...(run.runName === null ? {} : { runName: run.runName }),
     ...more,

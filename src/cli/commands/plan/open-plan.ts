@@ -10,7 +10,7 @@ import { collectionsAtAGlance } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
-import type { OpenedManifest } from '../batch/mint-manifest.ts'
+import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
 
 export interface PlanFlags extends BatchMintFlags {
   takeOver?: boolean
@@ -22,6 +22,7 @@ export function addPlanFlags(command: GdnCommand): void {
   valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
   valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
   switchFlag(command, '--take-over', 'Replace what others changed with what the manifest says')
+  switchFlag(command, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
 }
 
 /** The rows of a plan: of a manifest, or of a saved plan with their changes. */
@@ -29,6 +30,8 @@ export interface PlanSource {
   options: OpenedManifest['options']
   read: PlanDeps['readManifest']
   isSaved?: boolean
+  /** The labels that the label of the run replaces, in a saved plan. */
+  adoptLabels?: readonly string[]
   /** Whether NFTs whose rows are gone are burned. */
   prune?: boolean
   /** What the local files of the rows contain. */
@@ -39,7 +42,7 @@ export interface PlanSource {
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read, isSaved = false, prune = false, contents }: PlanSource,
+  { options, read, isSaved = false, adoptLabels, prune = false, contents }: PlanSource,
   takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
@@ -49,6 +52,7 @@ export async function openPlan<Result>(
     ...options,
     takeOver,
     isSaved,
+    ...(adoptLabels === undefined ? {} : { adoptLabels }),
     prune,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
@@ -72,6 +76,8 @@ export async function openPlan<Result>(
         return await use(plan)
       },
     )
+  } catch (error) {
+    throw withWayOut(error)
   } finally {
     progress.stop()
   }

@@ -34,6 +34,7 @@ export async function openSource(
     takeOver: header.take_over,
     isSaved: true,
     prune: header.prune,
+    adoptLabels: header.adopt,
     read: (saved) => readPlan(path, header, { contents, saved, fileFolders: [deps.cwd], signal }),
   }
 }
@@ -51,6 +52,9 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   if (flags.takeOver === true && !header.take_over) {
     throw otherPlan('--take-over', 'the plan was made without --take-over')
   }
+  if (flags.adopt === true && header.adopt.length === 0) {
+    throw otherPlan('--adopt', 'the plan was made without --adopt, or nothing is to be adopted')
+  }
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
   if (backend.silence !== null) throw backend.silence
@@ -64,9 +68,9 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   if (isRestored(header, backend)) {
     throw new GdnError('refused', 'the backend was restored from a backup since the plan was made', { hint: AGAIN })
   }
-  const { run, manifest: manifestPath } = header
+  const { run, label, manifest: manifestPath } = header
   return {
-    ...{ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress: contract, manifestPath },
+    ...{ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress: contract, manifestPath, label },
     ...runOptions(flags, settings),
     // The plan names them.
     newRows: true,

@@ -1,0 +1,97 @@
+import { type OtherLabel, otherLabelOf, otherLabels } from '../batch/other-labels.ts'
+import { shownKey } from '../batch/row-key.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import { GdnError } from '../core/errors.ts'
+import { isGivenElsewhere } from '../state/known-nfts.ts'
+import type { Candidate } from './find-nfts.ts'
+
+/** A plan with more labels is no drop that was moved. */
+const MAX_LABELS = 20
+const MAX_FIRST = 50
+const PAGE = 1_000
+
+/** A reference ID whose label is to be replaced. */
+export type Relabeling = Pick<OtherLabel, 'operation' | 'reference' | 'label'>
+
+/** The rows of a plan whose NFTs have another label on the server, and that this machine doesn't know. */
+export class OtherLabels {
+  count = 0
+  readonly labels = new Set<string>()
+  readonly #store: RunStore
+  readonly #own: string | null
+  readonly #first: OtherLabel[] = []
+
+  /** @param own the label of the run; null without one */
+  constructor(store: RunStore, own: string | null) {
+    this.#store = store
+    this.#own = own
+  }
+
+  async begin(): Promise<void> {
+    await this.#store.state.scratch((sql) =>
+      sql.script(`DROP TABLE IF EXISTS temp.relabeled;
+        CREATE TEMP TABLE relabeled (n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)`),
+    )
+  }
+
+  /** Adds the rows of a page. */
+  async add(candidates: readonly Candidate[]): Promise<void> {
+    const labeled = candidates.flatMap(({ row: { key, row }, reference, named }): OtherLabel[] => {
+      const label = named === null ? null : otherLabelOf({ reference_label: named.label }, this.#own)
+      if (named === null || label === null) return []
+      const { operation, nftGdnId } = named
+      return [{ key: shownKey(key), line: row.line, nftGdnId, operation, reference, label }]
+    })
+    if (labeled.length === 0) return
+    const found = await this.#store.read((sql) => labeled.filter(({ nftGdnId }) => !isGivenElsewhere(sql, nftGdnId)))
+    for (const one of found) {
+      this.count++
+      if (this.labels.size <= MAX_LABELS) this.labels.add(one.label)
+      if (this.#first.length < MAX_FIRST) this.#first.push(one)
+    }
+    await this.#store.state.scratch((sql) => {
+      for (const { operation, reference, label } of found) {
+        sql.run(
+          'INSERT INTO temp.relabeled (operation, reference, label) VALUES (?, ?, ?)',
+          operation,
+          reference,
+          label,
+        )
+      }
+    })
+  }
+
+  /**
+   * @param adopt whether the labels are to be replaced; a saved plan names them
+   * @throws GdnError `seems_minted` where a label isn't
+   */
+  refuseUnlessAdopted(adopt: boolean | readonly string[]): void {
+    if (this.count === 0 || this.#own === null) return
+    const isAdopted = (label: string) => (typeof adopt === 'boolean' ? adopt : adopt.includes(label))
+    const isTooMany = this.labels.size > MAX_LABELS
+    if (!isTooMany && [...this.labels].every(isAdopted)) return
+    const error = otherLabels(this.#first, this.count, this.labels, this.#own)
+    if (!isTooMany || adopt === false) throw error
+    throw new GdnError('seems_minted', error.message, {
+      hint: `Nothing was sent. --adopt takes the NFTs of at most ${MAX_LABELS} labels.`,
+      details: error.details,
+    })
+  }
+
+  /** Yields the reference IDs, in pages. */
+  async *pages(): AsyncGenerator<Relabeling[]> {
+    for (let after = 0; ; ) {
+      const page = await this.#store.state.scratch((sql) =>
+        sql.all<Relabeling & { n: number }>(
+          'SELECT n, operation, reference, label FROM temp.relabeled WHERE n > ? ORDER BY n LIMIT ?',
+          after,
+          PAGE,
+        ),
+      )
+      const last = page.at(-1)
+      if (last === undefined) return
+      after = last.n
+      yield page
+    }
+  }
+}

@@ -1,0 +1,186 @@
+/** @module-tag slow */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { EXIT } from '../../src/core/exit-codes.ts'
+import { folder } from '../cli/drop.ts'
+import { type CliResult, cli } from '../cli/harness.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  WALLETS,
+} from '../helpers/backend.ts'
+
+const [ALICE, BOB] = WALLETS
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await data?.remove()
+})
+
+const csv = (...rows: [id: string, title: string, receiver: string][]) =>
+  ['id,title,description,receiver', ...rows.map(([id, title, receiver]) => `${id},${title},x,${receiver}`)].join('\n')
+
+const FILES = {
+  'jan/drop.csv': csv(['a', 'January 1', ALICE], ['b', 'January 2', ALICE]),
+  'feb/drop.csv': csv(['a', 'February 1', BOB], ['c', 'February 2', BOB]),
+}
+type Files = Record<string, string>
+
+/** A machine with a state of its own and a clone of the repository. */
+async function machine(collection: TestCollection, files: Files = FILES, root = '.git/HEAD') {
+  const { path, options } = await folder({})
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
+  const target = ['-c', collection.address, '-b', collection.blockchain, '--base-url', backend.url]
+  for (const [file, text] of Object.entries({ ...files, ...(root === '' ? {} : { [root]: '{}' }) })) {
+    await mkdir(dirname(path(file)), { recursive: true })
+    await writeFile(path(file), text)
+  }
+  const run = (...argv: string[]) => cli(argv, { ...options, env })
+  return {
+    path,
+    mint: (file: string, ...more: string[]) => run('batch', 'mint', path(file), ...target, ...more),
+    plan: (file: string, ...more: string[]) => run('plan', path(file), ...target, ...more),
+    apply: (file: string, ...more: string[]) => run('apply', path(file), ...target, '--yes', ...more),
+    applySaved: (file: string, ...more: string[]) =>
+      run('apply', path(file), '--base-url', backend.url, '--yes', ...more),
+  }
+}
+
+const succeeded = async (run: Promise<CliResult>): Promise<CliResult> => {
+  const result = await run
+  expect(result.code, result.stderr).toBe(0)
+  return result
+}
+
+/** The titles of the NFTs with their owners. */
+async function nftsOf({ address, blockchain }: TestCollection): Promise<string[]> {
+  const { nft_gdn_ids } = await call(backend, 'getnftgdnids', { contract_addresses: address, blockchain })
+  const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids })
+  const names = new Map<string | null | undefined, string>([
+    [ALICE, 'Alice'],
+    [BOB, 'Bob'],
+  ])
+  return nfts
+    .map((nft) => `${(nft.request_metadata as { title: string }).title}: ${names.get(nft.receiver_wallet_address)}`)
+    .sort()
+}
+
+const newCollection = () => createTestCollection(backend, { enable_transfer: true, dynamic: true })
+const JANUARY = ['January 1: Alice', 'January 2: Alice']
+const COMMANDS = ['mint', 'plan', 'apply'] as const
+
+test('a second drop.csv changes nothing of the first on another machine, until it has a run of its own', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection)).mint('jan/drop.csv'))
+  for (const command of COMMANDS) {
+    const result = await (await machine(collection))[command]('feb/drop.csv')
+    expect(result.code).toBe(EXIT.unknownOutcome)
+    expect(result.stderr).toContain(
+      '1 row was minted by the run "jan/drop.csv", and this run is "feb/drop.csv"\n  line 2\n',
+    )
+    expect(result.stderr).toContain('If it is another drop, add --run <name>.')
+  }
+  expect(await nftsOf(collection)).toEqual(JANUARY)
+  await succeeded((await machine(collection)).mint('feb/drop.csv', '--run', 'february'))
+  expect(await nftsOf(collection)).toEqual(['February 1: Bob', 'February 2: Bob', ...JANUARY])
+  // The first is still known on a new machine.
+  const plan = await succeeded((await machine(collection)).plan('jan/drop.csv'))
+  expect(plan.stderr).toContain('2 unchanged')
+})
+
+test('a moved drop is planned, saved and applied with --adopt on another machine', async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection)).apply('jan/drop.csv'))
+  const moved = {
+    'archive/drop.csv': csv(['a', 'January 1!', ALICE], ['b', 'January 2', BOB], ['d', 'January 3', BOB]),
+  }
+  const other = await machine(collection, moved)
+  const plan = await succeeded(other.plan('archive/drop.csv', '--adopt', '--out', other.path('plan.json')))
+  expect(plan.stderr).toContain('2 NFTs have the label "jan/drop.csv". gdn apply replaces it with "archive/drop.csv".')
+  const [header = ''] = (await readFile(other.path('plan.json'), 'utf8')).split('\n')
+  expect(JSON.parse(header)).toMatchObject({ label: 'archive/drop.csv', adopt: ['jan/drop.csv'] })
+  // The plan can be applied where there is neither the manifest nor a repository.
+  const third = await machine(collection, { 'plan.json': await readFile(other.path('plan.json'), 'utf8') }, '')
+  await succeeded(third.applySaved('plan.json'))
+  expect(await nftsOf(collection)).toEqual(['January 1!: Alice', 'January 2: Bob', 'January 3: Bob'])
+  expect((await succeeded((await machine(collection, moved)).plan('archive/drop.csv'))).stderr).toContain('3 unchanged')
+  expect((await (await machine(collection)).plan('jan/drop.csv')).stderr).toContain(
+    '2 rows were minted by the run "archive/drop.csv", and this run is "jan/drop.csv"',
+  )
+})
+
+test('a saved plan without --adopt adopts nothing', async () => {
+  const collection = await newCollection()
+  const one = await machine(collection)
+  await succeeded(one.plan('feb/drop.csv', '--out', one.path('plan.json')))
+  await succeeded((await machine(collection)).mint('jan/drop.csv'))
+  const result = await one.applySaved('plan.json')
+  expect(result.stderr).toContain('1 row was minted by the run "jan/drop.csv"')
+  expect(await one.applySaved('plan.json', '--adopt')).toMatchObject({
+    code: EXIT.usage,
+    stderr: expect.stringContaining('error: --adopt: the plan was made without --adopt'),
+  })
+  expect(await nftsOf(collection)).toEqual(JANUARY)
+})
+
+test('mint takes over a moved drop with --adopt, and a dry run says so', async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection)).mint('jan/drop.csv'))
+  const other = await machine(collection, { 'archive/drop.csv': FILES['jan/drop.csv'] })
+  const adopt = ['--adopt', '--listing-wait', '1s']
+  const dry = await succeeded(other.mint('archive/drop.csv', '--dry-run', ...adopt))
+  expect(dry.stdout + dry.stderr).toContain('Rows whose NFTs have the label "jan/drop.csv", which is replaced: 2')
+  expect((await other.plan('archive/drop.csv')).code).toBe(EXIT.unknownOutcome)
+  await succeeded(other.mint('archive/drop.csv', ...adopt))
+  expect(await nftsOf(collection)).toEqual(JANUARY)
+  expect((await (await machine(collection)).plan('jan/drop.csv')).code).toBe(EXIT.unknownOutcome)
+})
+
+test('a manifest outside of a repository and a project has no label, and works as before', async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection, FILES, '')).mint('jan/drop.csv'))
+  const { stderr } = await succeeded((await machine(collection)).plan('feb/drop.csv'))
+  expect(stderr).toContain('1 to mint, 1 to update, 1 to transfer')
+})
+
+test('a project without a repository has labels too', async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection, FILES, 'gdn.config.json')).mint('jan/drop.csv'))
+  expect((await (await machine(collection)).plan('feb/drop.csv')).code).toBe(EXIT.unknownOutcome)
+})
+
+test('a drop that is named as its file is told apart by its path', async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection)).mint('jan/drop.csv', '--run', 'drop.csv'))
+  const { stderr } = await (await machine(collection)).apply('feb/drop.csv', '--run', 'drop.csv')
+  expect(stderr).toContain('1 row was minted by the run "jan/drop.csv", and this run is "feb/drop.csv"')
+})
+
+test.each([
+  ['bidi controls', 'jan\u202e', /run "jan\\u202e\/drop\.csv"/],
+  ['emoji', 'jan🚀', /run "jan🚀\/drop\.csv"/],
+  ['a line break', 'jan\n', /run "sha256:[0-9a-f]{64}"/],
+  ['600 characters', `${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}`, /run "sha256:[0-9a-f]{64}"/],
+])('a folder with %s is printed safely', async (_, name, expected) => {
+  const collection = await newCollection()
+  const files = { [`${name}/drop.csv`]: FILES['jan/drop.csv'] }
+  await succeeded((await machine(collection, files)).mint(`${name}/drop.csv`))
+  for (const command of COMMANDS) {
+    const { stderr } = await (await machine(collection))[command]('feb/drop.csv')
+    expect(stderr).toMatch(expected)
+    expect(stderr).not.toContain('\u202e')
+  }
+})
