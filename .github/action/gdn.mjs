@@ -26,8 +26,10 @@ env.PATH = `${bin}${delimiter}${env.PATH}`
 for (const [input, variable] of Object.entries(SETTINGS)) if (inputs[input]) env[variable] = inputs[input]
 
 const digestOf = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
+/** Manifests of one file name are drops of their own. */
+const drop = inputs.run || join(inputs['working-directory'] || '.', inputs.manifest)
 /** Identifies the drop, for the state in the cache and the comment. */
-const digest = digestOf([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), run])
+const digest = digestOf([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), drop])
 /**
  * A name without the characters that cache keys and artifact names reject. It ends in a digest: a cache is found by the beginning of its
  * key, and the state of `drop-2` must never be that of `drop`.
@@ -164,7 +166,8 @@ async function runCommand() {
     }
     if (code === 9) {
       const reconciled = await gdn(['batch', 'reconcile', `--timeout=${inputs.timeout}`, '--', run])
-      if (isMint && reconciled.code !== 0) return reconciled.code
+      // A run that has not begun has nothing to reconcile.
+      if (isMint && reconciled.code !== 0) return reconciled.code === 2 ? code : reconciled.code
     }
     ;({ code } = await send())
   }

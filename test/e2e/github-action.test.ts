@@ -392,6 +392,24 @@ describe('mint', () => {
     expect(again.outputs).toMatchObject({ 'exit-code': '0', minted: '1' })
   })
 
+  test('restores the state of no other manifest of the same file name, which stops at rows of the first', async () => {
+    const { job, workspace, titles } = await repository(csv(rowsOf(2)))
+    await mkdir(join(workspace, '.git'))
+    for (const folder of ['jan', 'feb']) await mkdir(join(workspace, folder))
+    await writeFile(join(workspace, 'jan', 'drop.csv'), csv(rowsOf(2)))
+    await writeFile(join(workspace, 'feb', 'drop.csv'), csv(rowsOf(3)).replaceAll('Piece', 'February'))
+    expect((await job({ manifest: 'jan/drop.csv' })).outputs).toMatchObject({ 'exit-code': '0', minted: '2' })
+    const before = await titles()
+    const other = await job({ manifest: 'drop.csv', 'working-directory': 'feb' })
+    expect(other.log).toContain('Cache not found')
+    expect(other.log).toContain('2 rows were minted by the run "jan/drop.csv", and this run is "feb/drop.csv"')
+    expect(other.outputs['exit-code']).toBe('9')
+    expect(await titles()).toEqual(before)
+    expect((await job({ manifest: 'jan/drop.csv' })).log).toContain('is already finished')
+    const named = await job({ manifest: 'feb/drop.csv', run: 'february' })
+    expect(named.outputs).toMatchObject({ 'exit-code': '0', minted: '3' })
+  })
+
   test('stops with an older state on a service without reference IDs, and sends nothing twice', async () => {
     const service = await startHostedService({ rate: 1000, deployMs: 0 })
     try {
