@@ -30,6 +30,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   if (!isWhole) return
   const builder = new RowBuilder(open.name, open.folder, options)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
+  const settling = { file: open.name, check, onFileWarning: options.onFileWarning }
   for await (const records of csv.blocks()) {
     const items: ManifestItem[] = []
     for (const record of records) {
@@ -37,7 +38,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
       else {
         const built = builder.fromCells({ line: record.line, columns, cells: record.cells, trusted: true })
         if (isDone(built)) items.push(built)
-        else await settle(built, columns, { file: open.name, check }, items)
+        else await settle(built, columns, settling, items)
       }
     }
     context.target = builder.target
@@ -87,17 +88,18 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
   const builder = new RowBuilder(open.name, open.folder, applied.options)
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
+  const settling = { file: open.name, check, onFileWarning: applied.options.onFileWarning }
   const readKeys = createKeyReader(open.name, applied.options)
   const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
     if ('issue' in record) return items.push(record)
     const { line, value } = record
     if (request !== null || Object.hasOwn(value, 'file_fields')) {
-      return await settle(builder.fromMetadata(line, value), null, { file: open.name, check }, items)
+      return await settle(builder.fromMetadata(line, value), null, settling, items)
     }
     const { columns, issues } = readKeys(line, value)
     if (issues.length > 0) return items.push(...issues.map((issue) => ({ issue })))
     const built = builder.fromCells({ line, columns, cells: Object.values(value), trusted: false })
-    return await settle(built, columns, { file: open.name, check }, items)
+    return await settle(built, columns, settling, items)
   }
   let items: ManifestItem[] = []
   let fatal: ManifestError | null = null
@@ -153,11 +155,16 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
+interface Settling extends Pick<ManifestOptions, 'onFileWarning'> {
+  file: string
+  check: FileCheck
+}
+
 /** Adds a built row or its problems, once its local files were checked. */
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
-  { file, check }: { file: string; check: FileCheck },
+  { file, check, onFileWarning }: Settling,
   items: ManifestItem[],
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
@@ -166,12 +173,9 @@ async function settle(
   let isGood = 'row' in built
   if ('issues' in built) for (const issue of built.issues) items.push({ issue, invalidRow })
   for (const { key, path } of localFiles) {
-    const problem = await check(path)
-    if (problem === null) {
-      invalidRow.localFiles.push({ key, path })
-      continue
-    }
-    isGood = false
+    const { problem, warning } = await check(path)
+    if (problem === null) invalidRow.localFiles.push({ key, path })
+    if (problem === null && warning === null) continue
     const column = columns?.find((one) => one?.role.kind === 'file' && one.role.key === key)
     const field = column?.name ?? key
     const place = {
@@ -180,8 +184,10 @@ async function settle(
       field,
       ...(column?.position === undefined ? {} : { column: column.position }),
     }
-    const hint = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
-    items.push({ issue: { place, message: `${field} ${problem}`, hint }, invalidRow })
+    if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` })
+    if (problem === null) continue
+    isGood = false
+    items.push({ issue: { place, ...problem, message: `${field} ${problem.message}` }, invalidRow })
   }
   if (isGood && 'row' in built) items.push(built)
 }

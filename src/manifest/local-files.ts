@@ -2,12 +2,13 @@ import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { messageOf, systemCode } from '../core/errors.ts'
-import { localContentProblem } from '../files/file-content.ts'
+import { type FileProblem, type Inspection, inspectFile } from '../files/inspect/inspect-file.ts'
 
 const MAX_REMEMBERED = 10_000
+const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
 
-/** Returns the problem of the file at a path, or null. */
-export type FileCheck = (path: string) => Promise<string | null>
+/** Returns what is wrong with the file at a path. The warning is returned only the first time. */
+export type FileCheck = (path: string) => Promise<Inspection>
 
 /**
  * Checks local files, each once unless there are too many.
@@ -15,16 +16,31 @@ export type FileCheck = (path: string) => Promise<string | null>
  * @param folders the folders whose files a manifest may name: its own, and those that the user named
  */
 export function createFileCheck(folders: readonly string[]): FileCheck {
-  const seen = new Map<string, string | null>()
+  const seen = new Map<string, FileProblem | null>()
   let roots: Promise<string[]> | undefined
   return async (path) => {
     const known = seen.get(path)
-    if (known !== undefined) return known
+    if (known !== undefined) return { problem: known, warning: null }
     roots ??= Promise.all(folders.map((folder) => realpath(folder).catch(() => resolve(folder))))
-    const problem = (await fileProblem(path)) ?? (await placeProblem(path, await roots))
+    const found = await checkFile(path, await roots)
     if (seen.size >= MAX_REMEMBERED) seen.clear()
-    seen.set(path, problem)
-    return problem
+    seen.set(path, found.problem)
+    return found
+  }
+}
+
+/** A file outside of the folders is not opened. */
+async function checkFile(path: string, roots: readonly string[]): Promise<Inspection> {
+  const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
+  if (message !== null) return { problem: { message, hint: PATH_HINT }, warning: null }
+  try {
+    const { problem, warning } = await inspectFile(path)
+    return {
+      problem: problem === null ? null : { ...problem, message: `is ${problem.message}: ${path}` },
+      warning: warning === null ? null : `${warning}: ${path}`,
+    }
+  } catch (error) {
+    return { problem: { message: `can't be read: ${messageOf(error)}` }, warning: null }
   }
 }
 
@@ -53,8 +69,7 @@ async function fileProblem(path: string): Promise<string | null> {
     if (!found.isFile()) return `is not a regular file: ${path}`
     if (found.size === 0) return `is empty: ${path}`
     if (found.size > MAX_FILE_BYTES) return `has ${found.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
-    const problem = await localContentProblem(path)
-    return problem === null ? null : `is ${problem}: ${path}`
+    return null
   } catch (error) {
     return systemCode(error) === 'ENOENT' ? `doesn't exist: ${path}` : `can't be read: ${messageOf(error)}`
   }

@@ -217,8 +217,8 @@ export async function* readPlan(
     const { row, changes } = checked.data
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
     for (const file of localFiles) {
-      const problem = await check(file.path)
-      if (problem !== null) throw notPublished(`${file.key} of line ${row.line} ${problem}`)
+      const { problem } = await check(file.path)
+      if (problem !== null) throw notPublished(`${file.key} of line ${row.line} ${problem.message}`)
       if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFile(file.path)
     }
     await saved.row(changes)

@@ -7,6 +7,7 @@ import { partsOf } from '../../src/batch/row-text.ts'
 import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
 import { type ManifestOptions, readManifest } from '../../src/manifest/read.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { pngNamed } from '../helpers/pictures.ts'
 import { runs } from '../helpers/runs.ts'
 import { Machine } from './simulation.ts'
 import { CONTRACT, RECEIVERS } from './simulation-rows.ts'
@@ -121,12 +122,12 @@ describe('an unchanged manifest', () => {
 
   test('is read again if a local file changed', async () => {
     const image = join(machine.stateDir, 'a.png')
-    await writeFile(image, 'A')
+    await writeFile(image, pngNamed('A'))
     await utimes(image, 1000, 1000)
     await begin([...LINES, line(13, { image: './a.png' })])
     await start(takes(0))
     expect(timesRead).toBe(1)
-    await writeFile(image, 'B')
+    await writeFile(image, pngNamed('B'))
     await start(takes(0))
     expect(timesRead).toBe(2)
     await rm(image)

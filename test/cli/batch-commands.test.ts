@@ -106,8 +106,8 @@ test('the rows of a manifest in a linked folder are the same at its real path, w
   const { path, options } = await folder()
   await mkdir(path('real'))
   await symlink(path('real'), path('link'))
-  await writeFile(path('real/dawn.png'), 'not empty')
-  await writeFile(path('real/drop.csv'), `title,description,receiver,image\nDawn,first,${OWNER},dawn.png\n`)
+  await writeFile(path('real/dawn.txt'), 'not empty')
+  await writeFile(path('real/drop.csv'), `title,description,receiver,image\nDawn,first,${OWNER},dawn.txt\n`)
   const url = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
   const api = await fakeApi({ ...service(), files: () => ({ body: { url } }) })
   const at = [...TARGET, '--base-url', api.url]

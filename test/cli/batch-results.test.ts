@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
+import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
@@ -103,7 +104,7 @@ test('shows a local file by its path in the manifest', async () => {
     'drop.csv': `title,description,receiver,image\nDawn,d,${OWNER},media/dawn.png\n`,
   })
   await mkdir(dirname(path('media/dawn.png')))
-  await writeFile(path('media/dawn.png'), 'not empty')
+  await writeFile(path('media/dawn.png'), pngNamed('dawn'))
   const url = `ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy`
   const api = await fakeApi({ ...service(), files: () => ({ body: { url } }) })
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']

@@ -7,7 +7,7 @@ export const TARGET = ['-c', CONTRACT, '-b', 'polygon']
 export const CSV = `title,description,receiver\nDawn,first,${OWNER}\nDusk,second,${OWNER}\n`
 
 /** A home with a manifest in it. */
-export async function folder(files: Record<string, string> = { 'drop.csv': CSV }) {
+export async function folder(files: Record<string, string | Uint8Array> = { 'drop.csv': CSV }) {
   const { dir, env } = await tempHome()
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
   const path = (name: string) => join(dir, name)

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startIpfsNode } from '../helpers/ipfs-node-stand-in.ts'
+import { pngNamed } from '../helpers/pictures.ts'
 import { S3_KEYS, startS3 } from '../helpers/s3-stand-in.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
-const PNG = '\x89PNG\r\n\x1a\n and so on'
+const PNG = pngNamed('a')
 const AWS = { AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: S3_KEYS.secret }
 const ROWS = `title,description,receiver,image\nDawn,d,${OWNER},a.png\nDusk,d,${OWNER},b.png\nNoon,d,${OWNER},https://files.example/c.png\n`
 

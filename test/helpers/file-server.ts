@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pngNamed } from './pictures.ts'
 
 /** Handles one request. `count` is the number of requests for this path so far, including this one. */
 export type FileHandler = (request: IncomingMessage, response: ServerResponse, count: number) => void
@@ -14,7 +15,7 @@ export interface FileServer {
 
 /** A small, distinct picture for every name. Its bytes can't be mistaken for a page. */
 export function pngOf(name: string): Buffer {
-  return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(name)])
+  return pngNamed(name)
 }
 
 export function bytes(content: Uint8Array, type = 'image/png'): FileHandler {

@@ -61,6 +61,13 @@ export function rawPng({ width, height, depth, color, interlace = false, rows, m
   ])
 }
 
+/** Returns a whole PNG of one pixel, with other bytes for every name. */
+export const pngNamed = (name: string): Buffer =>
+  rawPng({
+    ...{ width: 1, height: 1, depth: 8, color: 0, rows: new Uint8Array(2) },
+    more: [pngChunk('tEXt', Buffer.from(`Title\0${name}`))],
+  })
+
 export function png(painting: Painting): Buffer {
   const { width, height } = painting
   const rgba = rgbaOf(painting)

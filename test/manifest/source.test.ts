@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ManifestOptions, readManifest, validateManifest } from '../../src/manifest/read.ts'
-import type { ManifestRow } from '../../src/manifest/row.ts'
+import type { ManifestIssue, ManifestRow } from '../../src/manifest/row.ts'
+import { pngNamed } from '../helpers/pictures.ts'
 import { ALICE, BOB, OPTIONS, read, told } from './helpers.ts'
 
 const HEAD = 'title,description,receiver'
@@ -78,7 +79,7 @@ describe('local files', () => {
 
   test('are found next to the manifest, and have no URL until they are uploaded', async () => {
     await mkdir(join(folder, 'art work'))
-    await writeFile(join(folder, 'art work', '1.png'), 'x')
+    await writeFile(join(folder, 'art work', '1.png'), pngNamed('1'))
     const { rows } = await rowsOf('art work/1.png')
     expect(rows[0]?.localFiles).toEqual([{ key: 'image', path: join(folder, 'art work', '1.png') }])
     expect(rows[0]?.metadata.file_fields).toEqual([{ key: 'image', url: '' }])
@@ -87,9 +88,9 @@ describe('local files', () => {
   test('outside of the manifest’s folder are rejected, by path or link, unless the user added their folder', async () => {
     await mkdir(join(folder, 'drop'))
     await writeFile(join(folder, 'id_key'), 'secret')
-    await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art.png'))
+    await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art'))
     const outside = expect.stringMatching(/is outside of the manifest's folder, and would be published/)
-    for (const cell of ['../id_key', join(folder, 'id_key'), 'art.png']) {
+    for (const cell of ['../id_key', join(folder, 'id_key'), 'art']) {
       expect((await rowsOf(cell, 'drop/drop.csv')).issues).toEqual([outside])
       expect((await rowsOf(cell, 'drop/drop.csv', { fileFolders: [folder] })).issues).toEqual([])
     }
@@ -106,10 +107,34 @@ describe('local files', () => {
     }
   })
 
+  test("are errors with their row if they contradict their extension or can't be decoded", async () => {
+    await writeFile(join(folder, 'big.png'), Buffer.alloc(100_000, 'noise'))
+    await writeFile(join(folder, 'cut.png'), pngNamed('cut').subarray(0, -4))
+    expect((await rowsOf('big.png')).issues).toEqual([
+      `${join(folder, 'drop.csv')}:2:4 (image) image is not a PNG image, despite its name: ${join(folder, 'big.png')}`,
+    ])
+    expect((await rowsOf('cut.png')).issues).toEqual([
+      expect.stringMatching(/:2:4 \(image\) image is a PNG image that can't be decoded: it ends early: .*cut\.png$/),
+    ])
+  })
+
+  test('of an unknown type are reported once, at their first row', async () => {
+    await writeFile(join(folder, 'a.xyz'), Buffer.from([0, 1, 2]))
+    const rows = [2, 3, 4].map((n) => `${n},B,${ALICE},a.xyz`)
+    await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${rows.join('\n')}\n`)
+    const warnings: string[] = []
+    const onFileWarning = (warning: ManifestIssue) => void warnings.push(told(warning))
+    expect(await validateManifest({ path: join(folder, 'drop.csv') }, { ...OPTIONS, onFileWarning })).toMatchObject({
+      rows: 3,
+      issueCount: 0,
+    })
+    expect(warnings).toEqual([expect.stringMatching(/:2:4 \(image\) image has an unknown type \(\.xyz\), .*a\.xyz$/)])
+  })
+
   test('may be reached through a link, by an absolute path, or by a name with a drive letter', async () => {
-    await writeFile(join(folder, 'real.png'), 'x')
+    await writeFile(join(folder, 'real.png'), pngNamed('real'))
     await symlink(join(folder, 'real.png'), join(folder, 'link.png'))
-    await writeFile(join(folder, 'C:\\x.png'), 'x')
+    await writeFile(join(folder, 'C:\\x.png'), pngNamed('x'))
     for (const cell of ['link.png', join(folder, 'real.png'), './real.png', 'C:\\x.png']) {
       expect((await rowsOf(cell)).issues).toEqual([])
     }
@@ -162,8 +187,8 @@ describe('the format', () => {
 
 describe('validateManifest', () => {
   test('counts rows, distinct receivers in any spelling and distinct files, and returns the target', async () => {
-    await writeFile(join(folder, 'a.png'), 'x')
-    await writeFile(join(folder, 'b.png'), 'x')
+    await writeFile(join(folder, 'a.png'), pngNamed('a'))
+    await writeFile(join(folder, 'b.png'), pngNamed('b'))
     const rows = [
       ['A', 'B', ALICE, 'a.png', BOB, 'astar'],
       ['A', 'B', ALICE.toLowerCase(), 'a.png', BOB, 'astar'],

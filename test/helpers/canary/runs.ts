@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { pngNamed } from '../pictures.ts'
 import type { SmallDisk } from '../small-disk.ts'
 import { type EchoServer, SERVER_FAULTS, type ServerFault } from './echo-server.ts'
 import { found } from './spellings.ts'
@@ -165,7 +166,7 @@ export async function makeTemplate(server: EchoServer): Promise<string> {
     'drop.csv': `title,description,receiver\nDawn,first,${OWNER}\nDusk,second,${OWNER}\n`,
     'files.csv': `title,description,receiver,image\nDawn,first,${OWNER},dawn.png\n`,
     'begun.csv': `title,description,receiver\nNoon,third,${OWNER}\nNight,fourth,${OWNER}\n`,
-    'dawn.png': '\u0089PNG\r\n\u001a\n',
+    'dawn.png': pngNamed('dawn').toString('latin1'),
     'ids.json': '{"nft_gdn_ids":["a"]}',
     'email.json': '{"email":"a@example.com"}',
   }

@@ -1,0 +1,33 @@
+import type { FileWindow } from './file-window.ts'
+import { ENDS_EARLY, MAX_PARTS, TOO_MANY_PARTS } from './reasons.ts'
+
+/** A box that a player can't do without. An animated AVIF has both. */
+const NEEDED = { movie: ['moov'], picture: ['meta', 'moov'] } as const
+
+/** Checks the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12). */
+export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): Promise<string | null> {
+  let isWhole = false
+  for (let at = 0, n = 0; at < file.size; n++) {
+    if (n > MAX_PARTS) return TOO_MANY_PARTS
+    const loaded = file.at(at, 16)
+    const head = Buffer.isBuffer(loaded) ? loaded : await loaded
+    const type = head.toString('latin1', 4, 8)
+    // Some programs append data of their own.
+    if (head.length < 8 || !/^[\x20-\x7e\xa9]{4}$/.test(type)) return isWhole ? null : 'its data is damaged'
+    let size = head.readUInt32BE(0)
+    if (size === 0) size = file.size - at
+    else if (size === 1) {
+      if (head.length < 16) return ENDS_EARLY
+      size = Number(head.readBigUInt64BE(8))
+      if (size < 16) return 'its data is damaged'
+    } else if (size < 8) return isWhole ? null : 'its data is damaged'
+    if (at + size > file.size) return ENDS_EARLY
+    isWhole ||= (NEEDED[kind] as readonly string[]).includes(type)
+    at += size
+  }
+  return isWhole
+    ? null
+    : kind === 'movie'
+      ? 'it has no index (moov), as if its recording was cut off'
+      : 'it has no picture'
+}

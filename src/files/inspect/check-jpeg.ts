@@ -1,0 +1,61 @@
+import type { FileWindow } from './file-window.ts'
+import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
+
+const MARK = 0xff
+const START_OF_SCAN = 0xda
+const END_OF_IMAGE = 0xd9
+/** Frame headers are C0 to CF, apart from these: tables, an extension, arithmetic coding. */
+const NOT_A_FRAME = new Set([0xc4, 0xc8, 0xcc])
+/** Markers without a segment: TEM, RST0 to RST7, SOI. */
+const isAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)
+/** Markers that no encoder writes. */
+const isReserved = (marker: number) => marker >= 0x02 && marker < 0xc0
+
+const DAMAGED = 'its data is damaged'
+
+/** Checks the segments of a JPEG up to its end marker. What follows it belongs to other programs. */
+export async function checkJpeg(file: FileWindow): Promise<string | null> {
+  let hasFrame = false
+  let hasScan = false
+  for (let at = 2, n = 0; ; n++) {
+    if (n > MAX_PARTS) return TOO_MANY_PARTS
+    const found = await nextMarker(file, at)
+    if (found === null) return ENDS_EARLY
+    const { marker } = found
+    at = found.end
+    if (isReserved(marker)) return DAMAGED
+    if (marker === END_OF_IMAGE) break
+    const head = await file.at(at, 7)
+    if (head.length < 7) return ENDS_EARLY
+    const length = head.readUInt16BE(0)
+    if (length < 2) return DAMAGED
+    if (at + length > file.size) return ENDS_EARLY
+    if (marker >= 0xc0 && marker <= 0xcf && !NOT_A_FRAME.has(marker)) {
+      // A height of 0 is defined after the first scan.
+      if (head.readUInt16BE(5) === 0) return NO_SIZE
+      hasFrame = true
+    }
+    if (marker === START_OF_SCAN) {
+      if (!hasFrame) return DAMAGED
+      hasScan = true
+    }
+    at += length
+  }
+  return hasFrame && hasScan ? null : 'it has no pixels'
+}
+
+/** Finds the next marker of a segment, or of the end. In the data of a scan, FF 00 is a byte FF. */
+async function nextMarker(file: FileWindow, from: number): Promise<{ marker: number; end: number } | null> {
+  for (let at = from; at < file.size; ) {
+    const part = await file.some(at)
+    for (let i = part.indexOf(MARK); i >= 0 && i + 1 < part.length; i = part.indexOf(MARK, i + 1)) {
+      const marker = part[i + 1] ?? 0
+      // FF before a marker is padding.
+      if (marker !== 0x00 && marker !== MARK && !isAlone(marker)) return { marker, end: at + i + 2 }
+    }
+    if (part.length === 0) return null
+    // The last byte may be the first of a marker.
+    at += part[part.length - 1] === MARK && part.length > 1 ? part.length - 1 : part.length
+  }
+  return null
+}

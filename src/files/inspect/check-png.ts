@@ -1,0 +1,86 @@
+import { constants, crc32, inflateSync } from 'node:zlib'
+import type { FileWindow } from './file-window.ts'
+import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
+
+const SIGNATURE_BYTES = 8
+/** Length and type before the data of a chunk, and a checksum after it. */
+const BEFORE = 8
+const AFTER = 4
+/** Allowed bit depths by color type. */
+const DEPTHS: Readonly<Record<number, readonly number[]>> = {
+  0: [1, 2, 4, 8, 16],
+  2: [8, 16],
+  3: [1, 2, 4, 8],
+  4: [8, 16],
+  6: [8, 16],
+}
+/** How much of the compressed pixels is decompressed, and to how much at most. */
+const TRIED_BYTES = 16 * 1024
+const MOST_BYTES = 1024 * 1024
+
+/** Checks the chunks of a PNG with their checksums, its header, and that its pixels begin to decompress. */
+export async function checkPng(file: FileWindow): Promise<string | null> {
+  let hasPixels = false
+  let hasPalette = false
+  let colorType = 0
+  for (let at = SIGNATURE_BYTES, n = 0; ; n++) {
+    if (n > MAX_PARTS) return TOO_MANY_PARTS
+    const loaded = file.at(at, BEFORE)
+    const head = Buffer.isBuffer(loaded) ? loaded : await loaded
+    if (head.length < BEFORE) return ENDS_EARLY
+    const length = head.readUInt32BE(0)
+    const type = head.toString('latin1', 4, 8)
+    if (!/^[A-Za-z]{4}$/.test(type)) return 'a chunk has no valid type'
+    if ((n === 0) !== (type === 'IHDR')) return 'its header is not at the beginning'
+    if (at + BEFORE + length + AFTER > file.size) return ENDS_EARLY
+    if (!(await hasGoodChecksum(file, at + 4, length + 4))) return `the checksum of its chunk ${type} is wrong`
+    const data = at + BEFORE
+    if (type === 'IHDR') {
+      if (length !== 13) return 'its header is invalid'
+      const header = await file.at(data, length)
+      colorType = header[9] ?? -1
+      const reason = headerProblem(header)
+      if (reason !== null) return reason
+    }
+    if (type === 'PLTE') hasPalette = true
+    if (type === 'IDAT' && length > 0) {
+      if (!hasPixels && !decompresses(await file.at(data, Math.min(length, TRIED_BYTES))))
+        return 'its pixels are damaged'
+      hasPixels = true
+    }
+    if (type === 'IEND') break
+    at = data + length + AFTER
+  }
+  if (!hasPixels) return 'it has no pixels'
+  return colorType === 3 && !hasPalette ? 'it has no palette' : null
+}
+
+function headerProblem(header: Buffer): string | null {
+  const [depth = 0, color = -1, compression, filter, interlace = 2] = header.subarray(8)
+  if (header.readUInt32BE(0) === 0 || header.readUInt32BE(4) === 0) return NO_SIZE
+  const isValid = DEPTHS[color]?.includes(depth) === true && compression === 0 && filter === 0 && interlace < 2
+  return isValid ? null : 'its header is invalid'
+}
+
+/** Compares the checksum after `length` bytes with theirs. */
+async function hasGoodChecksum(file: FileWindow, from: number, length: number): Promise<boolean> {
+  let sum = 0
+  for (let at = from; at < from + length; ) {
+    const part = (await file.some(at)).subarray(0, from + length - at)
+    if (part.length === 0) return false
+    sum = crc32(part, sum)
+    at += part.length
+  }
+  const expected = await file.at(from + length, AFTER)
+  return expected.length === AFTER && expected.readUInt32BE(0) === sum
+}
+
+/** Whether the beginning of the pixels is compressed data. A bomb stops at the limit, which is no damage. */
+function decompresses(bytes: Buffer): boolean {
+  try {
+    inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_BYTES })
+    return true
+  } catch (error) {
+    return error instanceof RangeError
+  }
+}

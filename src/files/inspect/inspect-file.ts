@@ -1,0 +1,75 @@
+import { constants, open } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { SNIFF_BYTES } from '../content-type.ts'
+import { contentProblem } from '../file-content.ts'
+import { FileWindow } from './file-window.ts'
+import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
+import { marketplaceWarning } from './marketplace-limits.ts'
+
+/** What is wrong with a local file, after "is", and how to fix it. */
+export interface FileProblem {
+  message: string
+  hint?: string
+}
+
+export interface Inspection {
+  /** A file with a problem is not minted. */
+  problem: FileProblem | null
+  /** What some marketplaces may not show. */
+  warning: string | null
+}
+
+const HTML_NAMES = ['.html', '.htm', '.xhtml']
+const AGAIN = 'Export or download the file again.'
+
+/**
+ * Reads a local file that becomes a file of an NFT, and compares its content with its extension. Checks headers and
+ * structure, not pixels. The file is streamed: any content takes 256 KiB of memory, and time in proportion to its size.
+ */
+export async function inspectFile(path: string): Promise<Inspection> {
+  // A pipe in the place of the file must not block.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const found = await file.stat()
+    if (!found.isFile()) return problem('not a regular file')
+    const window = new FileWindow(file, found.size)
+    const head = Buffer.from(await window.at(0, SNIFF_BYTES))
+    const extension = extname(path).toLowerCase()
+    const page = contentProblem(head, { allowHtml: HTML_NAMES.includes(extension) })
+    if (page !== null) return problem(page)
+    return await inspect(window, head, extension)
+  } finally {
+    await file.close()
+  }
+}
+
+const problem = (message: string, hint?: string): Inspection => ({
+  problem: hint === undefined ? { message } : { message, hint },
+  warning: null,
+})
+
+const warning = (text: string): Inspection => ({ problem: null, warning: text })
+
+async function inspect(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
+  const expected = Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined
+  const actual = formatOf(head)
+  // Many players skip what precedes the first frame of an MP3.
+  if (expected === 'mp3' && actual === null) return warning('does not begin like an MP3 file, despite its name')
+  if (expected !== undefined && !isOfFormat(head, actual, expected)) return contradiction(expected, actual)
+  const format = expected ?? actual
+  if (format === null || (expected === undefined && format === 'text')) {
+    const type = extension === '' ? 'has an unknown type' : `has an unknown type (${extension})`
+    return warning(`${type}, which marketplaces may not show`)
+  }
+  const { name, check } = FORMATS[format]
+  const broken = (await check?.(window)) ?? null
+  if (broken !== null) return problem(`${name} that can't be decoded: ${broken}`, AGAIN)
+  return { problem: null, warning: marketplaceWarning(format, window.size) }
+}
+
+function contradiction(expected: FormatName, actual: FormatName | null): Inspection {
+  const wanted = FORMATS[expected].name
+  if (actual === null || actual === 'text') return problem(`not ${wanted}, despite its name`, AGAIN)
+  const { name, extension } = FORMATS[actual]
+  return problem(`${name}, despite its name`, `Rename it to end in ${extension}, or replace it.`)
+}
