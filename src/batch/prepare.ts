@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { type Before, lookBefore } from './before.ts'
 import { refuseTaken } from './claim.ts'
+import { newDuplicates } from './duplicate-rows.ts'
 import { type Edits, findEdits } from './edited-rows.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
 import { meetBackend } from './meet-backend.ts'
@@ -63,6 +64,11 @@ export async function prepare(
     before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
     plan = await planRows(store, gathered, options, known)
   }
+  const adopted = new Set(before.adopted.map(({ row }) => row.position))
+  const duplicates =
+    gathered.isRead && sends && plan.rows > 0
+      ? await store.read((sql) => newDuplicates(sql, drop, gathered.rows, adopted))
+      : { count: 0, rows: [] }
   const planned: PlannedEvent = {
     type: 'planned',
     run: { id: drop.id, name: drop.name },
@@ -74,6 +80,7 @@ export async function prepare(
     files: plan.withFiles.length,
     changes: gathered.changes,
     notes: before.notes,
+    duplicates,
   }
   return { gathered, plan, before, edits, planned }
 }

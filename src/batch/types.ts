@@ -8,6 +8,7 @@ import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
+import type { Duplicates } from './duplicate-rows.ts'
 
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
@@ -247,6 +248,8 @@ export interface PlannedEvent {
   changes: ManifestChanges
   /** What couldn't be checked beforehand, for people. */
   notes?: string[]
+  /** Rows that equal an earlier one, and that the run has neither planned nor sent. */
+  duplicates?: Duplicates
 }
 
 export type BatchEvent =

@@ -30,15 +30,18 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   if (!isWhole) return
   const builder = new RowBuilder(open.name, open.folder, options)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
-  const settling = { file: open.name, check, onFileWarning: options.onFileWarning }
+  const { onFileWarning, onRow } = options
+  const settling: Settling = { file: open.name, check, onFileWarning, onRow }
   for await (const records of csv.blocks()) {
     const items: ManifestItem[] = []
     for (const record of records) {
       if ('issue' in record) items.push({ issue: record.issue })
       else {
         const built = builder.fromCells({ line: record.line, columns, cells: record.cells, trusted: true })
-        if (isDone(built)) items.push(built)
-        else await settle(built, columns, settling, items)
+        if (isDone(built)) {
+          items.push(built)
+          options.onRow?.(built.row, 'columns')
+        } else await settle(built, columns, settling, items)
       }
     }
     context.target = builder.target
@@ -88,7 +91,8 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
   const builder = new RowBuilder(open.name, open.folder, applied.options)
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
-  const settling = { file: open.name, check, onFileWarning: applied.options.onFileWarning }
+  const { onFileWarning, onRow } = applied.options
+  const settling: Settling = { file: open.name, check, onFileWarning, onRow }
   const readKeys = createKeyReader(open.name, applied.options)
   const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
     if ('issue' in record) return items.push(record)
@@ -155,7 +159,7 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
-interface Settling extends Pick<ManifestOptions, 'onFileWarning'> {
+interface Settling extends Pick<ManifestOptions, 'onFileWarning' | 'onRow'> {
   file: string
   check: FileCheck
 }
@@ -164,7 +168,7 @@ interface Settling extends Pick<ManifestOptions, 'onFileWarning'> {
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
-  { file, check, onFileWarning }: Settling,
+  { file, check, onFileWarning, onRow }: Settling,
   items: ManifestItem[],
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
@@ -189,5 +193,7 @@ async function settle(
     isGood = false
     items.push({ issue: { place, ...problem, message: `${field} ${problem.message}` }, invalidRow })
   }
-  if (isGood && 'row' in built) items.push(built)
+  if (!isGood || !('row' in built)) return
+  items.push(built)
+  onRow?.(built.row, columns === null ? 'metadata' : 'columns')
 }

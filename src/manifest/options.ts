@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Place } from '../core/errors.ts'
 import type { ColumnMapping, ColumnNaming } from './columns.ts'
-import type { ManifestIssue } from './row.ts'
+import type { ManifestIssue, ManifestRow } from './row.ts'
 
 export interface ManifestOptions extends ColumnNaming {
   /** Null if the manifest's own column defines it. */
@@ -26,6 +26,8 @@ export interface ManifestOptions extends ColumnNaming {
   onFileUrl?: (url: string, place: Place) => void
   /** Called for every local file with its location. */
   onLocalFile?: (path: string, place: Place) => void
+  /** Called for every valid row. `from`: whether columns or a metadata object of the API define it. */
+  onRow?: ((row: ManifestRow, from: 'columns' | 'metadata') => void) | undefined
   /** Called for a local file that some marketplaces may not show. */
   onFileWarning?: ((warning: ManifestIssue) => void) | undefined
   /** Receives columns whose meaning is not their name, with the name in the documentation. */

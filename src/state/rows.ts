@@ -242,6 +242,43 @@ export function changesOf(
   return [...changes, ...removed]
 }
 
+/** A row whose key has the number of a copy. */
+interface RowCopy {
+  position: number
+  line: number
+  /** Looks up the line of the first copy. */
+  firstLine: () => number
+}
+
+const COPIES_PAGE = 1000
+
+/** Yields the copies of earlier rows that neither a set has nor the run has sent, in the manifest's order. */
+export function* copiesOf(
+  sql: Sql,
+  rows: RowsIn,
+  { id, scope, setId }: { id: string; scope: string; setId: number | null },
+): Generator<RowCopy> {
+  for (let after = -1; ; ) {
+    const page = sql.all<{ position: number; line: number; key: string }>(
+      `SELECT r.position, r.line, r.key FROM ${tableOf(rows)} r
+        WHERE r.position > ? AND r.key LIKE 'row:%#%' AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?)
+          AND NOT EXISTS (SELECT 1 FROM operations o
+            WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
+        ORDER BY r.position LIMIT ?`,
+      ...[after, setId ?? -1, id, scope, COPIES_PAGE],
+    )
+    for (const { position, line, key } of page) {
+      yield { position, line, firstLine: () => lineOf(sql, rows, key.slice(0, key.indexOf('#'))) ?? line }
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < COPIES_PAGE) return
+    after = last.position
+  }
+}
+
+const lineOf = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
+  sql.get<{ line: number }>(`SELECT line FROM ${tableOf(rows)} WHERE key = ? LIMIT 1`, key)?.line
+
 /** Returns the keys of rows that neither a set has nor the run has sent. */
 export function addedKeys(
   sql: Sql,

@@ -13,8 +13,8 @@ async function drop(...names: string[]) {
     if (path === '/down.png') return { status: 503 }
     return { text: path === '/page.png' ? '<html>' : PNG, headers: { 'content-type': 'image/png' } }
   })
-  const rows = names.map((name, i) => `NFT ${i},d,${OWNER},${name.includes(':') ? name : `${server.url}/${name}`}`)
-  const { path, options } = await folder({ 'drop.csv': `title,description,receiver,image\n${rows.join('\n')}\n` })
+  const rows = names.map((name, i) => `NFT ${i},d,${OWNER},${name.includes(':') ? name : `${server.url}/${name}`},${i}`)
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver,image,id\n${rows.join('\n')}\n` })
   return { server, manifest: path('drop.csv'), options }
 }
 
@@ -75,7 +75,8 @@ describe('batch validate --check-files', () => {
     const { server, manifest, options } = await drop('gone.png')
     const { code, stdout } = await cli(['batch', 'validate', manifest, ...TARGET, ...OWN, '--json'], options)
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).not.toHaveProperty('warnings')
+    expect(JSON.parse(stdout)).toMatchObject({ warnings: [] })
+    expect(JSON.parse(stdout)).not.toHaveProperty('checked_files')
     expect(server.seen).toEqual([])
     await server.close()
   })

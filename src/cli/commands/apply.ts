@@ -19,7 +19,7 @@ import { safe } from '../io/io.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { TARGET_ALIASES } from './batch/flags.ts'
+import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
 import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
@@ -64,6 +64,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
   switchFlag(applyCommand, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
+  addDuplicatesFlag(applyCommand)
   addMaxCostFlag(applyCommand, 'the run')
   addPriceFlag(applyCommand)
   addTimeoutFlag(applyCommand)

@@ -86,9 +86,10 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
 const MAX_WARNINGS_SHOWN = 50
 
 /** Prints problems that may be temporary, or may exist on this machine only. */
-export function printWarnings(io: Io, { warnings }: FileCheck): void {
+export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
     io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
+    if (warning.hint !== undefined) io.warn(`  ${safe(warning.hint)}`)
   }
   const left = warnings.length - MAX_WARNINGS_SHOWN
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)

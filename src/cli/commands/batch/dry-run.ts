@@ -6,6 +6,8 @@ import type { BatchOptions, DryRun } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
+import type { ManifestIssue } from '../../../manifest/row.ts'
+import type { RowWarnings } from '../../../manifest/row-warnings.ts'
 import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../../cost/estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from '../../cost/fees.ts'
@@ -16,10 +18,11 @@ import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { Card, View } from '../../render/view.ts'
-import type { FileUrls } from './check-files.ts'
+import { type FileUrls, printWarnings } from './check-files.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
+import { duplicateWarnings } from './row-warnings.ts'
 import { checkPlannedFiles } from './send-run.ts'
 
 const DRY_RUN_VIEW: View = {
@@ -39,6 +42,7 @@ const DRY_RUN_VIEW: View = {
     'requests_per_second',
     'changes',
     'mapped_columns',
+    'warnings',
     ...COST_FIELDS,
     'first_request',
   ],
@@ -55,6 +59,8 @@ interface DryRunning {
   localFiles?: LocalFiles | null
   /** The mapped columns, if the manifest is read. */
   mapped?: MappedColumns
+  /** What is valid in the manifest, but most likely not intended. */
+  warnings?: RowWarnings
   settings: Settings
   flags: OutputFlags & CostFlags
 }
@@ -62,13 +68,14 @@ interface DryRunning {
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
 export async function printBatchDryRun(
   deps: Deps,
-  { options, read, files = null, localFiles = null, mapped, settings, flags }: DryRunning,
+  { options, read, files = null, localFiles = null, mapped, warnings, settings, flags }: DryRunning,
 ): Promise<void> {
   const { io, signals } = deps
   const output = createOutput(io, flags, DRY_RUN_VIEW)
   // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
   const meter = await openMeter(options.dynamic)
+  let found: ManifestIssue[] = []
   try {
     const plan = await dryRunBatch(
       { ...options, signal: signals.signal },
@@ -79,6 +86,14 @@ export async function printBatchDryRun(
         readManifest: read,
         onPlanned: ({ receiver, sender, count }) => meter.add(receiver, count, sender),
         confirm: async (planned) => {
+          const { duplicates = { count: 0, rows: [] } } = planned
+          if (planned.rows.pending > 0) {
+            found = [
+              ...(warnings?.all ?? []),
+              ...duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates),
+            ]
+          }
+          printWarnings(io, { warnings: found })
           if (connection !== null && planned.rows.pending > 0)
             await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
         },
@@ -87,7 +102,7 @@ export async function printBatchDryRun(
     const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
     const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
     const estimate = fees === null ? {} : await estimateData(meter.total(), fees, price)
-    await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {} })
+    await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings: found })
     for (const note of plan.notes) io.note(safe(note))
     if (plan.requests > 1) io.note(`${plan.order}.`)
     if (fees?.isSimulated) io.note(SIMULATED)

@@ -31,6 +31,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   run?: string
   again?: boolean
   newRows?: boolean
+  allowDuplicates?: boolean
   chunkSize?: number
   rate?: number
   uploadConcurrency?: number
@@ -105,6 +106,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
   })
   switchFlag(command, '--again', 'Mint a second drop: of a finished run, or of rows accepted in another run', RUN)
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN)
+  addDuplicatesFlag(command, RUN)
   switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN)
   switchFlag(
     command,
@@ -124,6 +126,11 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
   switchFlag(command, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated', RUN)
   addPaceFlags(command)
   return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN)
+}
+
+/** Adds `--allow-duplicates`. */
+export function addDuplicatesFlag(command: GdnCommand, group?: string): GdnCommand {
+  return switchFlag(command, '--allow-duplicates', 'Mint rows that equal another row without a prompt', group)
 }
 
 /** Adds flags for the number of rows per request and the request rate. */

@@ -10,6 +10,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import type { ManifestItem, ManifestOptions } from '../../../manifest/read.ts'
 import { readManifest } from '../../../manifest/read.ts'
+import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { runOrigin } from '../../../operations/run-origin.ts'
 import { type Collection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -69,6 +70,7 @@ export interface OpenedManifest {
   files: FileUrls | null
   localFiles: LocalFiles
   mapped: MappedColumns
+  warnings: RowWarnings
 }
 
 /** Finds the collection and the server of a manifest. @throws GdnError `usage`, `invalid_manifest`, `unreachable` */
@@ -93,6 +95,7 @@ export async function openManifest(
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
+  const warnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
   const read = (): AsyncIterable<ManifestItem> =>
     readManifest(manifestSource(deps, manifest), {
       ...fromFlags,
@@ -100,6 +103,7 @@ export async function openManifest(
       ...(files === null ? {} : { onFileUrl: files.add }),
       onLocalFile: localFiles.add,
       onMapped: mapped.add,
+      ...warnings.begin(),
     })
   const path = await manifestPath(deps, manifest)
   const options: BatchOptions = {
@@ -113,7 +117,7 @@ export async function openManifest(
     reading: readingOf(fromFlags),
     ...runOptions(flags, settings),
   }
-  return { settings, options, read, files, localFiles, mapped }
+  return { settings, options, read, files, localFiles, mapped, warnings }
 }
 
 /** Returns the label of a run's reference IDs; null for none. */

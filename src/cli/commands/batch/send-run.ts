@@ -15,6 +15,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
+import type { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { openMeter } from '../../cost/estimate.ts'
@@ -32,6 +33,7 @@ import { keptText } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 import { BatchProgress } from './progress.ts'
+import { confirmDuplicates, printRowWarnings } from './row-warnings.ts'
 import { runCommands } from './run-commands.ts'
 import { differingRows, errorOfRun } from './run-error.ts'
 import { printNextSteps, summaryData } from './summary.ts'
@@ -50,7 +52,9 @@ interface Sending {
   files?: FileUrls | null
   /** The local files of the manifest; null if it isn't read. */
   localFiles?: LocalFiles | null
-  flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir'> & VerifyFlags & LimitFlags
+  /** What is valid in the manifest, but most likely not intended. */
+  warnings?: RowWarnings
+  flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
   /** Called after the confirmation, before anything is sent, with the limit that requests of the run carry. */
   beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
@@ -91,7 +95,7 @@ export async function sendRun(
   deps: Deps,
   { settings, options, read, files = null, localFiles = null, flags, run, ...sending }: Sending,
 ): Promise<SentRun> {
-  const { beforeSending, known, others = 0, onEvent } = sending
+  const { beforeSending, known, others = 0, onEvent, warnings } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
@@ -130,6 +134,8 @@ export async function sendRun(
           progress.stop()
           printPlan(deps, planned)
           if (rows > 0) {
+            printRowWarnings(deps, warnings)
+            await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates)
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
             await confirmSpending(
               deps,

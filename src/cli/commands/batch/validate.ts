@@ -1,10 +1,12 @@
 import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
+import { DuplicateRows } from '../../../batch/duplicate-rows.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
+import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { type Collection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -17,6 +19,7 @@ import type { View } from '../../render/view.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from './check-files.ts'
 import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { MappedColumns, manifestOptions, manifestSource } from './manifest-options.ts'
+import { duplicateWarnings } from './row-warnings.ts'
 
 const VIEW: View = {
   fields: [
@@ -72,16 +75,27 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =
     options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
+  const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
+  const duplicates = new DuplicateRows()
+  const { onRow, onFileWarning } = rowWarnings.begin()
   const found = await validateManifest(
     source,
-    { ...options, blockchain, onMapped: mapped.add, ...(urls === null ? {} : { onFileUrl: urls.add }) },
+    {
+      ...{ ...options, blockchain, onMapped: mapped.add, onFileWarning },
+      ...(urls === null ? {} : { onFileUrl: urls.add }),
+      onRow(row, from) {
+        onRow(row, from)
+        duplicates.add(row)
+      },
+    },
     preview?.add,
   )
   await preview?.draw()
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
-  if (check !== null) printWarnings(deps.io, check)
+  const warnings = [...rowWarnings.all, ...duplicateWarnings(rowWarnings.file, duplicates), ...(check?.warnings ?? [])]
+  printWarnings(deps.io, { warnings })
   const { rows, receivers, files, target } = found
-  throwProblems(found, check)
+  throwProblems(found, { errors: check?.errors ?? [], warnings })
   const { contractAddress } = target
   refuseContract(flags.contract, target.blockchain)
   await output.one({
@@ -93,7 +107,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     blockchain: target.blockchain,
     contract_address: contractAddress,
     mapped_columns: mapped.all,
-    ...(check === null ? {} : { checked_files: check.checked, warnings: check.warnings }),
+    ...(check === null ? {} : { checked_files: check.checked }),
+    warnings,
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
@@ -128,7 +143,10 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
 }
 
 /** Throws the problems of rows and of files, all at once. */
-export function throwProblems(found: Pick<ManifestSummary, 'issues' | 'issueCount'>, check: FileCheck | null): void {
+export function throwProblems(
+  found: Pick<ManifestSummary, 'issues' | 'issueCount'>,
+  check: Pick<FileCheck, 'errors' | 'warnings'> | null,
+): void {
   const issues = [...found.issues, ...(check?.errors ?? [])]
   const issueCount = found.issueCount + (check?.errors.length ?? 0)
   const [problem] = issues

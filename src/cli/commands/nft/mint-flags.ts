@@ -30,6 +30,7 @@ export interface MintFlags extends NftFlags {
   dynamic?: boolean
   map?: KeyValue[]
   unknownColumns?: UnknownColumns
+  allowDuplicates?: boolean
 }
 
 export interface GrantFlags extends NftFlags {

@@ -8,7 +8,7 @@ import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addColumnFlags } from '../batch/flags.ts'
+import { addColumnFlags, addDuplicatesFlag } from '../batch/flags.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
@@ -52,6 +52,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '--rate <n>', 'Maximum number of requests per second', { group: BATCH, parse: positiveNumber })
   switchFlag(mintCommand, '--in-order', "Send rows in the manifest's order", BATCH)
   addColumnFlags(mintCommand, BATCH)
+  addDuplicatesFlag(mintCommand, BATCH)
   addServerFlags(mintCommand)
   addOutputFlags(mintCommand)
   return mintCommand.action(async (flags: MintFlags) => await run(deps, flags)) as GdnCommand

@@ -1,0 +1,55 @@
+import type { DuplicateRow, Duplicates } from '../../../batch/duplicate-rows.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { ManifestIssue } from '../../../manifest/row.ts'
+import type { RowWarnings } from '../../../manifest/row-warnings.ts'
+import type { Deps } from '../../deps.ts'
+import { count } from '../../render/count.ts'
+import { printWarnings } from './check-files.ts'
+
+const MAX_SHOWN = 10
+
+const told = ({ line, equals }: DuplicateRow) => `line ${line} equals line ${equals}`
+
+/** Returns a warning for each of the first identical rows of a manifest. */
+export function duplicateWarnings(file: string, { count: all, rows }: Duplicates): ManifestIssue[] {
+  const shown = rows.map(({ line, equals }) => ({ place: { file, line }, message: `equals line ${equals}` }))
+  const left = all - rows.length
+  const last = { place: { file }, message: `${count(left, 'more row')} equal${left === 1 ? 's' : ''} an earlier one` }
+  return left > 0 ? [...shown, last] : shown
+}
+
+/** Prints the warnings of a manifest before its rows are minted. */
+export function printRowWarnings({ io }: Pick<Deps, 'io'>, warnings: Pick<RowWarnings, 'all'> | undefined): void {
+  if (warnings !== undefined) printWarnings(io, { warnings: warnings.all })
+}
+
+/**
+ * Names identical rows, and prompts before they are minted. Off a terminal, only --allow-duplicates permits them.
+ *
+ * @throws GdnError `not_confirmed`
+ */
+export async function confirmDuplicates(
+  { io }: Pick<Deps, 'io'>,
+  allowed: boolean | undefined,
+  duplicates: Duplicates = { count: 0, rows: [] },
+): Promise<void> {
+  const { count: all, rows } = duplicates
+  const [first] = rows
+  if (first === undefined) return
+  if (!allowed && !io.interactive) {
+    throw new GdnError('not_confirmed', told(first) + (all > 1 ? ` (and ${all - 1} more)` : ''), {
+      hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
+      details: { duplicates: rows, count: all },
+    })
+  }
+  printDuplicates({ io }, duplicates)
+  if (allowed) return
+  const question = `Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
+  if (!(await io.confirm(question, '--allow-duplicates'))) throw new GdnError('not_confirmed', 'nothing was sent')
+}
+
+/** Names identical rows. */
+export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates): void {
+  for (const row of rows.slice(0, MAX_SHOWN)) io.warn(`${io.errPaint.busy('warning:')} ${told(row)}`)
+  if (all > MAX_SHOWN) io.warn(`  … and ${count(all - MAX_SHOWN, 'more identical row')}`)
+}

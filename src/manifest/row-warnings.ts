@@ -1,0 +1,79 @@
+import type { ManifestOptions } from './options.ts'
+import type { ManifestIssue, ManifestRow } from './row.ts'
+
+const MAX_FILE_WARNINGS = 1000
+/** Keys of the metadata under which marketplaces find the image, if it is no file. */
+const IMAGE_KEYS = ['image', 'image_data', 'image_url']
+
+interface Missing {
+  rows: number
+  /** The line of the first of them. */
+  first: number
+}
+
+/** Collects what is valid in the rows of a manifest, but most likely not intended. */
+export class RowWarnings {
+  /** The name of the manifest in messages. */
+  readonly file: string
+  #rows = 0
+  #withoutId: Missing = { rows: 0, first: 0 }
+  #withoutImage: Missing = { rows: 0, first: 0 }
+  #files: ManifestIssue[] = []
+
+  constructor(file: string) {
+    this.file = file
+  }
+
+  /** Begins a reading of the manifest. Returns its options. */
+  begin(): { [Name in 'onRow' | 'onFileWarning']: NonNullable<ManifestOptions[Name]> } {
+    this.#rows = 0
+    this.#withoutId = { rows: 0, first: 0 }
+    this.#withoutImage = { rows: 0, first: 0 }
+    this.#files = []
+    return {
+      onRow: (row, from) => {
+        this.#rows++
+        // A metadata object has no place for an ID.
+        if (row.id === null && from === 'columns') count(this.#withoutId, row)
+        if (!hasImage(row)) count(this.#withoutImage, row)
+      },
+      onFileWarning: (warning) => {
+        if (this.#files.length < MAX_FILE_WARNINGS) this.#files.push(warning)
+      },
+    }
+  }
+
+  get all(): ManifestIssue[] {
+    return [
+      ...this.#about(this.#withoutId, {
+        what: 'an ID',
+        why: "rows without one can't be edited after they are minted",
+        hint: 'Add a column "id" with a different value in each row, such as 1, 2, 3.',
+      }),
+      ...this.#about(this.#withoutImage, {
+        what: 'an image',
+        why: 'marketplaces show no picture',
+        hint: 'Add a column "image", or name the column that has the images with --map <column>=image.',
+      }),
+      ...this.#files,
+    ]
+  }
+
+  #about({ rows, first }: Missing, { what, why, hint }: Record<'what' | 'why' | 'hint', string>): ManifestIssue[] {
+    if (rows === 0) return []
+    const isAll = rows === this.#rows
+    const place = { file: this.file, ...(isAll ? {} : { line: first }) }
+    const who = isAll
+      ? `no row has ${what}`
+      : `${rows} of ${this.#rows} rows ${rows === 1 ? 'is' : 'are'} without ${what}`
+    return [{ place, message: `${who}: ${why}`, hint }]
+  }
+}
+
+function count(missing: Missing, { line }: ManifestRow): void {
+  if (missing.rows++ === 0) missing.first = line
+}
+
+const hasImage = ({ metadata }: ManifestRow): boolean =>
+  metadata.file_fields.some(({ key }) => IMAGE_KEYS.includes(key)) ||
+  IMAGE_KEYS.some((key) => typeof metadata[key] === 'string')

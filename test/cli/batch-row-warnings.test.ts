@@ -1,0 +1,185 @@
+import { appendFile, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { pngNamed } from '../helpers/pictures.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, OWNER } from './fake-api.ts'
+import { cli, errorOf } from './harness.ts'
+
+const NO_ID = "no row has an ID: rows without one can't be edited after they are minted"
+const NO_IMAGE = 'no row has an image: marketplaces show no picture'
+const COLUMNS = 'id,title,description,receiver,image'
+const row = (id: string, title = 'Dawn', image = 'a.png') => `${id},${title},x,${OWNER},${image}\n`
+
+async function drop(text: string, files: Record<string, string | Uint8Array> = { 'a.png': pngNamed('a') }) {
+  const { path, options } = await folder({ 'drop.csv': text, ...files })
+  const gdn = (argv: readonly string[], more: object = {}) => cli([...argv], { ...options, ...more })
+  return { path, gdn, manifest: path('drop.csv') }
+}
+
+const validated = async (text: string) => {
+  const { gdn, manifest } = await drop(text)
+  const argv = ['batch', 'validate', manifest, ...TARGET]
+  const { code, stdout } = await gdn([...argv, '--json'])
+  expect(code).toBe(0)
+  const { warnings } = JSON.parse(stdout) as { warnings: { place: { line?: number }; message: string }[] }
+  const { stderr } = await gdn(argv)
+  for (const { message } of warnings) expect(stderr).toContain(message)
+  return warnings.map(({ place, message }) => (place.line === undefined ? message : `${place.line}: ${message}`))
+}
+
+const uploads = () => ({
+  ...service(),
+  files: () => ({ body: { url: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy' } }),
+})
+
+describe('rows without an ID', () => {
+  test('are warned about by validate, once', async () => {
+    expect(await validated(`title,description,receiver,image\n${row('').slice(1)}Dusk,x,${OWNER},a.png\n`)).toEqual([
+      NO_ID,
+    ])
+    expect(await validated(`${COLUMNS}\n${row('a')}${row('')}`)).toEqual([
+      "3: 1 of 2 rows is without an ID: rows without one can't be edited after they are minted",
+    ])
+    expect(await validated(`${COLUMNS}\n${row('a')}${row('b')}`)).toEqual([])
+  })
+
+  test('are warned about before a mint and by a dry run, but not when the run is resumed', async () => {
+    const { gdn, manifest } = await drop(`title,description,receiver\nDawn,x,${OWNER}\n`)
+    const api = await fakeApi(service())
+    const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url]
+    const dry = await gdn([...mint, '--dry-run', '--json'])
+    expect(JSON.parse(dry.stdout).warnings).toMatchObject([{ message: NO_ID }, { message: NO_IMAGE }])
+    const { code, stderr } = await gdn(mint)
+    expect(code).toBe(0)
+    expect(stderr.split(NO_ID)).toHaveLength(2)
+    expect(stderr).toContain('Add a column "id"')
+    expect((await gdn(mint)).stderr).not.toContain(NO_ID)
+  })
+
+  test('are not warned about in metadata objects, which have no place for one', async () => {
+    const nft = { title: 'Dawn', description: 'x', file_fields: [{ key: 'image', url: 'https://example.com/a.png' }] }
+    const { path, gdn } = await drop('', { 'drop.json': JSON.stringify([nft]) })
+    const { stdout } = await gdn(['batch', 'validate', path('drop.json'), ...TARGET, '--receiver', OWNER, '--json'])
+    expect(JSON.parse(stdout).warnings).toEqual([])
+  })
+})
+
+test('a drop without any image is warned about, and rows without one are counted', async () => {
+  expect(await validated(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)).toEqual([NO_IMAGE])
+  expect(await validated(`${COLUMNS}\n${row('a')}${row('b', 'Dusk', '')}${row('c', 'Noon', '')}`)).toEqual([
+    '3: 2 of 3 rows are without an image: marketplaces show no picture',
+  ])
+})
+
+describe('identical rows', () => {
+  const TWO = `title,description,receiver,image\n${row('').slice(1)}${row('', 'Dusk').slice(1)}${row('').slice(1)}${row('').slice(1)}`
+  const EQUAL = ['4: equals line 2', '5: equals line 2']
+
+  test('are named by validate, unless they have IDs', async () => {
+    expect(await validated(TWO)).toEqual([NO_ID, ...EQUAL])
+    expect(await validated(`${COLUMNS}\n${row('a')}${row('b')}`)).toEqual([])
+  })
+
+  test.each([
+    ['batch mint', (manifest: string) => ['batch', 'mint', manifest]],
+    ['nft mint -f', (manifest: string) => ['nft', 'mint', '-f', manifest]],
+  ])('need --allow-duplicates without a terminal: %s', async (_name, command) => {
+    const { gdn, manifest } = await drop(TWO)
+    const api = await fakeApi(uploads())
+    const mint = [...command(manifest), ...TARGET, '--base-url', api.url, '--json']
+    for (const more of [[], ['--yes']].slice(0, command(manifest)[0] === 'batch' ? 2 : 1)) {
+      const refused = await gdn([...mint, ...more])
+      expect(refused).toMatchObject({ code: 3, stdout: '' })
+      expect(errorOf(refused)).toMatchObject({
+        code: 'not_confirmed',
+        message: 'line 4 equals line 2 (and 1 more)',
+        hint: expect.stringContaining('add --allow-duplicates'),
+        details: {
+          count: 2,
+          duplicates: [
+            { line: 4, equals: 2 },
+            { line: 5, equals: 2 },
+          ],
+        },
+      })
+    }
+    expect(api.bodies('createnft')).toEqual([])
+    expect(api.bodies('files')).toEqual([])
+    expect(JSON.parse((await gdn([...mint, '--allow-duplicates'])).stdout)).toMatchObject({ total: 4, deployed: 4 })
+  })
+
+  test('are not asked about again when the run is resumed, but new ones are', async () => {
+    const { gdn, manifest } = await drop(TWO)
+    const { createnft, files } = uploads()
+    const api = await fakeApi({ createnft, files })
+    const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url, '--no-wait', '--json']
+    expect((await gdn([...mint, '--allow-duplicates'])).code).toBe(0)
+    expect((await gdn(mint)).code).toBe(0)
+    // The manifest is read again.
+    await appendFile(manifest, row('', 'Noon').slice(1))
+    expect((await gdn(mint)).code).toBe(0)
+    await appendFile(manifest, row('', 'Noon').slice(1) + row('').slice(1))
+    const refused = await gdn(mint)
+    expect(refused.code).toBe(3)
+    expect(errorOf(refused)).toMatchObject({
+      details: {
+        count: 2,
+        duplicates: [
+          { line: 7, equals: 6 },
+          { line: 8, equals: 2 },
+        ],
+      },
+    })
+    expect(JSON.parse((await gdn([...mint, '--allow-duplicates'])).stdout)).toMatchObject({ total: 7 })
+    expect((api.bodies('createnft') as { metadata: object[] }[]).flatMap(({ metadata }) => metadata)).toHaveLength(7)
+  })
+
+  test('are named by a dry run, which sends nothing', async () => {
+    const { gdn, manifest } = await drop(TWO.replaceAll('a.png', 'https://example.com/a.png'))
+    const api = await fakeApi({})
+    const argv = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url, '--dry-run', '--json']
+    const { code, stdout } = await gdn(argv)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).warnings).toMatchObject([
+      { message: NO_ID },
+      { place: { line: 4 }, message: 'equals line 2' },
+      { place: { line: 5 }, message: 'equals line 2' },
+    ])
+  })
+
+  test('need --allow-duplicates in gdn apply', async () => {
+    const { gdn, manifest } = await drop(TWO)
+    const api = await fakeApi({})
+    const apply = ['apply', manifest, ...TARGET, '--base-url', api.url, '--yes', '--json']
+    const refused = await gdn(apply)
+    expect(refused.code).toBe(3)
+    expect(errorOf(refused).message).toBe('line 4 equals line 2 (and 1 more)')
+    expect(api.bodies('createnft')).toEqual([])
+  })
+
+  test('of 100,000 are found with little memory', async () => {
+    const { path, gdn } = await drop('')
+    const rows = Array.from({ length: 100_000 }, (_, n) => `T${n % 99_998},x,${OWNER},https://example.com/a.png\n`)
+    await writeFile(path('many.csv'), `title,description,receiver,image\n${rows.join('')}`)
+    const { stdout } = await gdn(['batch', 'validate', path('many.csv'), ...TARGET, '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: 100_000,
+      warnings: [
+        { message: NO_ID },
+        { place: { line: 100_000 }, message: 'equals line 2' },
+        { message: 'equals line 3' },
+      ],
+    })
+  })
+})
+
+test('a file that no marketplace may show is a warning with its row', async () => {
+  const { gdn, manifest } = await drop(`${COLUMNS}\n${row('a', 'Dawn', 'a.xyz')}`, {
+    'a.xyz': new Uint8Array([0, 1, 2]),
+  })
+  const { code, stdout } = await gdn(['batch', 'validate', manifest, ...TARGET, '--json'])
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout).warnings).toMatchObject([
+    { place: { line: 2, column: 5 }, message: expect.stringContaining('has an unknown type (.xyz)') },
+  ])
+})
