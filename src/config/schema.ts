@@ -77,6 +77,24 @@ const priceSettings = {
     .optional(),
 }
 
+/** The documented columns of a manifest, as `manifest/columns.ts` reads them. */
+const COLUMN_MEANING = /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|(?:file|attr|extra):.+)$/
+
+/** In the project's file only: they belong to its manifests. */
+const manifestSettings = {
+  map: z
+    .record(
+      z.string().min(1).max(1000),
+      checked(
+        (meaning) =>
+          COLUMN_MEANING.test(meaning) ? null : `"${meaning}" is not a column of a manifest, such as image or attr:Mood`,
+        COLUMN_MEANING.source,
+      ),
+    )
+    .optional(),
+  unknown_columns: z.enum(['error', 'attr', 'extra'], { error: 'must be attr, extra or error' }).optional(),
+}
+
 const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings, ...priceSettings })
 
 /** Names a JSON Schema, for editors. It has no effect. */
@@ -92,6 +110,7 @@ export const userConfig = z.strictObject({
 export const projectConfig = z.strictObject({
   $schema,
   ...settings,
+  ...manifestSettings,
   profile: line.optional(),
 })
 
@@ -161,7 +180,7 @@ export function parseUserConfig(value: unknown, file: string): UserConfig {
 }
 
 export function parseProjectConfig(value: unknown, file: string): ProjectConfig {
-  return parseWith(projectConfig, ['profile', ...Object.keys(settings)], value, file)
+  return parseWith(projectConfig, ['profile', ...Object.keys({ ...settings, ...manifestSettings })], value, file)
 }
 
 export function parseCredentials(value: unknown, file: string): Credentials {

@@ -8,7 +8,7 @@ import { resolveApiKey } from './api-key.ts'
 import type { OpenKeyring } from './keyring.ts'
 import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { loadProjectFile } from './project-file.ts'
-import type { ProfileSettings, ProjectFile, UserConfig } from './schema.ts'
+import type { ProfileSettings, ProjectConfig, ProjectFile, UserConfig } from './schema.ts'
 import { chooseTarget, originOf, type Server, serverOf, type Target } from './server.ts'
 import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
@@ -42,6 +42,10 @@ export interface Settings {
   rate: Setting<number> | null
   /** The version of the API that requests follow; 1.1 if it is null. */
   apiVersion: Setting<ApiVersion> | null
+  /** Meanings of columns of manifests, which the project's file sets. */
+  columnMap: Setting<NonNullable<ProjectConfig['map']>> | null
+  /** How unknown columns of manifests are read, which the project's file sets. */
+  unknownColumns: Setting<NonNullable<ProjectConfig['unknown_columns']>> | null
   /** E-mail address of the account, for wallets. */
   email: Setting<string> | null
   /** Another allowed origin of signed URLs than the server's. */
@@ -96,6 +100,8 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     wallet: pick(layers, target, 'wallet', flags.wallet),
     rate: pick(layers, target, 'rate', flags.rate),
     apiVersion: pick(layers, target, 'api_version', undefined),
+    columnMap: ofProject(project, 'map'),
+    unknownColumns: ofProject(project, 'unknown_columns'),
     email: profile.email === undefined ? null : { value: profile.email, from: `profile ${profileName}` },
     walletUrl: walletUrlOf(layers),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
@@ -108,6 +114,14 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     server: () => serverOf(target, dataDir),
     apiKey: (server) => resolveApiKey(server, { env, user, dataDir, openKeyring }),
   }
+}
+
+function ofProject<Name extends 'map' | 'unknown_columns'>(
+  project: ProjectFile | null,
+  name: Name,
+): Setting<NonNullable<ProjectConfig[Name]>> | null {
+  const value = project?.config[name]
+  return project === null || value === undefined ? null : { value, from: project.path }
 }
 
 /**

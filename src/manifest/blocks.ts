@@ -1,6 +1,7 @@
+import { BoundedMap } from '../core/bounded-map.ts'
 import { type Built, RowBuilder } from './build-row.ts'
 import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
-import type { CsvFile } from './csv.ts'
+import type { CsvFile, CsvRecord } from './csv.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
 import { createFileCheck, type FileCheck } from './local-files.ts'
 import { ManifestError } from './manifest-error.ts'
@@ -8,6 +9,7 @@ import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
 import type { InvalidRow, ManifestIssue, ManifestItem } from './row.ts'
 import type { OpenSource } from './source.ts'
+import { CELLS_SAMPLED, suggestColumns, type UnknownColumn } from './suggest-columns.ts'
 import type { ManifestTarget } from './target.ts'
 
 /** Items in blocks of a hundred: a step of an async generator for every row would cost as much as the row itself. */
@@ -21,18 +23,30 @@ export interface ReadContext {
 
 const JSON_BLOCK = 256
 const MAX_KEY_ISSUES = 20
+/** Sets of keys whose suggestions are remembered. */
+const MAX_KEY_SETS = 100
 
 export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadContext): Blocks {
   const { options } = context
-  const { columns, issues, isWhole } = readHeader(csv, open.name, options)
-  if (issues.length > 0) yield issues.map((issue) => ({ issue }))
+  const { columns, issues, isWhole, unknown } = readHeader(csv, open.name, options)
+  const reader = csv.blocks()[Symbol.asyncIterator]()
+  let first: IteratorResult<CsvRecord[]> | null = null
+  try {
+    if (unknown.length > 0) {
+      first = await reader.next()
+      await suggest(unknown, columns, first, { folder: open.folder, options })
+    }
+  } finally {
+    // They come before the problems of the first rows.
+    if (issues.length > 0) yield issues.map((issue) => ({ issue }))
+  }
   // Without a required column, each row would only repeat the problem.
-  if (!isWhole) return
+  if (!isWhole) return void (await reader.return?.())
   const builder = new RowBuilder(open.name, open.folder, options)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
   const { onFileWarning, onRow } = options
   const settling: Settling = { file: open.name, check, onFileWarning, onRow }
-  for await (const records of csv.blocks()) {
+  for await (const records of continued(first, reader)) {
     const items: ManifestItem[] = []
     for (const record of records) {
       if ('issue' in record) items.push({ issue: record.issue })
@@ -49,18 +63,57 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   }
 }
 
+async function* continued<Item>(
+  first: IteratorResult<Item> | null,
+  reader: AsyncIterator<Item>,
+): AsyncGenerator<Item, void, undefined> {
+  for (let next = first ?? (await reader.next()); next.done !== true; next = await reader.next()) yield next.value
+}
+
+/** Replaces the hints of unknown columns whose first cells look like something else than an attribute. */
+async function suggest(
+  unknown: readonly UnknownName[],
+  columns: readonly (Column | undefined)[],
+  first: IteratorResult<CsvRecord[]>,
+  { folder, options }: { folder: string; options: ManifestOptions },
+): Promise<void> {
+  const records = first.done === true ? [] : first.value.slice(0, CELLS_SAMPLED)
+  const rows = records.flatMap((record) => ('cells' in record ? [record.cells] : []))
+  const sampled = unknown.map(({ name, index }) => ({ name, cells: rows.map((cells) => cells[index]) }))
+  const taken = new Set(columns.flatMap((column) => (column === undefined ? [] : [spellingOf(column.role)])))
+  const hasReceiver = typeof options.receiver === 'string'
+  const hints = await suggestColumns(sampled, { taken, hasReceiver, folder })
+  for (const { name, issue } of unknown) {
+    const hint = hints.get(name)
+    if (hint !== undefined) issue.hint = hint
+  }
+}
+
+/** An unknown column, and the problem that reports it. */
+interface UnknownName {
+  name: string
+  index: number
+  issue: ManifestIssue
+}
+
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
   // A name that is no column still has a position, because cells are below it.
   const columns: (Column | undefined)[] = []
   const issues: ManifestIssue[] = []
+  const unknown: UnknownName[] = []
   const report = (column: number | undefined, message: string, hint: string | undefined) => {
     const place = { file, line, ...(column === undefined ? {} : { column }) }
-    issues.push({ place, message, ...(hint === undefined ? {} : { hint }) })
+    const issue = { place, message, ...(hint === undefined ? {} : { hint }) }
+    issues.push(issue)
+    return issue
   }
   for (const [index, name] of names.entries()) {
     const parsed = parseColumnName(name, options)
-    if ('problem' in parsed) report(index + 1, parsed.problem, parsed.hint)
+    if ('problem' in parsed) {
+      const issue = report(index + 1, parsed.problem, parsed.hint)
+      if (parsed.isUnknown === true) unknown.push({ name, index, issue })
+    }
     columns.push('problem' in parsed ? undefined : { name, position: index + 1, role: parsed.role })
   }
   const hasReceiver = typeof options.receiver === 'string'
@@ -72,7 +125,7 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
   reportMapped(known, options)
-  return { columns, issues, isWhole: problems.every(({ column }) => column !== null) }
+  return { columns, issues, unknown, isWhole: problems.every(({ column }) => column !== null) }
 }
 
 /** Reports the columns whose meaning is not their name. */
@@ -93,14 +146,14 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
   const { onFileWarning, onRow } = applied.options
   const settling: Settling = { file: open.name, check, onFileWarning, onRow }
-  const readKeys = createKeyReader(open.name, applied.options)
+  const readKeys = createKeyReader(open.name, open.folder, applied.options)
   const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
     if ('issue' in record) return items.push(record)
     const { line, value } = record
     if (request !== null || Object.hasOwn(value, 'file_fields')) {
       return await settle(builder.fromMetadata(line, value), null, settling, items)
     }
-    const { columns, issues } = readKeys(line, value)
+    const { columns, issues } = await readKeys(line, value)
     if (issues.length > 0) return items.push(...issues.map((issue) => ({ issue })))
     const built = builder.fromCells({ line, columns, cells: Object.values(value), trusted: false })
     return await settle(built, columns, settling, items)
@@ -125,14 +178,16 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
 }
 
 /** Maps the keys of JSON rows to columns. Rows with the same keys share the work. */
-function createKeyReader(file: string, options: ManifestOptions) {
+function createKeyReader(file: string, folder: string, options: ManifestOptions) {
   let last: { names: string; columns: Column[] } | null = null
-  return (line: number, value: Record<string, unknown>): { columns: Column[]; issues: ManifestIssue[] } => {
+  const hints = new BoundedMap<Map<string, string>>(MAX_KEY_SETS)
+  return async (line: number, value: Record<string, unknown>): Promise<{ columns: Column[]; issues: ManifestIssue[] }> => {
     const names = Object.keys(value)
     const joined = names.join('\0')
     if (last?.names === joined) return { columns: last.columns, issues: [] }
     const columns: Column[] = []
     const issues: ManifestIssue[] = []
+    const unknown: UnknownColumn[] = []
     const report = (field: string, message: string, hint: string | undefined) => {
       if (issues.length < MAX_KEY_ISSUES)
         issues.push({ place: { file, line, field }, message, ...(hint === undefined ? {} : { hint }) })
@@ -140,12 +195,24 @@ function createKeyReader(file: string, options: ManifestOptions) {
     for (const name of names) {
       if (issues.length >= MAX_KEY_ISSUES) break
       const parsed = parseColumnName(name, options)
-      if ('problem' in parsed) report(name, parsed.problem, parsed.hint)
-      else columns.push({ name, position: undefined, role: parsed.role })
+      if ('problem' in parsed) {
+        report(name, parsed.problem, parsed.hint)
+        if (parsed.isUnknown === true) unknown.push({ name, cells: [value[name]] })
+      } else columns.push({ name, position: undefined, role: parsed.role })
     }
     // A JSON row may lack a key where CSV has an empty cell. The contract reports what is missing.
     for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
+    }
+    if (unknown.length > 0) {
+      const taken = new Set(columns.map(({ role }) => spellingOf(role)))
+      const hasReceiver = typeof options.receiver === 'string'
+      const found = hints.get(joined) ?? (await suggestColumns(unknown, { taken, hasReceiver, folder }))
+      hints.set(joined, found)
+      for (const issue of issues) {
+        const hint = found.get(issue.place.field ?? '')
+        if (hint !== undefined) issue.hint = hint
+      }
     }
     if (issues.length === 0) {
       last = { names: joined, columns }

@@ -44,7 +44,7 @@ export const ROW_KEYS = [
 /** Replaces a URL where only the rest of a metadata object is checked. */
 export const SAMPLE_URL = 'https://example.com/'
 
-export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string }
+export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string; isUnknown?: true }
 
 /** What to do with columns that have no meaning. */
 export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra'] as const
@@ -56,6 +56,8 @@ export interface ColumnNaming {
   unknownColumns?: UnknownColumns
   /** Columns with an assigned meaning, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[]
+  /** Like `columnMap`, which overrides it, for columns that a manifest may lack. */
+  defaultMap?: readonly ColumnMapping[]
 }
 
 export type ColumnMapping = readonly [name: string, meaning: string]
@@ -98,13 +100,16 @@ const folded = (name: string): string => name.slice(0, MAX_FOLDED).trim().toLowe
 const MAX_FOLDED = 64
 
 /** Returns the column of a name, as the documentation spells it; an unknown name is returned unchanged. */
-function meaningOf(name: string, { columnMap = [] }: ColumnNaming): string {
-  const mapped = columnMap.find(([from]) => from === name) ?? columnMap.find(([from]) => folded(from) === folded(name))
+function meaningOf(name: string, { columnMap = [], defaultMap = [] }: ColumnNaming): string {
+  const mapped = mappingOf(name, columnMap) ?? mappingOf(name, defaultMap)
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
   if (prefixed !== null) return `${prefixed[1]?.toLowerCase()}:${prefixed[2]}`
   return MEANINGS.get(folded(name)) ?? name
 }
+
+const mappingOf = (name: string, map: readonly ColumnMapping[]): ColumnMapping | undefined =>
+  map.find(([from]) => from === name) ?? map.find(([from]) => folded(from) === folded(name))
 
 /** Returns why a meaning can't be assigned to a column, or null. */
 export function meaningProblem(meaning: string): string | null {
@@ -142,6 +147,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   if (kind === undefined && unknownColumns === 'error') {
     const close = nearest(folded(name), COLUMN_NAMES)
     return {
+      isUnknown: true,
       problem: `unknown column "${name}"`,
       hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
     }
@@ -203,7 +209,9 @@ export function columnSetProblems(
     })
   }
   for (const needed of ['title', 'description'] as const) {
-    if (!seen.has(needed)) problems.push({ column: null, problem: `the column "${needed}" is missing` })
+    if (seen.has(needed)) continue
+    const hint = `Add it, or name the column that has it with --map <column>=${needed}.`
+    problems.push({ column: null, problem: `the column "${needed}" is missing`, hint })
   }
   if (!seen.has('receiver') && !hasReceiver) {
     problems.push({ column: null, problem: 'the column "receiver" is missing', hint: 'Add it, or use --receiver.' })

@@ -87,3 +87,79 @@ describe('an unknown column', () => {
     expect(stderr).toContain(message)
   })
 })
+
+describe('map and unknown_columns of the project file', () => {
+  const FILE = 'gdn.config.json'
+  const BILD = `Name,Description,Wallet,Bild,Laune\nDawn,x,${OWNER},https://example.com/a.png,calm\n`
+
+  async function project(config: object, text = BILD) {
+    const { path, options } = await folder({ 'drop.csv': text, [FILE]: JSON.stringify(config) })
+    const gdn = (...argv: string[]) => cli(argv, options)
+    return { gdn, drop: path('drop.csv'), file: path(FILE) }
+  }
+
+  test('need not be repeated as flags, and the columns that they read are printed with the file', async () => {
+    const config = { map: { bild: 'image', Missing: 'attr:Missing' }, unknown_columns: 'attr' }
+    const { gdn, drop, file } = await project(config)
+    const note = `Columns: Name → title, Description → description, Wallet → receiver, Bild → image, Laune → attr:Laune (${file})`
+    const api = await fakeApi(service())
+    for (const argv of [
+      ['batch', 'validate', drop, ...TARGET],
+      ['batch', 'preview', drop, ...TARGET],
+      ['batch', 'mint', drop, ...TARGET, '--base-url', api.url],
+    ]) {
+      const { code, stderr } = await gdn(...argv)
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(note) })
+    }
+    const [{ metadata }] = api.bodies('createnft') as [{ metadata: object[] }]
+    expect(metadata).toMatchObject([
+      { attribute: [{ tag: 'Laune', value: 'calm' }], file_fields: [{ key: 'image', url: 'https://example.com/a.png' }] },
+    ])
+    expect((await gdn('nft', 'mint', '-f', drop, ...TARGET, '--base-url', api.url)).code).toBe(0)
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('are overridden by flags, and do nothing without a file', async () => {
+    const { gdn, drop } = await project({ map: { Bild: 'image' }, unknown_columns: 'attr' })
+    const validate = ['batch', 'validate', drop, ...TARGET, '--json']
+    const mapped = async (...flags: string[]) => JSON.parse((await gdn(...validate, ...flags)).stdout).mapped_columns
+    expect(await mapped('--map', 'Bild=file:poster', '--unknown-columns', 'extra')).toMatchObject({
+      Bild: 'file:poster',
+      Laune: 'extra:Laune',
+    })
+    expect((await gdn(...validate, '--unknown-columns', 'error')).code).toBe(2)
+    const other = await sheet(BILD)
+    expect((await other.gdn('batch', 'validate', other.drop, ...TARGET)).code).toBe(2)
+  })
+
+  test('are listed by gdn config with the file that sets them', async () => {
+    const { gdn, file } = await project({ map: { Bild: 'image', Mood: 'attr:Mood' }, unknown_columns: 'extra' })
+    expect(JSON.parse((await gdn('config', 'list', '--json')).stdout)).toEqual(
+      expect.arrayContaining([
+        { name: 'map', value: 'Bild=image, Mood=attr:Mood', from: file },
+        { name: 'unknown_columns', value: 'extra', from: file },
+      ]),
+    )
+    expect((await gdn('config', 'get', 'unknown_columns')).stdout).toBe('extra\n')
+    const { gdn: without } = await sheet()
+    expect((await without('config', 'get', 'map')).stderr).toContain('Set it in the project file')
+    expect((await without('config', 'set', 'map', 'Bild=image')).code).toBe(2)
+  })
+
+  test.each([
+    [{ map: { Bild: 'picture' } }, 'map.Bild', '"picture" is not a column of a manifest, such as image or attr:Mood'],
+    [{ map: { Bild: 'attr:' } }, 'map.Bild', '"attr:" is not a column of a manifest, such as image or attr:Mood'],
+    [{ map: { Bild: 'extra:title' } }, 'map.Bild', 'its key is part of every NFT'],
+    [{ map: ['image'] }, 'map', 'must be'],
+    [{ map: { Bild: 1 } }, 'map.Bild', 'must be'],
+    [{ unknown_columns: 'drop' }, 'unknown_columns', 'must be attr, extra or error'],
+  ])('are rejected with their place: %j', async (config, field, message) => {
+    const { gdn, drop, file } = await project(config)
+    const result = await gdn('batch', 'validate', drop, ...TARGET, '--json')
+    expect(result.code).toBe(2)
+    const error = errorOf(result)
+    expect(error.code).toBe('invalid_config')
+    expect(error.message).toContain(`${file} (${field})`)
+    expect(error.message).toContain(message)
+  })
+})

@@ -65,12 +65,12 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
   const settings = await deps.settings(flags)
-  const options = await manifestOptions(deps, flags)
+  const options = manifestOptions(deps, flags, settings)
   const blockchain = options.blockchain ?? settings.blockchain?.value ?? null
   const counts = new Map<string, { receiver: string; sender: string | null; count: number }>()
   const found = await validateManifest(
     manifestSource(deps, manifest),
-    { ...options, blockchain, onMapped: new MappedColumns(io).add },
+    { ...options, blockchain, onMapped: new MappedColumns(io, settings).add },
     ({ receiver, sender }) => {
       const group = `${sender ?? ''} ${receiver}`
       const known = counts.get(group)

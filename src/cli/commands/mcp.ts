@@ -6,6 +6,7 @@ import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { duration, notEmpty } from '../flags/parse.ts'
+import type { LocalFilesIn } from '../mcp/row-files.ts'
 
 interface McpFlags extends CommonFlags, ServerFlags {
   allowWrites?: boolean
@@ -77,9 +78,21 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
       passwordFile: passwordFile === undefined ? null : resolve(deps.cwd, passwordFile),
       callTimeout: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
       stateDir,
-      localFilesIn: async (...of) => await (await import('./batch/mint-manifest.ts')).localFilesIn(...of),
+      localFilesIn: async (path, options) => await localFilesIn(deps, root, path, options),
     },
   )
+}
+
+/** Returns the local files that rows name, and the project's file if it decides which columns name them. */
+async function localFilesIn({ env }: Deps, root: string, path: string, options: Parameters<LocalFilesIn>[1]) {
+  const [manifest, { loadProjectFile }] = await Promise.all([
+    import('./batch/mint-manifest.ts'),
+    import('../../config/project-file.ts'),
+  ])
+  const project = await loadProjectFile(root, env.HOME)
+  const { map, unknown_columns } = project?.config ?? {}
+  const files = await manifest.localFilesIn(path, { ...options, defaultMap: Object.entries(map ?? {}) })
+  return project === null || (map ?? unknown_columns) === undefined ? files : new Set([...files, project.path])
 }
 
 /** Returns the real path of a directory. @throws GdnError `usage` */

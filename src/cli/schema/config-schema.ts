@@ -2,7 +2,7 @@ import { fieldRules } from '../../api/openapi/fields-schema.ts'
 import { describeFields, type Json, plainJsonSchema } from '../../api/openapi/json-schema.ts'
 import { type ProfileSettings, projectConfig, userConfig } from '../../config/schema.ts'
 
-const FIELD_NOTES: Record<'$schema' | 'profile' | 'profiles' | keyof ProfileSettings, string> = {
+const FIELD_NOTES: Record<'$schema' | 'profile' | 'profiles' | keyof ProfileSettings | 'map' | 'unknown_columns', string> = {
   $schema: 'The schema of this file, for editors',
   profile: 'Profile to use if none is named',
   profiles: 'Settings by the name of a profile',
@@ -12,6 +12,8 @@ const FIELD_NOTES: Record<'$schema' | 'profile' | 'profiles' | keyof ProfileSett
   wallet: 'Your wallet: an address, or a name such as @alice',
   rate: 'Maximum number of requests per second',
   api_version: 'Version of the API that requests follow',
+  map: 'Meanings of columns of manifests, such as "Mood": "attr:Mood"',
+  unknown_columns: 'How unknown columns of manifests are read: attr, extra or error',
   storage: 'Where local files are uploaded if the server accepts none: s3://<bucket>/<prefix> or ipfs',
   storage_endpoint: 'URL of an S3 service other than AWS',
   storage_region: 'Region of the bucket',

@@ -1,6 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { ColumnMapping } from '../../../manifest/columns.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { type ColumnMapping, meaningProblem } from '../../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
 import type { AddressBook } from '../../../wallet/address-book.ts'
 import type { Deps } from '../../deps.ts'
@@ -12,8 +14,19 @@ type TargetFlags = Pick<
   'contract' | 'blockchain' | 'receiver' | 'sender' | 'dynamic' | 'map' | 'unknownColumns'
 >
 
-/** Returns the options for reading a manifest that the flags set. */
-export function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): ManifestOptions {
+type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
+
+/**
+ * Returns the options for reading a manifest that the flags and the project's file set.
+ *
+ * @throws GdnError `invalid_config`
+ */
+export function manifestOptions(
+  { addresses, cwd }: Deps,
+  flags: TargetFlags,
+  { columnMap, unknownColumns: inProject }: ColumnSettings = { columnMap: null, unknownColumns: null },
+): ManifestOptions {
+  const unknownColumns = flags.unknownColumns ?? inProject?.value
   let book: AddressBook | undefined
   return {
     blockchain: flags.blockchain ?? null,
@@ -28,11 +41,22 @@ export function manifestOptions({ addresses, cwd }: Deps, flags: TargetFlags): M
       return book.resolve(name, {})
     },
     ...(flags.map === undefined ? {} : { columnMap: flags.map.map(({ key, value }) => [key, value] as const) }),
-    ...(flags.unknownColumns === undefined ? {} : { unknownColumns: flags.unknownColumns }),
+    ...(columnMap === null ? {} : { defaultMap: checkedMap(columnMap) }),
+    ...(unknownColumns === undefined ? {} : { unknownColumns }),
     ...(flags.dynamic === undefined ? {} : { dynamic: flags.dynamic }),
     localFiles: true,
     fileFolders: [cwd],
   }
+}
+
+/** Checks the keys of attributes and files, which the schema of the configuration doesn't. */
+function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): ColumnMapping[] {
+  const map = Object.entries(value)
+  for (const [column, meaning] of map) {
+    const problem = meaningProblem(meaning)
+    if (problem !== null) throw new GdnError('invalid_config', problem, { place: { file: from, field: `map.${column}` } })
+  }
+  return map
 }
 
 const MAX_SHOWN = 12
@@ -43,9 +67,11 @@ const MAX_MAPPED = 200
 export class MappedColumns {
   readonly #meanings = new Map<string, string>()
   readonly #io: Io
+  readonly #settings: ColumnSettings
 
-  constructor(io: Io) {
+  constructor(io: Io, settings: ColumnSettings) {
     this.#io = io
+    this.#settings = settings
   }
 
   /** Meanings by column name. */
@@ -59,7 +85,17 @@ export class MappedColumns {
     for (const [name, meaning] of fresh) this.#meanings.set(name, meaning)
     const shown = fresh.slice(0, MAX_SHOWN).map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
     if (fresh.length > MAX_SHOWN) shown.push(`and ${fresh.length - MAX_SHOWN} more`)
-    this.#io.note(`Columns: ${shown.join(', ')}`)
+    const file = this.#fileOf(fresh)
+    this.#io.note(`Columns: ${shown.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
+  }
+
+  /** Returns the project's file if it gave one of the columns its meaning. */
+  #fileOf(mapped: readonly ColumnMapping[]): string | null {
+    const { columnMap, unknownColumns } = this.#settings
+    const names = Object.keys(columnMap?.value ?? {}).map((name) => name.toLowerCase())
+    if (columnMap !== null && mapped.some(([name]) => names.includes(name.toLowerCase()))) return columnMap.from
+    const isUnknown = mapped.some(([name, meaning]) => meaning === `${unknownColumns?.value}:${name}`)
+    return isUnknown ? (unknownColumns?.from ?? null) : null
   }
 }
 

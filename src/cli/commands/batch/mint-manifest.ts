@@ -90,8 +90,8 @@ export async function openManifest(
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const backend = await deps.identify(server, how)
-  const mapped = new MappedColumns(deps.io)
-  const fromFlags = manifestOptions(deps, flags)
+  const mapped = new MappedColumns(deps.io, settings)
+  const fromFlags = manifestOptions(deps, flags, settings)
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
@@ -133,7 +133,7 @@ export const labelOf = async (manifestPath: string | null, runName: string | und
 /** Returns the paths of the local files that rows name, also of rows with problems. */
 export async function localFilesIn(
   path: string,
-  options: Pick<ManifestOptions, 'columnMap' | 'fileFolders'>,
+  options: Pick<ManifestOptions, 'columnMap' | 'defaultMap' | 'fileFolders'>,
 ): Promise<ReadonlySet<string>> {
   const files = new Set<string>()
   const onLocalFile = (file: string) => files.add(resolve(dirname(path), file))

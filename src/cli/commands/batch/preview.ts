@@ -82,8 +82,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const name = manifest === '-' ? 'stdin' : basename(manifest)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
-  const options = manifestOptions(deps, flags)
-  const mapped = new MappedColumns(io)
+  const options = manifestOptions(deps, flags, settings)
+  const mapped = new MappedColumns(io, settings)
   const blockchain =
     options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
   const reading = readManifest(manifestSource(deps, manifest), {

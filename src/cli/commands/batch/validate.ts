@@ -68,9 +68,9 @@ export function command(deps: Deps, run = validate): GdnCommand {
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   const settings = await deps.settings(flags)
-  const options = manifestOptions(deps, flags)
+  const options = manifestOptions(deps, flags, settings)
   const source = manifestSource(deps, manifest)
-  const mapped = new MappedColumns(deps.io)
+  const mapped = new MappedColumns(deps.io, settings)
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =

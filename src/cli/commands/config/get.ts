@@ -38,7 +38,10 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
   const found = settingsInEffect(await deps.settings(flags)).find((setting) => setting.name === wanted)
   if (found === undefined || found.value === null) {
     throw new GdnError('not_found_locally', `${wanted} is not set`, {
-      hint: `Run \`gdn config set ${wanted} <value>\` to set it.`,
+      hint:
+        wanted === 'map' || wanted === 'unknown_columns'
+          ? 'Set it in the project file, such as gdn.config.json.'
+          : `Run \`gdn config set ${wanted} <value>\` to set it.`,
     })
   }
   if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(found.value))}\n`)

@@ -2,6 +2,7 @@ import type { Settings } from '../../../config/settings.ts'
 
 const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage_public_url', 'ipfs_api'] as const
 const PRICE_NAMES = ['price_url', 'price_path', 'price_currency'] as const
+const MANIFEST_NAMES = ['map', 'unknown_columns'] as const
 const WALLET_NAMES = ['email', 'wallet_url'] as const
 export const SETTINGS_SHOWN = [
   'profile',
@@ -11,6 +12,7 @@ export const SETTINGS_SHOWN = [
   'wallet',
   'rate',
   'api_version',
+  ...MANIFEST_NAMES,
   ...STORAGE_NAMES,
   ...WALLET_NAMES,
   ...PRICE_NAMES,
@@ -23,9 +25,9 @@ export interface SettingInEffect {
   from: string | null
 }
 
-/** Returns every setting with its value in effect and its source. Unset versions, storage and wallet settings are left out. */
+/** Returns every setting with its value in effect and its source. Unset versions, manifest, storage and wallet settings are left out. */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
-  const { profile, baseUrl, blockchain, contract, wallet, rate, apiVersion } = settings
+  const { profile, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } = settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({
     name,
     value: setting?.value ?? null,
@@ -39,6 +41,8 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
     row('wallet', wallet),
     row('rate', rate),
     ...(apiVersion === null ? [] : [row('api_version', apiVersion)]),
+    ...(columnMap === null ? [] : [row('map', { ...columnMap, value: mapText(columnMap.value) })]),
+    ...(unknownColumns === null ? [] : [row('unknown_columns', unknownColumns)]),
     ...STORAGE_NAMES.flatMap((name) => {
       const value = settings.storage[name]
       return value === undefined ? [] : [row(name, { value, from: `profile ${profile}` })]
@@ -51,3 +55,9 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
     ...(settings.walletUrl === null ? [] : [row('wallet_url', settings.walletUrl)]),
   ]
 }
+
+/** Formats a map of columns as `--map` takes it. */
+const mapText = (map: Readonly<Record<string, string>>): string =>
+  Object.entries(map)
+    .map(([column, meaning]) => `${column}=${meaning}`)
+    .join(', ')

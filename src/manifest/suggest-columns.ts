@@ -1,0 +1,118 @@
+import { stat } from 'node:fs/promises'
+import { isAbsolute, resolve } from 'node:path'
+import { shellWord } from '../core/shell-word.ts'
+import { meaningProblem } from './columns.ts'
+
+/** A column without a meaning, and some of its cells. */
+export interface UnknownColumn {
+  name: string
+  cells: readonly unknown[]
+}
+
+interface Surroundings {
+  /** The meanings of the other columns, as the documentation spells them. */
+  taken: ReadonlySet<string>
+  /** Whether rows without a receiver get one. */
+  hasReceiver: boolean
+  /** The folder of relative paths. */
+  folder: string
+}
+
+const MAX_COLUMNS = 200
+/** Cells of a column that are looked at. */
+export const CELLS_SAMPLED = 20
+const MAX_CELL = 1000
+
+const WEB_IMAGE = /^https?:\/\/[^\s?#]+\.(?:png|jpe?g|gif|webp|avif|svg)(?:[?#]\S*)?$/i
+const STORED_FILE = /^(?:ipfs|ar):\/\/\S+$/i
+const IMAGE_NAME = /^[^\r\n:*?"<>|]+\.(?:png|jpe?g|gif|webp|avif|svg)$/i
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+const NUMBER = /^[\d\s.,:/%+-]+$/
+
+type Kind = 'image' | 'file' | 'address' | 'number' | 'text'
+
+interface Looked {
+  name: string
+  kind: Kind
+  /** Average length of the cells. */
+  length: number
+}
+
+/** Returns a hint for each unknown column whose cells look like something else than an attribute, by its name. */
+export async function suggestColumns(
+  unknown: readonly UnknownColumn[],
+  { taken, hasReceiver, folder }: Surroundings,
+): Promise<Map<string, string>> {
+  const hints = new Map<string, string>()
+  const looked: Looked[] = []
+  for (const { name, cells } of unknown.slice(0, MAX_COLUMNS)) {
+    const found = await look(name, cells, folder)
+    if (found !== null) looked.push(found)
+  }
+  const free = new Set(['image', 'title', 'description', ...(hasReceiver ? [] : ['receiver'])])
+  for (const meaning of taken) free.delete(meaning)
+  for (const { name, kind } of looked) {
+    if (kind === 'image' || kind === 'file') {
+      const meaning = kind === 'image' && free.delete('image') ? 'image' : `file:${name}`
+      if (meaningProblem(meaning) === null) hints.set(name, `Its cells name ${kind}s: add ${mapFlag(name, meaning)}.`)
+    } else if (kind === 'address' && free.delete('receiver')) {
+      hints.set(name, `Its cells are addresses: add ${mapFlag(name, 'receiver')}.`)
+    }
+  }
+  for (const [meaning, { name }] of textsOf(looked, free)) {
+    const attribute = `attr:${name}`
+    const other = meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
+    hints.set(name, `If it is the ${meaning} of the NFT, add ${mapFlag(name, meaning)}.${other}`)
+  }
+  return hints
+}
+
+const mapFlag = (name: string, meaning: string) => `--map ${shellWord(`${name}=${meaning}`)}`
+
+/** Assigns columns of text to a missing title and description: the longest text is the description. */
+function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<string, Looked> {
+  const texts = looked.filter(({ kind }) => kind === 'text')
+  const assigned = new Map<string, Looked>()
+  const [longest] = [...texts].sort((a, b) => b.length - a.length)
+  const isBoth = free.has('title') && free.has('description')
+  if (longest !== undefined && free.has('description') && (!isBoth || texts.length > 1)) {
+    assigned.set('description', longest)
+  }
+  const first = texts.find((column) => column !== assigned.get('description'))
+  if (first !== undefined && free.has('title')) assigned.set('title', first)
+  return assigned
+}
+
+/** Returns what most cells of a column look like; null for an empty column. */
+async function look(name: string, cells: readonly unknown[], folder: string): Promise<Looked | null> {
+  const texts = cells
+    .filter((cell) => typeof cell === 'string')
+    .map((cell) => cell.trim())
+    .filter((cell) => cell !== '')
+    .slice(0, CELLS_SAMPLED)
+  if (texts.length === 0) return null
+  const kinds = new Map<Kind, number>()
+  for (const text of texts) {
+    const kind = await kindOf(text, folder)
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  }
+  const [most] = [...kinds].sort(([, a], [, b]) => b - a)
+  const length = texts.reduce((sum, text) => sum + text.length, 0) / texts.length
+  return { name, kind: most?.[0] ?? 'text', length }
+}
+
+async function kindOf(cell: string, folder: string): Promise<Kind> {
+  if (cell.length > MAX_CELL) return 'text'
+  if (WEB_IMAGE.test(cell) || STORED_FILE.test(cell)) return 'image'
+  if (ADDRESS.test(cell)) return 'address'
+  if (IMAGE_NAME.test(cell)) return 'image'
+  if (NUMBER.test(cell)) return 'number'
+  return (await isFile(cell, folder)) ? 'file' : 'text'
+}
+
+/** Whether a cell is the relative path of a file. Only a name with a dot or a slash is looked up. */
+async function isFile(cell: string, folder: string): Promise<boolean> {
+  if (!/^[^\s\0\\][^\0\\]*[./][^\0\\]*$/.test(cell) || isAbsolute(cell)) return false
+  const found = await stat(resolve(folder, cell)).catch(() => null)
+  return found?.isFile() === true
+}

@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readManifest } from '../../src/manifest/read.ts'
+import { pngNamed } from '../helpers/pictures.ts'
+import { runs } from '../helpers/runs.ts'
+import { ALICE, BOB, OPTIONS } from './helpers.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-suggest-'))
+  await mkdir(join(folder, 'media'))
+  for (const name of ['1.png', '2.png', 'a.blend', 'b.blend']) await writeFile(join(folder, 'media', name), pngNamed(name))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function hintsOf(content: string, options = {}, name = 'drop.csv') {
+  await writeFile(join(folder, name), content)
+  const hints: Record<string, string | undefined> = {}
+  for await (const item of readManifest({ path: join(folder, name) }, { ...OPTIONS, ...options })) {
+    if (!('issue' in item)) continue
+    const [, column] = /^unknown column "(.*)"$/s.exec(item.issue.message) ?? []
+    if (column !== undefined) hints[column] = item.issue.hint
+  }
+  return hints
+}
+
+const HEAD = 'title,description,receiver'
+const rows = (...cells: string[]) => cells.map((cell) => `Dawn,x,${ALICE},${cell}\n`).join('')
+
+test.each([
+  ['paths of files', 'media/1.png', 'media/2.png'],
+  ['URLs', 'https://example.com/1.jpg?w=1', 'https://example.com/2.webp'],
+  ['stored files', 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/1', 'ar://abc'],
+  ['names of missing files, between empty cells', '', 'new folder/ä.PNG'],
+])('cells that name images suggest image: %s', async (_what, ...cells) => {
+  expect(await hintsOf(`${HEAD},Bild\n${rows(...cells)}`)).toEqual({ Bild: 'Its cells name images: add --map Bild=image.' })
+})
+
+test('a second column of images, and one of other files, become files', async () => {
+  const cells = rows('media/1.png,media/2.png,media/a.blend', 'media/2.png,media/1.png,media/b.blend')
+  expect(await hintsOf(`${HEAD},Bild,Rückseite,Modell\n${cells}`)).toEqual({
+    Bild: 'Its cells name images: add --map Bild=image.',
+    Rückseite: "Its cells name images: add --map 'Rückseite=file:Rückseite'.",
+    Modell: 'Its cells name files: add --map Modell=file:Modell.',
+  })
+  expect(await hintsOf(`${HEAD},image,Bild\n${rows('media/1.png,media/2.png')}`)).toEqual({
+    Bild: 'Its cells name images: add --map Bild=file:Bild.',
+  })
+})
+
+test('text suggests a missing title or description, and addresses a missing receiver', async () => {
+  const sheet = `Titel,Text,Empfänger,Jahr,Bild\nDüne,Ein langer Abend am Meer,${ALICE},1999,media/1.png\nWatt,Noch ein Abend,${BOB},2001,media/2.png\n`
+  expect(await hintsOf(sheet)).toEqual({
+    Titel: 'If it is the title of the NFT, add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel.',
+    Text: 'If it is the description of the NFT, add --map Text=description. To make it a public attribute, add --map Text=attr:Text.',
+    Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
+    Jahr: expect.stringMatching(/^To make it a public attribute, add --map Jahr=attr:Jahr,/),
+    Bild: 'Its cells name images: add --map Bild=image.',
+  })
+  expect(await hintsOf(`title,receiver,Mood\nDawn,${ALICE},calm\n`)).toEqual({
+    Mood: expect.stringContaining('add --map Mood=description.'),
+  })
+  expect(await hintsOf(`${HEAD},Mood\n${rows('calm')}`)).toEqual({ Mood: expect.stringMatching(/^To make it a public/) })
+})
+
+test('keys of JSON rows get the same suggestions', async () => {
+  const row = { title: 'Dawn', description: 'x', receiver: ALICE, Bild: 'media/1.png' }
+  expect(await hintsOf(JSON.stringify([row, row]), {}, 'drop.json')).toEqual({
+    Bild: 'Its cells name images: add --map Bild=image.',
+  })
+})
+
+test('columns of a default map have their meanings, and may be missing', async () => {
+  const options = { defaultMap: [['Bild', 'image'], ['Mood', 'attr:Mood']] as const }
+  expect(await hintsOf(`${HEAD},bild\n${rows('media/1.png')}`, options)).toEqual({})
+  const read = []
+  for await (const item of readManifest({ path: join(folder, 'drop.csv') }, { ...OPTIONS, ...options })) read.push(item)
+  expect(read).toMatchObject([{ row: { localFiles: [{ key: 'image' }] } }])
+  expect(await hintsOf(`${HEAD},Bild\n${rows('media/1.png')}`, { ...options, columnMap: [['Bild', 'attr:Bild']] })).toEqual({})
+})
+
+test('any cells get a hint, and none an error', async () => {
+  const cell = fc.oneof(
+    fc.constantFrom('../../etc/passwd', '\\\\host\\share\\a.png', 'a\0b.png', '.', '/', 'media', 'NaN', '-1', ALICE),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.webUrl(),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(cell, { minLength: 2, maxLength: 2 }), { maxLength: 5 }), async (cells) => {
+      const objects = cells.map(([a, b]) => ({ title: 'A', description: 'B', receiver: ALICE, Q: a, ['é "']: b }))
+      const hints = await hintsOf(JSON.stringify(objects), {}, 'drop.json')
+      for (const hint of Object.values(hints)) expect(hint).toMatch(/--map /)
+    }),
+    { numRuns: runs(100) },
+  )
+})
