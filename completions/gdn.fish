@@ -276,7 +276,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-b79987 output-766381'
     case 'nft mint'
-      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-9ebde5 server-b79987 output-766381'
+      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-766381'
     case 'nft grant'
       printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
     case 'nft transfer'
@@ -304,9 +304,9 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-637b18 server-b79987 output-766381'
     case 'batch rehearse'
-      printf '%s\n' 'flags-684e16 run-b1e55e server-f6609b output-766381'
+      printf '%s\n' 'flags-684e16 run-1f03ab server-f6609b output-766381'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-064381 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
     case 'batch status'
@@ -326,7 +326,7 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-d6b410 server-b79987 output-eb3ce9'
     case 'apply'
-      printf '%s\n' 'flags-62dc43 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
+      printf '%s\n' 'flags-aa2a2a cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
     case 'reveal'
       printf '%s\n' 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     case 'cost'
@@ -535,13 +535,14 @@ function __gdn_flags
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
         '--attr - text+ Add an attribute; repeatable'
-    case 'manifests-9ebde5'
+    case 'manifests-98a3c3'
       printf '%s\n' '--run - @run-names Name of the run' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--allow-duplicates - - Mint rows that equal another row without a prompt'
     case 'flags-e87d6c'
       printf '%s\n' '--contract -c @collections Collection to mint in' \
         '--contract-address ~ @collections Collection to mint in' \
@@ -681,10 +682,11 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'run-b1e55e'
+    case 'run-1f03ab'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
+        '--allow-duplicates - - Mint rows that equal another row without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
@@ -706,10 +708,11 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-064381'
+    case 'run-48464d'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
+        '--allow-duplicates - - Mint rows that equal another row without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
@@ -794,7 +797,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-62dc43'
+    case 'flags-aa2a2a'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -811,7 +814,8 @@ function __gdn_flags
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--only - =only Make only these changes: mint' \
         '--max-burns - text Most NFTs to burn (0 without a prompt)' \
-        '--new-rows - - Mint new rows even if sent rows are missing from the manifest'
+        '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
+        '--allow-duplicates - - Mint rows that equal another row without a prompt'
     case 'cost-49ae25'
       printf '%s\n' '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
@@ -1249,6 +1253,8 @@ function __gdn_values
         'wallet' \
         'rate' \
         'api_version' \
+        'map' \
+        'unknown_columns' \
         'storage' \
         'storage_endpoint' \
         'storage_region' \

@@ -201,7 +201,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection show' = 'flags-883978 server-b79987 output-766381'
     'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
     'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-9ebde5 server-b79987 output-766381'
+    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-766381'
     'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
     'nft transfer' = 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381'
     'nft list' = 'flags-8c56ed server-b79987 output-766381'
@@ -215,8 +215,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-fa68fc server-b79987 output-766381'
     'batch preview' = 'flags-637b18 server-b79987 output-766381'
-    'batch rehearse' = 'flags-684e16 run-b1e55e server-f6609b output-766381'
-    'batch mint' = 'flags-85aef7 run-064381 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+    'batch rehearse' = 'flags-684e16 run-1f03ab server-f6609b output-766381'
+    'batch mint' = 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
     'batch list' = 'flags-1d15ba server-b79987 output-766381'
     'batch status' = 'flags-f56610 server-b79987 output-766381'
     'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
@@ -226,7 +226,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch report' = 'flags-2979e6 server-b79987 output-766381'
     'batch rm' = 'flags-91185e server-b79987 output-766381'
     'plan' = 'flags-d6b410 server-b79987 output-eb3ce9'
-    'apply' = 'flags-62dc43 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
+    'apply' = 'flags-aa2a2a cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
     'reveal' = 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
@@ -364,12 +364,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
 --attr - text+ Add an attribute; repeatable'
-    'manifests-9ebde5' = '--run - @run-names Name of the run
+    'manifests-98a3c3' = '--run - @run-names Name of the run
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --in-order - - Send rows in the manifest''s order
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--allow-duplicates - - Mint rows that equal another row without a prompt'
     'flags-e87d6c' = '--contract -c @collections Collection to mint in
 --contract-address ~ @collections Collection to mint in
 --contract-addresses ~ @collections Collection to mint in
@@ -490,9 +491,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'run-b1e55e' = '--run - @run-names Name of the run (the manifest''s path)
+    'run-1f03ab' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
+--allow-duplicates - - Mint rows that equal another row without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
@@ -513,9 +515,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'run-064381' = '--run - @run-names Name of the run (the manifest''s path)
+    'run-48464d' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
+--allow-duplicates - - Mint rows that equal another row without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
@@ -585,7 +588,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-62dc43' = '--contract -c @collections Collection of the drop
+    'flags-aa2a2a' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -601,7 +604,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
---new-rows - - Mint new rows even if sent rows are missing from the manifest'
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
+--allow-duplicates - - Mint rows that equal another row without a prompt'
     'cost-49ae25' = '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
@@ -970,6 +974,8 @@ contract
 wallet
 rate
 api_version
+map
+unknown_columns
 storage
 storage_endpoint
 storage_region

@@ -78,7 +78,8 @@ const priceSettings = {
 }
 
 /** The documented columns of a manifest, as `manifest/columns.ts` reads them. */
-const COLUMN_MEANING = /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|(?:file|attr|extra):.+)$/
+const COLUMN_MEANING =
+  /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|(?:file|attr|extra):.+)$/
 
 /** In the project's file only: they belong to its manifests. */
 const manifestSettings = {
@@ -87,7 +88,9 @@ const manifestSettings = {
       z.string().min(1).max(1000),
       checked(
         (meaning) =>
-          COLUMN_MEANING.test(meaning) ? null : `"${meaning}" is not a column of a manifest, such as image or attr:Mood`,
+          COLUMN_MEANING.test(meaning)
+            ? null
+            : `"${meaning}" is not a column of a manifest, such as image or attr:Mood`,
         COLUMN_MEANING.source,
       ),
     )

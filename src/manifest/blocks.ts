@@ -181,7 +181,10 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
 function createKeyReader(file: string, folder: string, options: ManifestOptions) {
   let last: { names: string; columns: Column[] } | null = null
   const hints = new BoundedMap<Map<string, string>>(MAX_KEY_SETS)
-  return async (line: number, value: Record<string, unknown>): Promise<{ columns: Column[]; issues: ManifestIssue[] }> => {
+  return async (
+    line: number,
+    value: Record<string, unknown>,
+  ): Promise<{ columns: Column[]; issues: ManifestIssue[] }> => {
     const names = Object.keys(value)
     const joined = names.join('\0')
     if (last?.names === joined) return { columns: last.columns, issues: [] }

@@ -61,7 +61,8 @@ export async function suggestColumns(
   }
   for (const [meaning, { name }] of textsOf(looked, free)) {
     const attribute = `attr:${name}`
-    const other = meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
+    const other =
+      meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
     hints.set(name, `If it is the ${meaning} of the NFT, add ${mapFlag(name, meaning)}.${other}`)
   }
   return hints

@@ -113,7 +113,10 @@ describe('map and unknown_columns of the project file', () => {
     }
     const [{ metadata }] = api.bodies('createnft') as [{ metadata: object[] }]
     expect(metadata).toMatchObject([
-      { attribute: [{ tag: 'Laune', value: 'calm' }], file_fields: [{ key: 'image', url: 'https://example.com/a.png' }] },
+      {
+        attribute: [{ tag: 'Laune', value: 'calm' }],
+        file_fields: [{ key: 'image', url: 'https://example.com/a.png' }],
+      },
     ])
     expect((await gdn('nft', 'mint', '-f', drop, ...TARGET, '--base-url', api.url)).code).toBe(0)
     expect(api.bodies('createnft')).toHaveLength(1)

@@ -16,6 +16,7 @@ const FLAG = /(?:flag: |FLAG = |confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
+  'commands/batch/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
   'commands/batch/which-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
   'commands/collection/set/apply.ts': ['collection set'],

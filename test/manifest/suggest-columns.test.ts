@@ -12,7 +12,8 @@ let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-suggest-'))
   await mkdir(join(folder, 'media'))
-  for (const name of ['1.png', '2.png', 'a.blend', 'b.blend']) await writeFile(join(folder, 'media', name), pngNamed(name))
+  for (const name of ['1.png', '2.png', 'a.blend', 'b.blend'])
+    await writeFile(join(folder, 'media', name), pngNamed(name))
 })
 afterEach(() => rm(folder, { recursive: true }))
 
@@ -36,7 +37,9 @@ test.each([
   ['stored files', 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/1', 'ar://abc'],
   ['names of missing files, between empty cells', '', 'new folder/ä.PNG'],
 ])('cells that name images suggest image: %s', async (_what, ...cells) => {
-  expect(await hintsOf(`${HEAD},Bild\n${rows(...cells)}`)).toEqual({ Bild: 'Its cells name images: add --map Bild=image.' })
+  expect(await hintsOf(`${HEAD},Bild\n${rows(...cells)}`)).toEqual({
+    Bild: 'Its cells name images: add --map Bild=image.',
+  })
 })
 
 test('a second column of images, and one of other files, become files', async () => {
@@ -54,7 +57,8 @@ test('a second column of images, and one of other files, become files', async ()
 test('text suggests a missing title or description, and addresses a missing receiver', async () => {
   const sheet = `Titel,Text,Empfänger,Jahr,Bild\nDüne,Ein langer Abend am Meer,${ALICE},1999,media/1.png\nWatt,Noch ein Abend,${BOB},2001,media/2.png\n`
   expect(await hintsOf(sheet)).toEqual({
-    Titel: 'If it is the title of the NFT, add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel.',
+    Titel:
+      'If it is the title of the NFT, add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel.',
     Text: 'If it is the description of the NFT, add --map Text=description. To make it a public attribute, add --map Text=attr:Text.',
     Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
     Jahr: expect.stringMatching(/^To make it a public attribute, add --map Jahr=attr:Jahr,/),
@@ -63,7 +67,9 @@ test('text suggests a missing title or description, and addresses a missing rece
   expect(await hintsOf(`title,receiver,Mood\nDawn,${ALICE},calm\n`)).toEqual({
     Mood: expect.stringContaining('add --map Mood=description.'),
   })
-  expect(await hintsOf(`${HEAD},Mood\n${rows('calm')}`)).toEqual({ Mood: expect.stringMatching(/^To make it a public/) })
+  expect(await hintsOf(`${HEAD},Mood\n${rows('calm')}`)).toEqual({
+    Mood: expect.stringMatching(/^To make it a public/),
+  })
 })
 
 test('keys of JSON rows get the same suggestions', async () => {
@@ -74,12 +80,19 @@ test('keys of JSON rows get the same suggestions', async () => {
 })
 
 test('columns of a default map have their meanings, and may be missing', async () => {
-  const options = { defaultMap: [['Bild', 'image'], ['Mood', 'attr:Mood']] as const }
+  const options = {
+    defaultMap: [
+      ['Bild', 'image'],
+      ['Mood', 'attr:Mood'],
+    ] as const,
+  }
   expect(await hintsOf(`${HEAD},bild\n${rows('media/1.png')}`, options)).toEqual({})
   const read = []
   for await (const item of readManifest({ path: join(folder, 'drop.csv') }, { ...OPTIONS, ...options })) read.push(item)
   expect(read).toMatchObject([{ row: { localFiles: [{ key: 'image' }] } }])
-  expect(await hintsOf(`${HEAD},Bild\n${rows('media/1.png')}`, { ...options, columnMap: [['Bild', 'attr:Bild']] })).toEqual({})
+  expect(
+    await hintsOf(`${HEAD},Bild\n${rows('media/1.png')}`, { ...options, columnMap: [['Bild', 'attr:Bild']] }),
+  ).toEqual({})
 })
 
 test('any cells get a hint, and none an error', async () => {

@@ -15,7 +15,7 @@ import { rehearsedPlace } from '../../helpers/rehearsed-place.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
-import { folder, service, TARGET } from '../drop.ts'
+import { CSV, folder, service, TARGET } from '../drop.ts'
 import { CONTRACT, DATE, fakeApi, type Handler, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
@@ -58,9 +58,16 @@ export async function api(handlers: Handlers) {
   })
 }
 
+/** Two rows without a warning. */
+const ROWS = [
+  'id,title,description,receiver,image',
+  ...['Dawn', 'Dusk'].map((name) => `${name},${name},x,${OWNER},https://example.com/${name}.png`),
+  '',
+].join('\n')
+
 /** A folder with the manifest `drop.csv`, and a server. */
-async function served(handlers: Handlers) {
-  const { path, options } = await folder()
+async function served(handlers: Handlers, rows = CSV) {
+  const { path, options } = await folder({ 'drop.csv': rows })
   const { url } = await api(handlers)
   return { path, options: { ...options, env: { ...options.env, GDN_BASE_URL: url } } }
 }
@@ -73,6 +80,16 @@ export async function withServer(handlers: Handlers, ...argv: string[]): Promise
 /** A command on a manifest of two rows. */
 async function withManifest(handlers: Handlers, command: readonly string[], ...flags: string[]): Promise<Prepared> {
   const { path, options } = await served(handlers)
+  return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
+}
+
+/** The same with rows that have no warning. */
+async function withWholeManifest(
+  handlers: Handlers,
+  command: readonly string[],
+  ...flags: string[]
+): Promise<Prepared> {
+  const { path, options } = await served(handlers, ROWS)
   return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
 }
 
@@ -498,11 +515,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     return withServer({ ...WITH_NFTS, getisgdnnft }, 'nft', 'verify', 'a', '-b', 'polygon')
   }),
   cost: one(['blockchain', 'rows', 'receivers', 'deploys_collection', ...GAS, ...COST], () => withNode('cost')),
-  'batch validate': one([...MANIFEST, 'valid', 'issue_count', 'files'], () => withManifest({}, ['batch', 'validate'])),
+  'batch validate': one([...MANIFEST, 'valid', 'issue_count', 'files', 'warnings'], () =>
+    withWholeManifest({}, ['batch', 'validate']),
+  ),
   'batch preview': one([...MANIFEST, 'file', 'errors', 'run', 'minted'], () =>
     withManifest({}, ['batch', 'preview'], '--force'),
   ),
-  'batch mint': one(RUN_SUMMARY, () => withManifest(service(), ['batch', 'mint'], '--rate', '1000')),
+  'batch mint': one(RUN_SUMMARY, () => withWholeManifest(service(), ['batch', 'mint'], '--rate', '1000')),
   'batch rehearse': one(['blockchain', 'contract_address', ...REHEARSAL, ...REHEARSED_COST], () =>
     withRehearsedPlace('batch', 'rehearse'),
   ),

@@ -54,7 +54,8 @@ function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): Column
   const map = Object.entries(value)
   for (const [column, meaning] of map) {
     const problem = meaningProblem(meaning)
-    if (problem !== null) throw new GdnError('invalid_config', problem, { place: { file: from, field: `map.${column}` } })
+    if (problem !== null)
+      throw new GdnError('invalid_config', problem, { place: { file: from, field: `map.${column}` } })
   }
   return map
 }
