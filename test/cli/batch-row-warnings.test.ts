@@ -147,6 +147,13 @@ describe('identical rows', () => {
     ])
   })
 
+  test('are counted in the table of validate, which has no JSON', async () => {
+    const { gdn, manifest } = await drop(TWO)
+    const { stdout } = await gdn(['batch', 'validate', manifest, ...TARGET], { tty: true })
+    expect(stdout).toMatch(/^WARNINGS +3$/m)
+    expect(stdout).not.toContain('{')
+  })
+
   test('need --allow-duplicates in gdn apply', async () => {
     const { gdn, manifest } = await drop(TWO)
     const api = await fakeApi({})

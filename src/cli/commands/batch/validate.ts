@@ -36,6 +36,11 @@ const VIEW: View = {
   ],
   columns: ['valid', 'rows', 'issue_count', 'receivers', 'files'],
   id: 'valid',
+  // The warnings and mapped columns are printed before it.
+  card: ({ mapped_columns: _mapped, warnings, ...record }) => [
+    ...Object.entries(record),
+    ['warnings', (warnings as readonly unknown[]).length],
+  ],
 }
 
 export interface ValidateFlags extends BatchMintFlags {
@@ -45,7 +50,7 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'Checks every row, field and local file, and reports all errors at once, with line and column. The exit code is 2 if there is an error. --check-files also requests every file URL, with the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. --preview draws the local images of the first rows on a terminal. GDN_IMAGES selects the method if gdn does not detect it. gdn batch preview shows all images in a browser.',
+      'Checks every row, field and local file, and reports all errors and warnings at once, with line and column. The exit code is 2 if there is an error. --check-files also requests every file URL, with the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. --preview draws the local images of the first rows on a terminal. GDN_IMAGES selects the method if gdn does not detect it. gdn batch preview shows all images in a browser.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Check its file URLs too', 'gdn batch validate drop.csv -b polygon --check-files'],
