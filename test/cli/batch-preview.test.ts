@@ -32,7 +32,10 @@ describe('the preview of a manifest that has a run', () => {
     const made = await folder({ 'drop.csv': CONTENT })
     const api = await fakeApi(service(refuse))
     const at = [...TARGET, '--base-url', api.url]
-    await cli(['batch', 'mint', made.path('drop.csv'), ...at, '--chunk-size', '1', '--rate', '1000', '--allow-duplicates'], made.options)
+    await cli(
+      ['batch', 'mint', made.path('drop.csv'), ...at, '--chunk-size', '1', '--rate', '1000', '--allow-duplicates'],
+      made.options,
+    )
     const shown = async (...flags: string[]) => {
       const result = await preview(made, [made.path('drop.csv'), '--force', ...flags])
       return { ...result, html: await readFile(made.path('drop-preview.html'), 'utf8') }

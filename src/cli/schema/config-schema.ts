@@ -2,7 +2,10 @@ import { fieldRules } from '../../api/openapi/fields-schema.ts'
 import { describeFields, type Json, plainJsonSchema } from '../../api/openapi/json-schema.ts'
 import { type ProfileSettings, projectConfig, userConfig } from '../../config/schema.ts'
 
-const FIELD_NOTES: Record<'$schema' | 'profile' | 'profiles' | keyof ProfileSettings | 'map' | 'unknown_columns', string> = {
+const FIELD_NOTES: Record<
+  '$schema' | 'profile' | 'profiles' | keyof ProfileSettings | 'map' | 'unknown_columns',
+  string
+> = {
   $schema: 'The schema of this file, for editors',
   profile: 'Profile to use if none is named',
   profiles: 'Settings by the name of a profile',
