@@ -31,7 +31,7 @@ const GROUPS = [
   // worker's code, and HTTP.
   {
     name: 'basics',
-    test: /\/src\/(?:core\/(?:private-file|file-identity|state-of|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-under-way)|files\/(?:content-type|file-content|failure)|keystore\/solana-key)\.ts$/,
+    test: /\/src\/(?:core\/(?:private-file|file-identity|state-of|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-in-flight)|files\/(?:content-type|file-content|failure)|keystore\/solana-key)\.ts$/,
   },
   { name: 'multiformats', test: /\/node_modules\/multiformats\// },
   { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },

@@ -55,11 +55,14 @@ export async function useRestOfStore(
   const { account_id = '' } = (await findCollectionById(db, collectionId)) ?? {}
   const limited = { account_id, run: 'limited', collection_id: collectionId }
   await startRun(db, { ...limited, started_at: 1 })
+  await runCosts.findUnlimited(db, { accountId: account_id, run: 'limited' })
+  await runCosts.lockUnsigned(db, limited)
   await runCosts.lockRun(db, { accountId: account_id, run: 'limited' })
   await runCosts.setLimit(db, limited, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
   await nfts.listMintable(db, collectionId, 1, { except: ['limited'] })
   await runCosts.assignTransactions(db, limited)
   await transactions.delaysOthers(db, signed)
+  await transactions.lockRunOf(db, signed)
   await runCosts.transactionsOfRun(db, limited)
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])
