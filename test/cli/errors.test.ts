@@ -65,7 +65,7 @@ test.each<[string[], string, string, string]>([
   [['nft', 'list', '-b', 'polygn'], '--blockchain', 'unknown blockchain', 'polygon'],
   [['nft', 'list', '--limit', 'x'], '--limit', 'must be a whole number', 'gdn nft list --help'],
   [['nft', 'mint', '-f', 'none.json'], 'none.json', "doesn't exist", 'gdn nft mint --help'],
-  [['batch', 'validate', 'DROP'], 'drop.csv:1', '"description" is missing', 'gdn help manifest'],
+  [['batch', 'validate', 'DROP'], 'drop.csv:1', '"description" is missing', '--map <column>=description'],
   [['config', 'list'], '.gdnrc.json', 'is not a known setting', 'Use one of'],
   [['nft', 'show', 'x', '--base-url', 'http://127.0.0.1:9'], '127.0.0.1:9', 'nothing listens', 'gdn serve'],
 ])('%j: the error says where, why and what to run', async (argv, place, why, fix) => {

@@ -1,3 +1,4 @@
+import { serializeTransaction } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
@@ -17,6 +18,12 @@ const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
 const HEAD = 200
 const CONFIRMATIONS = 3
+const [GAS, FEE] = [70_000n, 7_000_000n]
+/** Signings that differ in their fees, and that may pay FEE for GAS. */
+const RAWS = [100n, 112n].map((maxFeePerGas) =>
+  serializeTransaction({ type: 'eip1559', chainId: 137, gas: 2n * GAS, maxFeePerGas }),
+)
+const [RAW = '0x'] = RAWS
 const OLD_BLOCK: Hex = `0x${'a'.repeat(64)}`
 const NEW_BLOCK: Hex = `0x${'b'.repeat(64)}`
 
@@ -45,7 +52,7 @@ afterEach(async () => {
 /** Adds a settled transaction in a block that isn't final yet. */
 const addSettled = (given: Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'start_id'>) =>
   insertTransaction(store.db, {
-    ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', token_count: 1, directory: 'd', raw: '0x' },
+    ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', token_count: 1, directory: 'd', raw: RAW },
     ...{ hash: `0x${given.id}`, state: 'final', watched: 1, block_number: 195, block_hash: OLD_BLOCK, gas_used: '1' },
     ...{ created_at: NOW, next_attempt_at: NOW },
     ...given,
@@ -78,8 +85,6 @@ interface Mined extends Pick<EvmReceipt, 'status'> {
   /** Of several signings, the one in the block. */
   hash?: Hex
 }
-
-const [GAS, FEE] = [70_000n, 7_000_000n]
 
 /** Compares the settled transactions with the chain once, after a reorg to blocks with these receipts. */
 const watch = (receipt: Mined | null) => {
@@ -121,7 +126,7 @@ const addSignings = () =>
         transaction_id: 'm',
         number,
         hash,
-        raw: `0x0${number}`,
+        raw: RAWS[number] ?? '',
         max_fee_per_gas: '1',
         max_priority_fee_per_gas: '1',
       },
@@ -146,14 +151,17 @@ describe('a mint whose block a reorg removed', () => {
   it('has the hash, gas and fee of the signing that is in the new block', async () => {
     await addMint({ status: 'deployed', owner: ALICE })
     await addSignings()
-    await store.db.updateTable('transactions').set({ hash: SECOND, raw: '0x01', fee_paid: '1' }).execute()
+    await store.db
+      .updateTable('transactions')
+      .set({ hash: SECOND, raw: RAWS[1] ?? '', fee_paid: '1' })
+      .execute()
     await watch({ status: 'success', block: HEAD - CONFIRMATIONS + 1, hash: FIRST })
     const found = await store.db
       .selectFrom('transactions')
       .select(['state', 'watched', 'hash', 'raw', 'gas_used', 'fee_paid'])
       .executeTakeFirstOrThrow()
     const paid = { gas_used: String(GAS), fee_paid: String(FEE) }
-    expect(found).toEqual({ state: 'final', watched: 1, hash: FIRST, raw: '0x00', ...paid })
+    expect(found).toEqual({ state: 'final', watched: 1, hash: FIRST, raw: RAW, ...paid })
   })
 
   it.each([
