@@ -25,7 +25,7 @@ describe('gdn help with words that name no topic', () => {
     [['drops'], 'drops.md'],
     [['drop'], 'drops.md'],
   ])('%j names the guide', async (words, page) => {
-    const path = /The guide is in (\S+)/.exec(await hintFor(['help', ...words]))?.[1] ?? ''
+    const path = /The guide is in (.+)/.exec(await hintFor(['help', ...words]))?.[1] ?? ''
     expect(path.endsWith(`/docs/${page}`)).toBe(true)
     expect(existsSync(path)).toBe(true)
   })

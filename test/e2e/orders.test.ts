@@ -25,7 +25,11 @@ async function endBeforeAnswer(
 ) {
   proxy.hold(endpoint)
   const child = home.start([...argv, '--json'], { env })
-  await proxy.held()
+  const ended = child.then(({ stderr }) => {
+    throw new Error(`gdn ended before its request was held: ${stderr}`)
+  })
+  await Promise.race([proxy.held(), ended])
+  ended.catch(() => {})
   child.kill(signal)
   const result = await child
   proxy.hold(null)
