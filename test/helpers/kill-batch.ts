@@ -134,6 +134,7 @@ export async function killBatchOnHosted(
       String(ROWS_PER_REQUEST),
       '--listing-wait',
       '2s',
+      '--allow-duplicates',
       '--yes',
     ]
     const killed = await liveAndDie(gdn, proxy, argv, options)
@@ -228,7 +229,8 @@ export async function killBatchOnBackend(options: KillBatchOptions): Promise<Kil
     )
     const { csv, titles } = manifestOf(rows)
     const manifest = await gdn.file('drop.csv', csv)
-    const argv = ['batch', 'mint', manifest, '-c', contract_address, '--chunk-size', String(ROWS_PER_REQUEST)]
+    const target = ['-c', contract_address, '--allow-duplicates']
+    const argv = ['batch', 'mint', manifest, ...target, '--chunk-size', String(ROWS_PER_REQUEST)]
     const killed = await liveAndDie(gdn, proxy, argv, options)
     proxy.heal()
     const last = await toTheEnd(gdn, argv)

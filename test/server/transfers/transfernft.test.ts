@@ -102,6 +102,9 @@ describe('a transfer', () => {
       status: 'deployed',
       transaction_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       gas_used: expect.stringMatching(/^\d+$/),
+      fee_paid: expect.stringMatching(/^\d+$/),
+      currency: 'POL',
+      is_simulated: true,
       error: null,
     })
     // Once the transfer is reported as done, the new owner is visible.

@@ -115,6 +115,7 @@ describe('broadcasting on an embedded chain', () => {
       blockHash: await blockHash(chain, 1),
       gasUsed: expect.any(BigInt),
       feePaid: expect.any(BigInt),
+      dataFee: 0n,
       status: 'success',
     })
   })
