@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import nodePath, { type PlatformPath } from 'node:path'
 import { labelProblem } from '../api/reference-id.ts'
-import type { RunIdentity } from './run-identity.ts'
 
 /** Which folders a label's path may begin at. */
 export interface LabelRoots {
@@ -19,7 +18,7 @@ export interface LabelRoots {
  * @returns null for a run without a name, of a manifest outside of any repository or project
  */
 export async function runLabel(
-  { runName, manifestPath }: Pick<RunIdentity, 'runName' | 'manifestPath'>,
+  { runName, manifestPath }: { runName: string | undefined; manifestPath: string | null },
   { isRepository, isProject }: LabelRoots,
   path: PlatformPath = nodePath,
 ): Promise<string | null> {

@@ -7,7 +7,7 @@ import { type FileProblem, type Inspection, inspectFile } from '../files/inspect
 const MAX_REMEMBERED = 10_000
 const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
 
-/** Returns what is wrong with the file at a path. The warning is returned only the first time. */
+/** Returns the problem of a file, or a warning. A warning is returned only the first time. */
 export type FileCheck = (path: string) => Promise<Inspection>
 
 /**

@@ -10,7 +10,7 @@ export interface PlanOptions extends BatchOptions {
   /** Change NFTs back that others have changed. */
   takeOver?: boolean
   /** The labels that the label of the run replaces, as a saved plan has them; without it, `adopt` decides for all. */
-  adoptLabels?: readonly string[]
+  adoptLabels?: readonly string[] | undefined
   /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
   /** Whether the collection is committed to the manifest, whose rows are minted unrevealed. */

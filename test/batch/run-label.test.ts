@@ -13,7 +13,7 @@ const labelIn = (
   path = posix,
 ) =>
   runLabel(
-    { manifestPath, ...(runName === undefined ? {} : { runName }) },
+    { manifestPath, runName },
     { isRepository: (folder) => git.includes(folder), isProject: async (folder) => config.includes(folder) },
     path,
   )

@@ -162,7 +162,7 @@ test('a project without a repository has labels too', async () => {
   expect((await (await machine(collection)).plan('feb/drop.csv')).code).toBe(EXIT.unknownOutcome)
 })
 
-test('a drop that is named as its file is told apart by its path', async () => {
+test('a drop whose run has the name of its file has the label of its path', async () => {
   const collection = await newCollection()
   await succeeded((await machine(collection)).mint('jan/drop.csv', '--run', 'drop.csv'))
   const { stderr } = await (await machine(collection)).apply('feb/drop.csv', '--run', 'drop.csv')

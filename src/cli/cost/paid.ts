@@ -13,7 +13,7 @@ const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
 
 /** Returns what a transaction has paid, as far as the server says it. */
 export function paidOf({ gas_used, fee_paid, currency, is_simulated }: Transaction): DataRecord {
-  if (typeof fee_paid !== 'string') return gas_used === undefined ? {} : { gas_used }
+  if (typeof fee_paid !== 'string') return { gas_used }
   return { gas_used, fee_paid_wei: fee_paid, currency: currency ?? null, simulated: is_simulated ?? false }
 }
 
@@ -26,7 +26,7 @@ export async function paidBy(
   try {
     const { transactions } = await client.call('gettransactions', { transaction_gdn_ids: [id] }, { signal })
     const found = transactions.find(({ transaction_gdn_id }) => transaction_gdn_id === id)
-    return found === undefined ? {} : paidOf(found)
+    return paidOf(found ?? {})
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return {}

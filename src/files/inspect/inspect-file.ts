@@ -6,7 +6,7 @@ import { FileWindow } from './file-window.ts'
 import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
 import { marketplaceWarning } from './marketplace-limits.ts'
 
-/** What is wrong with a local file, after "is", and how to fix it. */
+/** The problem of a local file, which follows "is" in a message, and the fix. */
 export interface FileProblem {
   message: string
   hint?: string

@@ -123,7 +123,7 @@ export async function openManifest(
 /** Returns the label of a run's reference IDs; null for none. */
 export const labelOf = async (manifestPath: string | null, runName: string | undefined): Promise<string | null> =>
   await runLabel(
-    { manifestPath, ...(runName === undefined ? {} : { runName }) },
+    { manifestPath, runName },
     {
       isRepository: (folder) => existsSync(join(folder, '.git')),
       isProject: async (folder) => (await projectFileIn(folder)) !== null,

@@ -52,7 +52,7 @@ export async function openPlan<Result>(
     ...options,
     takeOver,
     isSaved,
-    ...(adoptLabels === undefined ? {} : { adoptLabels }),
+    adoptLabels,
     prune,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
