@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { forward } from './forward.ts'
 
 export interface HoldingProxy {
   url: string
@@ -21,25 +22,15 @@ export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
   })
   const open = new Set<ServerResponse>()
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { host: _host, connection: _connection, ...headers } = request.headers
-    const exchanged = await fetch(target + (request.url ?? ''), {
-      method: request.method ?? 'GET',
-      headers: headers as Record<string, string>,
-      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
-    })
-      .then(async (answer) => ({ answer, body: Buffer.from(await answer.arrayBuffer()) }))
-      .catch(() => null)
+    const exchanged = await forward(target, request)
     // The server was killed.
     if (exchanged === null) return void response.destroy()
-    const { answer, body } = exchanged
     if (holding !== null && request.url?.endsWith(`/${holding}`)) {
       open.add(response)
       return tell()
     }
-    const { 'transfer-encoding': _encoding, 'content-encoding': _content, ...kept } = Object.fromEntries(answer.headers)
-    response.writeHead(answer.status, { ...kept, 'content-length': body.length })
+    const { status, headers, body } = exchanged
+    response.writeHead(status, { ...headers, 'content-length': body.length })
     response.end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -11,6 +11,7 @@ import type { Answer } from '../../src/cli/mcp/result.ts'
 import { Session } from '../../src/cli/mcp/session.ts'
 import { run } from '../../src/cli/run.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { forward } from './forward.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 /** A session of `gdn mcp` in this process. */
@@ -83,24 +84,15 @@ export async function startRecordingProxy(target: () => string): Promise<Recordi
   let onKey: (key: string) => void = () => {}
   let onLost: (() => void) | null = null
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { host: _host, connection: _connection, ...headers } = request.headers
     const endpoint = SPENDING.exec(request.url ?? '')?.[1]
-    if (endpoint !== undefined) onKey(`${endpoint} ${headers['idempotency-key']}`)
-    const exchanged = await fetch(target() + request.url, {
-      method: request.method ?? 'GET',
-      headers: headers as Record<string, string>,
-      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
-    })
-      .then(async (answer) => ({ answer, body: Buffer.from(await answer.arrayBuffer()) }))
-      .catch(() => null)
+    if (endpoint !== undefined) onKey(`${endpoint} ${request.headers['idempotency-key']}`)
+    const exchanged = await forward(target(), request)
     const isLost = endpoint !== undefined && onLost !== null
     if (isLost) onLost?.()
     if (exchanged === null || isLost) return void response.destroy()
-    const { 'transfer-encoding': _encoding, ...kept } = Object.fromEntries(exchanged.answer.headers)
-    response.writeHead(exchanged.answer.status, { ...kept, 'content-length': exchanged.body.length })
-    response.end(exchanged.body)
+    const { status, headers, body } = exchanged
+    response.writeHead(status, { ...headers, 'content-length': body.length })
+    response.end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
