@@ -53,6 +53,7 @@ async function simulated(chunk: number): Promise<Figure[]> {
     supportsIdempotency: () => false,
     supportsReferences: () => false,
     supportsLabels: () => false,
+    supportsAliases: () => false,
     supportsUpdates: () => false,
     learnIdempotency: () => Promise.resolve(false),
   }

@@ -201,93 +201,93 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381' ;;
-    'collection show') REPLY='flags-883978 server-b79987 output-766381' ;;
-    'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381' ;;
-    'collection list') REPLY='server-b79987 output-766381' ;;
-    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-766381' ;;
-    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381' ;;
-    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381' ;;
-    'nft list') REPLY='flags-8c56ed server-b79987 output-766381' ;;
-    'nft show') REPLY='flags-35cad5 server-b79987 output-766381' ;;
-    'nft wait') REPLY='sending-and-waiting-6eeee0 server-b79987 output-766381' ;;
-    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-766381' ;;
-    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-766381' ;;
-    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-766381' ;;
-    'nft history') REPLY='server-b79987 output-766381' ;;
-    'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-766381' ;;
+    'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882' ;;
+    'collection show') REPLY='flags-883978 server-b79987 output-e07882' ;;
+    'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-e07882' ;;
+    'collection list') REPLY='server-b79987 output-e07882' ;;
+    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-e07882' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-e07882' ;;
+    'nft list') REPLY='flags-8c56ed server-b79987 output-e07882' ;;
+    'nft show') REPLY='flags-35cad5 server-b79987 output-e07882' ;;
+    'nft wait') REPLY='sending-and-waiting-6eeee0 server-b79987 output-e07882' ;;
+    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-e07882' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-e07882' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-e07882' ;;
+    'nft history') REPLY='server-b79987 output-e07882' ;;
+    'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-e07882' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
-    'batch validate') REPLY='flags-fa68fc server-b79987 output-766381' ;;
-    'batch preview') REPLY='flags-637b18 server-b79987 output-766381' ;;
-    'batch rehearse') REPLY='flags-684e16 run-1f03ab server-f6609b output-766381' ;;
-    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381' ;;
-    'batch list') REPLY='flags-1d15ba server-b79987 output-766381' ;;
-    'batch status') REPLY='flags-f56610 server-b79987 output-766381' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381' ;;
-    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-766381' ;;
-    'batch results') REPLY='flags-5c53e4 verifying-809177 server-b79987 output-766381' ;;
-    'batch report') REPLY='flags-2979e6 server-b79987 output-766381' ;;
-    'batch rm') REPLY='flags-91185e server-b79987 output-766381' ;;
-    'plan') REPLY='flags-d6b410 server-b79987 output-eb3ce9' ;;
-    'apply') REPLY='flags-aa2a2a cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381' ;;
-    'reveal') REPLY='flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381' ;;
-    'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381' ;;
-    'wallet generate') REPLY='flags-3a5d8d server-b79987 output-766381' ;;
-    'wallet import') REPLY='flags-c7b36b server-f6609b output-766381' ;;
-    'wallet url') REPLY='flags-6d551a server-b79987 output-766381' ;;
-    'wallet list') REPLY='server-f6609b output-766381' ;;
-    'wallet add') REPLY='server-f6609b output-766381' ;;
-    'wallet rm') REPLY='server-f6609b output-766381' ;;
+    'batch validate') REPLY='flags-fa68fc server-b79987 output-e07882' ;;
+    'batch preview') REPLY='flags-637b18 server-b79987 output-e07882' ;;
+    'batch rehearse') REPLY='flags-684e16 run-1f03ab server-f6609b output-e07882' ;;
+    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
+    'batch list') REPLY='flags-1d15ba server-b79987 output-e07882' ;;
+    'batch status') REPLY='flags-f56610 server-b79987 output-e07882' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
+    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882' ;;
+    'batch results') REPLY='flags-2313fd verifying-809177 server-b79987 output-e07882' ;;
+    'batch report') REPLY='flags-2979e6 server-b79987 output-e07882' ;;
+    'batch rm') REPLY='flags-91185e server-b79987 output-e07882' ;;
+    'plan') REPLY='flags-8e92b7 server-b79987 output-9a531f' ;;
+    'apply') REPLY='flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-e07882' ;;
+    'reveal') REPLY='flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-e07882' ;;
+    'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-e07882' ;;
+    'wallet generate') REPLY='flags-3a5d8d server-b79987 output-e07882' ;;
+    'wallet import') REPLY='flags-c7b36b server-f6609b output-e07882' ;;
+    'wallet url') REPLY='flags-6d551a server-b79987 output-e07882' ;;
+    'wallet list') REPLY='server-f6609b output-e07882' ;;
+    'wallet add') REPLY='server-f6609b output-e07882' ;;
+    'wallet rm') REPLY='server-f6609b output-e07882' ;;
     'wallet export') REPLY='flags-44e889 server-f6609b output-639b4f' ;;
-    'local start') REPLY='flags-e04cab output-766381' ;;
-    'local stop') REPLY='output-766381' ;;
-    'local status') REPLY='output-766381' ;;
+    'local start') REPLY='flags-e04cab output-e07882' ;;
+    'local stop') REPLY='output-e07882' ;;
+    'local status') REPLY='output-e07882' ;;
     'local logs') REPLY='flags-711067 output-b31709' ;;
     'local listen') REPLY='flags-3692e3 output-74fd8a' ;;
-    'local reset') REPLY='flags-799fb7 output-766381' ;;
+    'local reset') REPLY='flags-799fb7 output-e07882' ;;
     'local exec') REPLY='flags-02a69a output-b31709' ;;
     'serve') REPLY='flags-933e41 output-96993d' ;;
     'worker') REPLY='flags-ad61df output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
-    'chain list') REPLY='flags-dd572a output-766381' ;;
-    'chain setup') REPLY='flags-5044c5 output-766381' ;;
-    'chain status') REPLY='flags-dd572a output-766381' ;;
-    'chain verify') REPLY='flags-3ebf51 output-766381' ;;
-    'tx list') REPLY='flags-6e812c output-766381' ;;
-    'tx show') REPLY='flags-3db50f output-766381' ;;
-    'tx bump') REPLY='flags-3db50f output-766381' ;;
-    'tx cancel') REPLY='flags-f0f4c5 output-766381' ;;
-    'tx unknown') REPLY='flags-ee3a4c output-766381' ;;
-    'tx release') REPLY='flags-64db77 output-766381' ;;
-    'key create') REPLY='flags-fc1a48 output-766381' ;;
-    'key list') REPLY='flags-3db50f output-766381' ;;
-    'key revoke') REPLY='flags-3db50f output-766381' ;;
-    'webhook add') REPLY='flags-596ee1 output-766381' ;;
-    'webhook list') REPLY='flags-3db50f output-766381' ;;
-    'webhook show') REPLY='flags-3db50f output-766381' ;;
-    'webhook update') REPLY='flags-494845 output-766381' ;;
-    'webhook rm') REPLY='flags-3db50f output-766381' ;;
-    'webhook test') REPLY='flags-3db50f output-766381' ;;
-    'webhook deliveries') REPLY='flags-1944ff output-766381' ;;
-    'webhook replay') REPLY='flags-08323c output-766381' ;;
-    'db export') REPLY='flags-dd572a output-766381' ;;
-    'db import') REPLY='flags-dd572a output-766381' ;;
-    'db migrate') REPLY='flags-dd572a output-766381' ;;
-    'db status') REPLY='flags-dd572a output-766381' ;;
-    'init') REPLY='flags-927732 server-f6609b output-766381' ;;
-    'auth login') REPLY='flags-073019 server-b79987 output-766381' ;;
-    'auth status') REPLY='flags-0a72fb server-b79987 output-766381' ;;
-    'auth logout') REPLY='flags-ba0c83 server-b79987 output-766381' ;;
-    'config get') REPLY='server-b79987 output-766381' ;;
-    'config set') REPLY='flags-2f88d1 server-f6609b output-766381' ;;
-    'config unset') REPLY='flags-a1b3fb output-766381' ;;
-    'config list') REPLY='flags-620c21 server-b79987 output-766381' ;;
-    'config path') REPLY='server-f6609b output-766381' ;;
-    'doctor') REPLY='server-b79987 flags-258ce0 output-766381' ;;
+    'chain list') REPLY='flags-dd572a output-e07882' ;;
+    'chain setup') REPLY='flags-5044c5 output-e07882' ;;
+    'chain status') REPLY='flags-dd572a output-e07882' ;;
+    'chain verify') REPLY='flags-3ebf51 output-e07882' ;;
+    'tx list') REPLY='flags-6e812c output-e07882' ;;
+    'tx show') REPLY='flags-3db50f output-e07882' ;;
+    'tx bump') REPLY='flags-3db50f output-e07882' ;;
+    'tx cancel') REPLY='flags-f0f4c5 output-e07882' ;;
+    'tx unknown') REPLY='flags-ee3a4c output-e07882' ;;
+    'tx release') REPLY='flags-64db77 output-e07882' ;;
+    'key create') REPLY='flags-fc1a48 output-e07882' ;;
+    'key list') REPLY='flags-3db50f output-e07882' ;;
+    'key revoke') REPLY='flags-3db50f output-e07882' ;;
+    'webhook add') REPLY='flags-596ee1 output-e07882' ;;
+    'webhook list') REPLY='flags-3db50f output-e07882' ;;
+    'webhook show') REPLY='flags-3db50f output-e07882' ;;
+    'webhook update') REPLY='flags-494845 output-e07882' ;;
+    'webhook rm') REPLY='flags-3db50f output-e07882' ;;
+    'webhook test') REPLY='flags-3db50f output-e07882' ;;
+    'webhook deliveries') REPLY='flags-1944ff output-e07882' ;;
+    'webhook replay') REPLY='flags-08323c output-e07882' ;;
+    'db export') REPLY='flags-dd572a output-e07882' ;;
+    'db import') REPLY='flags-dd572a output-e07882' ;;
+    'db migrate') REPLY='flags-dd572a output-e07882' ;;
+    'db status') REPLY='flags-dd572a output-e07882' ;;
+    'init') REPLY='flags-927732 server-f6609b output-e07882' ;;
+    'auth login') REPLY='flags-073019 server-b79987 output-e07882' ;;
+    'auth status') REPLY='flags-0a72fb server-b79987 output-e07882' ;;
+    'auth logout') REPLY='flags-ba0c83 server-b79987 output-e07882' ;;
+    'config get') REPLY='server-b79987 output-e07882' ;;
+    'config set') REPLY='flags-2f88d1 server-f6609b output-e07882' ;;
+    'config unset') REPLY='flags-a1b3fb output-e07882' ;;
+    'config list') REPLY='flags-620c21 server-b79987 output-e07882' ;;
+    'config path') REPLY='server-f6609b output-e07882' ;;
+    'doctor') REPLY='server-b79987 flags-258ce0 output-e07882' ;;
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
-    'schema') REPLY='output-766381' ;;
+    'schema') REPLY='output-e07882' ;;
     'mcp') REPLY='what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709' ;;
     *) REPLY='' ;;
   esac
@@ -325,9 +325,10 @@ __gdn_flags() {
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
 --state-dir - dir Directory for runs, commands and saved addresses' ;;
-    'output-766381') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids
+    'output-e07882') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print only these fields
+--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
@@ -561,8 +562,7 @@ __gdn_flags() {
     'run-9b16ec') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
-    'flags-5c53e4') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
---for-spreadsheet - - Put a '\'' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes
+    'flags-2313fd') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
 --costs - - Print what the run has spent after the rows, from its server' ;;
     'flags-2979e6') REPLY='--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
@@ -570,7 +570,7 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-d6b410') REPLY='--contract -c @collections Collection of the drop
+    'flags-8e92b7') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -583,19 +583,21 @@ __gdn_flags() {
 --run - @run-names Name of the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`' ;;
-    'output-eb3ce9') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
+    'output-9a531f') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
 --json - - Same as --output json
 --fields - text Print only these fields
+--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-aa2a2a') REPLY='--contract -c @collections Collection of the drop
+    'flags-67c7c0') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -608,16 +610,16 @@ __gdn_flags() {
 --run - @run-names Name of the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
---new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint rows that equal another row without a prompt' ;;
     'cost-49ae25') REPLY='--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-de8212') REPLY='--contract -c @collections Collection of the drop
+    'flags-a0e663') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -627,7 +629,8 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
---run - @run-names Name of the run (the manifest'\''s path)' ;;
+--run - @run-names Name of the run (the manifest'\''s path)
+--adopt - - Take over the NFTs of a manifest that was moved or renamed' ;;
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
@@ -1029,6 +1032,7 @@ creatednft
 updatednft
 getpresignedurl
 getcollections
+getcollectionsettings
 freezenft
 burnnft
 commitprovenance
@@ -1036,7 +1040,9 @@ getprovenances
 gettransactions
 getnfthistory
 getreferences
+getcontentreferences
 relabelreferences
+aliasreferences
 getfees
 getruncosts
 setrunmaxcost

@@ -268,95 +268,95 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882'
     case 'collection show'
-      printf '%s\n' 'flags-883978 server-b79987 output-766381'
+      printf '%s\n' 'flags-883978 server-b79987 output-e07882'
     case 'collection set'
-      printf '%s\n' 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-e07882'
     case 'collection list'
-      printf '%s\n' 'server-b79987 output-766381'
+      printf '%s\n' 'server-b79987 output-e07882'
     case 'nft mint'
-      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-766381'
+      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-e07882'
     case 'nft grant'
-      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882'
     case 'nft transfer'
-      printf '%s\n' 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-e07882'
     case 'nft list'
-      printf '%s\n' 'flags-8c56ed server-b79987 output-766381'
+      printf '%s\n' 'flags-8c56ed server-b79987 output-e07882'
     case 'nft show'
-      printf '%s\n' 'flags-35cad5 server-b79987 output-766381'
+      printf '%s\n' 'flags-35cad5 server-b79987 output-e07882'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-6eeee0 server-b79987 output-766381'
+      printf '%s\n' 'sending-and-waiting-6eeee0 server-b79987 output-e07882'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-e07882'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-e07882'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-766381'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-e07882'
     case 'nft history'
-      printf '%s\n' 'server-b79987 output-766381'
+      printf '%s\n' 'server-b79987 output-e07882'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-817016 server-b79987 output-766381'
+      printf '%s\n' 'flags-53e557 verifying-817016 server-b79987 output-e07882'
     case 'batch template'
       printf '%s\n' 'flags-797821 server-f6609b output-b31709'
     case 'batch validate'
-      printf '%s\n' 'flags-fa68fc server-b79987 output-766381'
+      printf '%s\n' 'flags-fa68fc server-b79987 output-e07882'
     case 'batch preview'
-      printf '%s\n' 'flags-637b18 server-b79987 output-766381'
+      printf '%s\n' 'flags-637b18 server-b79987 output-e07882'
     case 'batch rehearse'
-      printf '%s\n' 'flags-684e16 run-1f03ab server-f6609b output-766381'
+      printf '%s\n' 'flags-684e16 run-1f03ab server-f6609b output-e07882'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
     case 'batch list'
-      printf '%s\n' 'flags-1d15ba server-b79987 output-766381'
+      printf '%s\n' 'flags-1d15ba server-b79987 output-e07882'
     case 'batch status'
-      printf '%s\n' 'flags-f56610 server-b79987 output-766381'
+      printf '%s\n' 'flags-f56610 server-b79987 output-e07882'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
     case 'batch reconcile'
-      printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882'
     case 'batch results'
-      printf '%s\n' 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
+      printf '%s\n' 'flags-2313fd verifying-809177 server-b79987 output-e07882'
     case 'batch report'
-      printf '%s\n' 'flags-2979e6 server-b79987 output-766381'
+      printf '%s\n' 'flags-2979e6 server-b79987 output-e07882'
     case 'batch rm'
-      printf '%s\n' 'flags-91185e server-b79987 output-766381'
+      printf '%s\n' 'flags-91185e server-b79987 output-e07882'
     case 'plan'
-      printf '%s\n' 'flags-d6b410 server-b79987 output-eb3ce9'
+      printf '%s\n' 'flags-8e92b7 server-b79987 output-9a531f'
     case 'apply'
-      printf '%s\n' 'flags-aa2a2a cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
+      printf '%s\n' 'flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-e07882'
     case 'reveal'
-      printf '%s\n' 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-e07882'
     case 'cost'
-      printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
+      printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-e07882'
     case 'wallet generate'
-      printf '%s\n' 'flags-3a5d8d server-b79987 output-766381'
+      printf '%s\n' 'flags-3a5d8d server-b79987 output-e07882'
     case 'wallet import'
-      printf '%s\n' 'flags-c7b36b server-f6609b output-766381'
+      printf '%s\n' 'flags-c7b36b server-f6609b output-e07882'
     case 'wallet url'
-      printf '%s\n' 'flags-6d551a server-b79987 output-766381'
+      printf '%s\n' 'flags-6d551a server-b79987 output-e07882'
     case 'wallet list'
-      printf '%s\n' 'server-f6609b output-766381'
+      printf '%s\n' 'server-f6609b output-e07882'
     case 'wallet add'
-      printf '%s\n' 'server-f6609b output-766381'
+      printf '%s\n' 'server-f6609b output-e07882'
     case 'wallet rm'
-      printf '%s\n' 'server-f6609b output-766381'
+      printf '%s\n' 'server-f6609b output-e07882'
     case 'wallet export'
       printf '%s\n' 'flags-44e889 server-f6609b output-639b4f'
     case 'local start'
-      printf '%s\n' 'flags-e04cab output-766381'
+      printf '%s\n' 'flags-e04cab output-e07882'
     case 'local stop'
-      printf '%s\n' 'output-766381'
+      printf '%s\n' 'output-e07882'
     case 'local status'
-      printf '%s\n' 'output-766381'
+      printf '%s\n' 'output-e07882'
     case 'local logs'
       printf '%s\n' 'flags-711067 output-b31709'
     case 'local listen'
       printf '%s\n' 'flags-3692e3 output-74fd8a'
     case 'local reset'
-      printf '%s\n' 'flags-799fb7 output-766381'
+      printf '%s\n' 'flags-799fb7 output-e07882'
     case 'local exec'
       printf '%s\n' 'flags-02a69a output-b31709'
     case 'serve'
@@ -366,81 +366,81 @@ function __gdn_bundles
     case 'open'
       printf '%s\n' 'flags-4388a7 server-b79987 output-0969bc'
     case 'chain list'
-      printf '%s\n' 'flags-dd572a output-766381'
+      printf '%s\n' 'flags-dd572a output-e07882'
     case 'chain setup'
-      printf '%s\n' 'flags-5044c5 output-766381'
+      printf '%s\n' 'flags-5044c5 output-e07882'
     case 'chain status'
-      printf '%s\n' 'flags-dd572a output-766381'
+      printf '%s\n' 'flags-dd572a output-e07882'
     case 'chain verify'
-      printf '%s\n' 'flags-3ebf51 output-766381'
+      printf '%s\n' 'flags-3ebf51 output-e07882'
     case 'tx list'
-      printf '%s\n' 'flags-6e812c output-766381'
+      printf '%s\n' 'flags-6e812c output-e07882'
     case 'tx show'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'tx bump'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'tx cancel'
-      printf '%s\n' 'flags-f0f4c5 output-766381'
+      printf '%s\n' 'flags-f0f4c5 output-e07882'
     case 'tx unknown'
-      printf '%s\n' 'flags-ee3a4c output-766381'
+      printf '%s\n' 'flags-ee3a4c output-e07882'
     case 'tx release'
-      printf '%s\n' 'flags-64db77 output-766381'
+      printf '%s\n' 'flags-64db77 output-e07882'
     case 'key create'
-      printf '%s\n' 'flags-fc1a48 output-766381'
+      printf '%s\n' 'flags-fc1a48 output-e07882'
     case 'key list'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'key revoke'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook add'
-      printf '%s\n' 'flags-596ee1 output-766381'
+      printf '%s\n' 'flags-596ee1 output-e07882'
     case 'webhook list'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook show'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook update'
-      printf '%s\n' 'flags-494845 output-766381'
+      printf '%s\n' 'flags-494845 output-e07882'
     case 'webhook rm'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook test'
-      printf '%s\n' 'flags-3db50f output-766381'
+      printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook deliveries'
-      printf '%s\n' 'flags-1944ff output-766381'
+      printf '%s\n' 'flags-1944ff output-e07882'
     case 'webhook replay'
-      printf '%s\n' 'flags-08323c output-766381'
+      printf '%s\n' 'flags-08323c output-e07882'
     case 'db export'
-      printf '%s\n' 'flags-dd572a output-766381'
+      printf '%s\n' 'flags-dd572a output-e07882'
     case 'db import'
-      printf '%s\n' 'flags-dd572a output-766381'
+      printf '%s\n' 'flags-dd572a output-e07882'
     case 'db migrate'
-      printf '%s\n' 'flags-dd572a output-766381'
+      printf '%s\n' 'flags-dd572a output-e07882'
     case 'db status'
-      printf '%s\n' 'flags-dd572a output-766381'
+      printf '%s\n' 'flags-dd572a output-e07882'
     case 'init'
-      printf '%s\n' 'flags-927732 server-f6609b output-766381'
+      printf '%s\n' 'flags-927732 server-f6609b output-e07882'
     case 'auth login'
-      printf '%s\n' 'flags-073019 server-b79987 output-766381'
+      printf '%s\n' 'flags-073019 server-b79987 output-e07882'
     case 'auth status'
-      printf '%s\n' 'flags-0a72fb server-b79987 output-766381'
+      printf '%s\n' 'flags-0a72fb server-b79987 output-e07882'
     case 'auth logout'
-      printf '%s\n' 'flags-ba0c83 server-b79987 output-766381'
+      printf '%s\n' 'flags-ba0c83 server-b79987 output-e07882'
     case 'config get'
-      printf '%s\n' 'server-b79987 output-766381'
+      printf '%s\n' 'server-b79987 output-e07882'
     case 'config set'
-      printf '%s\n' 'flags-2f88d1 server-f6609b output-766381'
+      printf '%s\n' 'flags-2f88d1 server-f6609b output-e07882'
     case 'config unset'
-      printf '%s\n' 'flags-a1b3fb output-766381'
+      printf '%s\n' 'flags-a1b3fb output-e07882'
     case 'config list'
-      printf '%s\n' 'flags-620c21 server-b79987 output-766381'
+      printf '%s\n' 'flags-620c21 server-b79987 output-e07882'
     case 'config path'
-      printf '%s\n' 'server-f6609b output-766381'
+      printf '%s\n' 'server-f6609b output-e07882'
     case 'doctor'
-      printf '%s\n' 'server-b79987 flags-258ce0 output-766381'
+      printf '%s\n' 'server-b79987 flags-258ce0 output-e07882'
     case 'completion'
       printf '%s\n' 'output-b31709'
     case 'api'
       printf '%s\n' 'flags-0418aa output-d62863 server-b79987'
     case 'schema'
-      printf '%s\n' 'output-766381'
+      printf '%s\n' 'output-e07882'
     case 'mcp'
       printf '%s\n' 'what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709'
   end
@@ -482,10 +482,11 @@ function __gdn_flags
         '--base-url - text URL of the server' \
         '--profile - @profiles Configuration profile to use' \
         '--state-dir - dir Directory for runs, commands and saved addresses'
-    case 'output-766381'
+    case 'output-e07882'
       printf '%s\n' '--output -o =output Output format: table, json, ndjson, csv or ids' \
         '--json - - Same as --output json' \
         '--fields - text Print only these fields' \
+        '--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
@@ -758,9 +759,8 @@ function __gdn_flags
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-5c53e4'
+    case 'flags-2313fd'
       printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown' \
-        '--for-spreadsheet - - Put a \' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes' \
         '--costs - - Print what the run has spent after the rows, from its server'
     case 'flags-2979e6'
       printf '%s\n' '--to - file File to write (<run>-report.html)' \
@@ -770,7 +770,7 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-d6b410'
+    case 'flags-8e92b7'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -784,20 +784,22 @@ function __gdn_flags
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace what others changed with what the manifest says' \
+        '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--detailed-exit-code - - Exit with 10 when changes are pending' \
         '--out - file Save the plan for `gdn apply`'
-    case 'output-eb3ce9'
+    case 'output-9a531f'
       printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown' \
         '--json - - Same as --output json' \
         '--fields - text Print only these fields' \
+        '--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-aa2a2a'
+    case 'flags-67c7c0'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -811,10 +813,10 @@ function __gdn_flags
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace what others changed with what the manifest says' \
+        '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--only - =only Make only these changes: mint' \
         '--max-burns - text Most NFTs to burn (0 without a prompt)' \
-        '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint rows that equal another row without a prompt'
     case 'cost-49ae25'
       printf '%s\n' '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
@@ -822,7 +824,7 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-de8212'
+    case 'flags-a0e663'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -833,7 +835,8 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
-        '--run - @run-names Name of the run (the manifest\'s path)'
+        '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--adopt - - Take over the NFTs of a manifest that was moved or renamed'
     case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
@@ -1301,6 +1304,7 @@ function __gdn_values
         'updatednft' \
         'getpresignedurl' \
         'getcollections' \
+        'getcollectionsettings' \
         'freezenft' \
         'burnnft' \
         'commitprovenance' \
@@ -1308,7 +1312,9 @@ function __gdn_values
         'gettransactions' \
         'getnfthistory' \
         'getreferences' \
+        'getcontentreferences' \
         'relabelreferences' \
+        'aliasreferences' \
         'getfees' \
         'getruncosts' \
         'setrunmaxcost' \

@@ -197,93 +197,93 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
-    'collection show' = 'flags-883978 server-b79987 output-766381'
-    'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-766381'
-    'collection list' = 'server-b79987 output-766381'
-    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-766381'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-766381'
-    'nft transfer' = 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-766381'
-    'nft list' = 'flags-8c56ed server-b79987 output-766381'
-    'nft show' = 'flags-35cad5 server-b79987 output-766381'
-    'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-766381'
-    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-766381'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-766381'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-766381'
-    'nft history' = 'server-b79987 output-766381'
-    'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-766381'
+    'collection create' = 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882'
+    'collection show' = 'flags-883978 server-b79987 output-e07882'
+    'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-e07882'
+    'collection list' = 'server-b79987 output-e07882'
+    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-e07882'
+    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882'
+    'nft transfer' = 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-e07882'
+    'nft list' = 'flags-8c56ed server-b79987 output-e07882'
+    'nft show' = 'flags-35cad5 server-b79987 output-e07882'
+    'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-e07882'
+    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-e07882'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-e07882'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-e07882'
+    'nft history' = 'server-b79987 output-e07882'
+    'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-e07882'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
-    'batch validate' = 'flags-fa68fc server-b79987 output-766381'
-    'batch preview' = 'flags-637b18 server-b79987 output-766381'
-    'batch rehearse' = 'flags-684e16 run-1f03ab server-f6609b output-766381'
-    'batch mint' = 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
-    'batch list' = 'flags-1d15ba server-b79987 output-766381'
-    'batch status' = 'flags-f56610 server-b79987 output-766381'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-766381'
-    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-766381'
-    'batch results' = 'flags-5c53e4 verifying-809177 server-b79987 output-766381'
-    'batch report' = 'flags-2979e6 server-b79987 output-766381'
-    'batch rm' = 'flags-91185e server-b79987 output-766381'
-    'plan' = 'flags-d6b410 server-b79987 output-eb3ce9'
-    'apply' = 'flags-aa2a2a cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-766381'
-    'reveal' = 'flags-de8212 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-766381'
-    'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-766381'
-    'wallet generate' = 'flags-3a5d8d server-b79987 output-766381'
-    'wallet import' = 'flags-c7b36b server-f6609b output-766381'
-    'wallet url' = 'flags-6d551a server-b79987 output-766381'
-    'wallet list' = 'server-f6609b output-766381'
-    'wallet add' = 'server-f6609b output-766381'
-    'wallet rm' = 'server-f6609b output-766381'
+    'batch validate' = 'flags-fa68fc server-b79987 output-e07882'
+    'batch preview' = 'flags-637b18 server-b79987 output-e07882'
+    'batch rehearse' = 'flags-684e16 run-1f03ab server-f6609b output-e07882'
+    'batch mint' = 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
+    'batch list' = 'flags-1d15ba server-b79987 output-e07882'
+    'batch status' = 'flags-f56610 server-b79987 output-e07882'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
+    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882'
+    'batch results' = 'flags-2313fd verifying-809177 server-b79987 output-e07882'
+    'batch report' = 'flags-2979e6 server-b79987 output-e07882'
+    'batch rm' = 'flags-91185e server-b79987 output-e07882'
+    'plan' = 'flags-8e92b7 server-b79987 output-9a531f'
+    'apply' = 'flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-e07882'
+    'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-e07882'
+    'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-e07882'
+    'wallet generate' = 'flags-3a5d8d server-b79987 output-e07882'
+    'wallet import' = 'flags-c7b36b server-f6609b output-e07882'
+    'wallet url' = 'flags-6d551a server-b79987 output-e07882'
+    'wallet list' = 'server-f6609b output-e07882'
+    'wallet add' = 'server-f6609b output-e07882'
+    'wallet rm' = 'server-f6609b output-e07882'
     'wallet export' = 'flags-44e889 server-f6609b output-639b4f'
-    'local start' = 'flags-e04cab output-766381'
-    'local stop' = 'output-766381'
-    'local status' = 'output-766381'
+    'local start' = 'flags-e04cab output-e07882'
+    'local stop' = 'output-e07882'
+    'local status' = 'output-e07882'
     'local logs' = 'flags-711067 output-b31709'
     'local listen' = 'flags-3692e3 output-74fd8a'
-    'local reset' = 'flags-799fb7 output-766381'
+    'local reset' = 'flags-799fb7 output-e07882'
     'local exec' = 'flags-02a69a output-b31709'
     'serve' = 'flags-933e41 output-96993d'
     'worker' = 'flags-ad61df output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
-    'chain list' = 'flags-dd572a output-766381'
-    'chain setup' = 'flags-5044c5 output-766381'
-    'chain status' = 'flags-dd572a output-766381'
-    'chain verify' = 'flags-3ebf51 output-766381'
-    'tx list' = 'flags-6e812c output-766381'
-    'tx show' = 'flags-3db50f output-766381'
-    'tx bump' = 'flags-3db50f output-766381'
-    'tx cancel' = 'flags-f0f4c5 output-766381'
-    'tx unknown' = 'flags-ee3a4c output-766381'
-    'tx release' = 'flags-64db77 output-766381'
-    'key create' = 'flags-fc1a48 output-766381'
-    'key list' = 'flags-3db50f output-766381'
-    'key revoke' = 'flags-3db50f output-766381'
-    'webhook add' = 'flags-596ee1 output-766381'
-    'webhook list' = 'flags-3db50f output-766381'
-    'webhook show' = 'flags-3db50f output-766381'
-    'webhook update' = 'flags-494845 output-766381'
-    'webhook rm' = 'flags-3db50f output-766381'
-    'webhook test' = 'flags-3db50f output-766381'
-    'webhook deliveries' = 'flags-1944ff output-766381'
-    'webhook replay' = 'flags-08323c output-766381'
-    'db export' = 'flags-dd572a output-766381'
-    'db import' = 'flags-dd572a output-766381'
-    'db migrate' = 'flags-dd572a output-766381'
-    'db status' = 'flags-dd572a output-766381'
-    'init' = 'flags-927732 server-f6609b output-766381'
-    'auth login' = 'flags-073019 server-b79987 output-766381'
-    'auth status' = 'flags-0a72fb server-b79987 output-766381'
-    'auth logout' = 'flags-ba0c83 server-b79987 output-766381'
-    'config get' = 'server-b79987 output-766381'
-    'config set' = 'flags-2f88d1 server-f6609b output-766381'
-    'config unset' = 'flags-a1b3fb output-766381'
-    'config list' = 'flags-620c21 server-b79987 output-766381'
-    'config path' = 'server-f6609b output-766381'
-    'doctor' = 'server-b79987 flags-258ce0 output-766381'
+    'chain list' = 'flags-dd572a output-e07882'
+    'chain setup' = 'flags-5044c5 output-e07882'
+    'chain status' = 'flags-dd572a output-e07882'
+    'chain verify' = 'flags-3ebf51 output-e07882'
+    'tx list' = 'flags-6e812c output-e07882'
+    'tx show' = 'flags-3db50f output-e07882'
+    'tx bump' = 'flags-3db50f output-e07882'
+    'tx cancel' = 'flags-f0f4c5 output-e07882'
+    'tx unknown' = 'flags-ee3a4c output-e07882'
+    'tx release' = 'flags-64db77 output-e07882'
+    'key create' = 'flags-fc1a48 output-e07882'
+    'key list' = 'flags-3db50f output-e07882'
+    'key revoke' = 'flags-3db50f output-e07882'
+    'webhook add' = 'flags-596ee1 output-e07882'
+    'webhook list' = 'flags-3db50f output-e07882'
+    'webhook show' = 'flags-3db50f output-e07882'
+    'webhook update' = 'flags-494845 output-e07882'
+    'webhook rm' = 'flags-3db50f output-e07882'
+    'webhook test' = 'flags-3db50f output-e07882'
+    'webhook deliveries' = 'flags-1944ff output-e07882'
+    'webhook replay' = 'flags-08323c output-e07882'
+    'db export' = 'flags-dd572a output-e07882'
+    'db import' = 'flags-dd572a output-e07882'
+    'db migrate' = 'flags-dd572a output-e07882'
+    'db status' = 'flags-dd572a output-e07882'
+    'init' = 'flags-927732 server-f6609b output-e07882'
+    'auth login' = 'flags-073019 server-b79987 output-e07882'
+    'auth status' = 'flags-0a72fb server-b79987 output-e07882'
+    'auth logout' = 'flags-ba0c83 server-b79987 output-e07882'
+    'config get' = 'server-b79987 output-e07882'
+    'config set' = 'flags-2f88d1 server-f6609b output-e07882'
+    'config unset' = 'flags-a1b3fb output-e07882'
+    'config list' = 'flags-620c21 server-b79987 output-e07882'
+    'config path' = 'server-f6609b output-e07882'
+    'doctor' = 'server-b79987 flags-258ce0 output-e07882'
     'completion' = 'output-b31709'
     'api' = 'flags-0418aa output-d62863 server-b79987'
-    'schema' = 'output-766381'
+    'schema' = 'output-e07882'
     'mcp' = 'what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709'
   }
 
@@ -318,9 +318,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
 --state-dir - dir Directory for runs, commands and saved addresses'
-    'output-766381' = '--output -o =output Output format: table, json, ndjson, csv or ids
+    'output-e07882' = '--output -o =output Output format: table, json, ndjson, csv or ids
 --json - - Same as --output json
 --fields - text Print only these fields
+--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
@@ -554,8 +555,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'run-9b16ec' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-5c53e4' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
---for-spreadsheet - - Put a '' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes
+    'flags-2313fd' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
 --costs - - Print what the run has spent after the rows, from its server'
     'flags-2979e6' = '--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
@@ -563,7 +563,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt'
-    'flags-d6b410' = '--contract -c @collections Collection of the drop
+    'flags-8e92b7' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -576,19 +576,21 @@ mcp Serve the commands to coding agents as MCP tools'
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`'
-    'output-eb3ce9' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
+    'output-9a531f' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
 --json - - Same as --output json
 --fields - text Print only these fields
+--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-aa2a2a' = '--contract -c @collections Collection of the drop
+    'flags-67c7c0' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -601,16 +603,16 @@ mcp Serve the commands to coding agents as MCP tools'
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace what others changed with what the manifest says
+--new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
 --max-burns - text Most NFTs to burn (0 without a prompt)
---new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint rows that equal another row without a prompt'
     'cost-49ae25' = '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-de8212' = '--contract -c @collections Collection of the drop
+    'flags-a0e663' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -620,7 +622,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
---run - @run-names Name of the run (the manifest''s path)'
+--run - @run-names Name of the run (the manifest''s path)
+--adopt - - Take over the NFTs of a manifest that was moved or renamed'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
@@ -1019,6 +1022,7 @@ creatednft
 updatednft
 getpresignedurl
 getcollections
+getcollectionsettings
 freezenft
 burnnft
 commitprovenance
@@ -1026,7 +1030,9 @@ getprovenances
 gettransactions
 getnfthistory
 getreferences
+getcontentreferences
 relabelreferences
+aliasreferences
 getfees
 getruncosts
 setrunmaxcost

@@ -10,6 +10,8 @@ export const HEADERS = {
   referenceIdsSupported: 'reference-ids-supported',
   /** `yes`: the server stores a label and kinds with reference IDs, and has `relabelreferences`. */
   referenceLabelsSupported: 'reference-labels-supported',
+  /** `yes`: the server has `aliasreferences` and `getcontentreferences`. */
+  referenceAliasesSupported: 'reference-aliases-supported',
   /** `yes`: the server has creatednft, updatednft, freezenft and burnnft, with reference IDs. */
   updatesSupported: 'updates-supported',
   /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */

@@ -2,12 +2,16 @@ import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/reconcile/listing.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from '../state/drops.ts'
 import { isGivenElsewhere, strangersOf } from '../state/known-nfts.ts'
+import { tableOf } from '../state/rows.ts'
 import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import { knownReferences } from './known-references.ts'
 import type { Adopted, KeptRow } from './manifest-row.ts'
 import { type OtherLabel, shownLabels } from './other-labels.ts'
+import type { Pair } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { readOthers } from './reconcile/others.ts'
@@ -39,7 +43,7 @@ export async function lookBefore(
   store: RunStore,
   options: BatchOptions,
   deps: CheckDeps,
-  { gathered, plan }: { gathered: Gathered; plan: Plan },
+  { gathered, plan, pairs }: { gathered: Gathered; plan: Plan; pairs: readonly Pair[] },
 ): Promise<Before> {
   const { drop } = store
   const isNew = drop.setId === null
@@ -58,7 +62,9 @@ export async function lookBefore(
   // After the listing, so that rows that another machine has minted since then don't count as unknown NFTs.
   const hasStrangers = before.listed === null || (await strangersIn(before.listed)).length > 0
   // A resumed run may be stopped by a label that was there before it.
-  const mayBeKnown = looks && (hasStrangers || options.adopt === true)
+  const mayHaveIds =
+    !isNew && deps.client.supportsAliases() === true && (await store.read((sql) => addsUnnamed(sql, drop, gathered)))
+  const mayBeKnown = looks && (hasStrangers || options.adopt === true || mayHaveIds)
   const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
   const { rows: known, relabeled } = named ?? { rows: [], relabeled: [] }
   before.adopted = known
@@ -67,7 +73,7 @@ export async function lookBefore(
     const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
     before.notes.push(`Rows whose NFTs have the label ${labels}, which is replaced: ${relabeled.length}`)
   }
-  const adopted = new Set(known.map(({ nftGdnId }) => nftGdnId))
+  const adopted = new Set([...known, ...pairs].map(({ nftGdnId }) => nftGdnId))
   const others = (ids: Iterable<string>) => new Set([...ids].filter((id) => !adopted.has(id)))
   if (before.listed !== null) before.listed = others(before.listed)
   if (before.listed === null || (isNew && !looks)) return before
@@ -110,6 +116,23 @@ export async function lookBefore(
     throw await seemsMinted(matches(), drop.name, isNew ? 'new' : 'forgotten')
   }
   return before
+}
+
+/**
+ * Whether rows without an ID are new in a run whose other rows have IDs. The NFT of such an ID may have been minted with
+ * the same content, before its row got the ID.
+ */
+function addsUnnamed(sql: Sql, { id, scope }: Drop, { rows }: Gathered): boolean {
+  const named = sql.get(
+    "SELECT 1 FROM operations WHERE run_id = ? AND released_at IS NULL AND substr(identity, ?, 3) = 'id:' LIMIT 1",
+    ...[id, scope.length + 1],
+  )
+  const added = sql.get(
+    `SELECT 1 FROM ${tableOf(rows)} r WHERE r.key LIKE 'row:%' AND NOT EXISTS (SELECT 1 FROM operations o
+      WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) LIMIT 1`,
+    ...[id, scope],
+  )
+  return named !== undefined && added !== undefined
 }
 
 async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boolean): AsyncGenerator<KeptRow> {

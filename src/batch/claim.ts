@@ -24,6 +24,8 @@ interface Taken {
   keys: Set<string>
   /** By name, and whether the run is finished. */
   runs: Map<string, boolean>
+  /** Whether each of them has another manifest, which may be another drop with the same IDs. */
+  ofOtherFiles: boolean
 }
 
 /** The rows that a run would send, in a temporary table. */
@@ -49,7 +51,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
-  const taken: Taken = { rows: [], keys: new Set(), runs: new Map() }
+  const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true }
   const renamed = new Set(checked.renamed?.map(({ key }) => key))
   enterChecked(sql, checked)
   let added: Set<string> | null = null
@@ -68,6 +70,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
+      taken.ofOtherFiles &&= drop.manifest !== null && other.manifest !== null && drop.manifest !== other.manifest
       if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
         taken.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
       }
@@ -105,7 +108,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore, positions: readonl
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
-      hint: `Nothing was sent. If both manifests are one, add --run ${other.name}. Otherwise, give this one another --run.`,
+      hint: `Nothing was sent. If both manifests are one, add --run ${other.name}. If this one is another drop, mint it first with \`gdn batch mint --run <name> --again\`.`,
       details: {
         rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
       },
@@ -188,7 +191,7 @@ function isFinished(sql: Sql, drop: Drop): boolean {
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken, isNew: boolean): GdnError {
+function alreadyAccepted({ rows, keys: { size: count }, runs, ofOtherFiles }: Taken, isNew: boolean): GdnError {
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) === false)
   const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
@@ -202,7 +205,9 @@ function alreadyAccepted({ rows, keys: { size: count }, runs }: Taken, isNew: bo
           ]),
       'Rows are the same if their IDs are the same or, without IDs, their content.',
       isNew
-        ? 'To mint them a second time, add --again.'
+        ? ofOtherFiles
+          ? 'If this manifest is another drop, whose rows have the same IDs, add --run <name> --again. Of a copy, that mints all rows a second time.'
+          : 'To mint them a second time, add --again.'
         : 'To send the other rows, remove these from the manifest and run `gdn batch mint`.',
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },

@@ -3,23 +3,20 @@ import { sentMetadata } from '../operations/reconcile/content.ts'
 import { addressKey, ownersOf } from '../operations/reconcile/owners.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
-import { pageOf, type RowsIn, rowsAt } from '../state/rows.ts'
+import { pageOf, type RowsIn, tableOf } from '../state/rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
 import type { EditedPair, FieldChange } from './types.ts'
 
-/** What an edit of the manifest means for rows that were sent. */
-export interface Edits {
-  /** Rows that were sent without an `id` and have one now, with the NFTs that they were minted as. */
-  renamed: { row: KeptRow; nftGdnId: string; operation: string }[]
-  /** Operations of sent rows that are no longer in the manifest, where new rows are minted in addition. */
-  replaced: string[]
-}
-
 /** A row that was sent and is no longer in the manifest. */
-interface SentRow {
+export interface SentRow {
   id: string
+  operation: 'createnft' | 'createnfttrans'
   key: string
+  /** The input of its reference ID, if that is not its key. */
+  reference: string | null
+  /** The reference ID of its request; null without one. */
+  mintedAs: string | null
   line: number
   content: string
   position: number
@@ -29,85 +26,83 @@ interface SentRow {
 }
 
 /** A row of the manifest that the run has neither planned nor sent. */
-interface FreshRow {
+export interface FreshRow {
   position: number
   key: string
   content: string
+  /** The hash that a copy of the manifest has as well, if it differs. */
+  twin: string | null
 }
 
-const MAX_PAIRS = 50
+/** Rows that were paired with their NFTs: operations in the state, and positions in the manifest. */
+export interface Paired {
+  operations: ReadonlySet<string>
+  positions: ReadonlySet<number>
+}
+
+export const MAX_PAIRS = 50
 const PAGE = 500
 
 /**
- * Compares an edited manifest with the rows that a run has sent. A row without an `id` is identified by its content. So
- * an edit makes one row vanish and another appear, and sending that one would mint a second NFT.
+ * Returns the operations of sent rows that are no longer in the manifest, where new rows are minted in addition. A row
+ * without an `id` is identified by its content. So an edit makes one row vanish and another appear, and sending that one
+ * would mint a second NFT.
  *
  * @param other the run that sent the rows
- * @param planned whether rows that the run has planned without sending them are not new
+ * @param paired rows that got an `id` since
  * @throws GdnError `edited_rows`
  */
-export function findEdits(
+export function findReplaced(
   sql: Sql,
   other: Drop,
   rows: RowsIn,
-  { newRows, setId }: { newRows: boolean; setId: number | null },
-): Edits {
-  const vanished = vanishedRows(sql, other, rows)
-  if (vanished.length === 0) return { renamed: [], replaced: [] }
-  const fresh = freshRows(sql, other, rows, setId)
-  const unnamed = new Map<string, SentRow[]>()
-  for (const row of vanished) {
-    if (isContentKey(row.key)) unnamed.set(row.content, [...(unnamed.get(row.content) ?? []), row])
-  }
-  const renamed: [SentRow, FreshRow][] = []
-  const isFresh: FreshRow[] = []
-  for (const row of fresh) {
-    const sent = isContentKey(row.key) ? undefined : unnamed.get(row.content)?.shift()
-    if (sent === undefined) isFresh.push(row)
-    else renamed.push([sent, row])
-  }
-  const gone = new Set(vanished)
-  for (const [sent] of renamed) gone.delete(sent)
-  const replaced = gone.size > 0 && isFresh.length > 0 ? [...gone] : []
-  if (replaced.length > 0 && !newRows) {
-    const pairs = pairsOf(sql, replaced.slice(0, MAX_PAIRS), rows, isFresh)
-    throw editedRows(pairs, { run: other.name, vanished: replaced.length, fresh: isFresh.length })
-  }
-  return {
-    renamed: renamed.map(([sent, { position }]) => {
-      if (sent.nft === null) throw renamedUnknown(other.name)
-      const [record] = rowsAt(sql, rows, [position])
-      if (record === undefined) throw new Error('a row that was just read is missing')
-      return { row: keptRow(record), nftGdnId: sent.nft, operation: sent.id }
-    }),
-    replaced: replaced.map(({ id }) => id),
-  }
+  { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: Paired },
+): string[] {
+  const vanished = vanishedRows(sql, other, rows).filter(({ id }) => !paired.operations.has(id))
+  if (vanished.length === 0) return []
+  const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
+  if (fresh.length === 0) return []
+  if (!newRows) throw editedRows(sql, other, rows, { vanished, fresh })
+  return vanished.map(({ id }) => id)
 }
 
 /** The same for a new run of a manifest that another run has sent. @throws GdnError `edited_rows` */
 export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
-  findEdits(sql, other, rows, { newRows: false, setId: null })
+  const unnamed = new Map<string, string[]>()
+  for (const { id, key, content } of vanishedRows(sql, other, rows)) {
+    if (isContentKey(key)) unnamed.set(content, [...(unnamed.get(content) ?? []), id])
+  }
+  const paired = { operations: new Set<string>(), positions: new Set<number>() }
+  for (const { position, key, content } of freshRows(sql, other, rows, null)) {
+    const operation = isContentKey(key) ? undefined : unnamed.get(content)?.shift()
+    if (operation === undefined) continue
+    paired.operations.add(operation)
+    paired.positions.add(position)
+  }
+  findReplaced(sql, other, rows, { newRows: false, setId: null, paired })
 }
 
-const tableOf = (rows: RowsIn): string =>
-  rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${rows.set})`
-
-function vanishedRows(sql: Sql, { id, scope }: Drop, rows: RowsIn): SentRow[] {
+/** Returns the rows that a run has sent, may have sent, or has minted, and that are not in the manifest. */
+export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): SentRow[] {
   return sql.all(
-    `SELECT o.id, substr(o.identity, ?) AS key, o.line, o.content, o.position, o.request_id, q.outcome, n.nft_gdn_id AS nft
+    `SELECT o.id, o.kind AS operation, substr(o.identity, ?) AS key, s.reference, o.line, o.content, o.position,
+        o.request_id, q.outcome, n.nft_gdn_id AS nft,
+        json_extract(q.body, '$.reference_ids[' || o.position || ']') AS mintedAs
       FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
+        LEFT JOIN (SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL) s
+          ON s.key = substr(o.identity, ?)
       WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
         AND o.is_replaced = 0 AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
       ORDER BY q.n, o.position`,
-    scope.length + 1,
-    id,
-    scope.length + 1,
+    ...[scope.length + 1, setId ?? -1, scope.length + 1],
+    ...[id, scope.length + 1],
   )
 }
 
-function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
+/** Returns the rows of a manifest that a run has neither planned nor sent. */
+export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
   return sql.all(
-    `SELECT r.position, r.key, r.content FROM ${tableOf(rows)} r
+    `SELECT r.position, r.key, r.content, r.twin FROM ${tableOf(rows)} r
       WHERE r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
         WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) ORDER BY r.position`,
     setId ?? -1,
@@ -116,7 +111,7 @@ function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | 
   )
 }
 
-const renamedUnknown = (run: string) =>
+export const renamedUnknown = (run: string) =>
   new GdnError('edited_rows', 'rows got an ID while the outcome of their requests is unknown', {
     hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add them afterwards.`,
   })
@@ -124,7 +119,12 @@ const renamedUnknown = (run: string) =>
 type Fields = Readonly<Record<string, string>>
 
 /** Pairs each vanished row with the new row that it has most fields in common with. */
-function pairsOf(sql: Sql, vanished: readonly SentRow[], rows: RowsIn, fresh: readonly FreshRow[]): EditedPair[] {
+export function pairsOf(
+  sql: Sql,
+  vanished: readonly SentRow[],
+  rows: RowsIn,
+  fresh: readonly FreshRow[],
+): EditedPair[] {
   const best = vanished.map((sent) => ({
     sent,
     fields: sentFields(sql, sent),
@@ -225,18 +225,27 @@ function changesOf(from: Fields, to: Fields): FieldChange[] {
 }
 
 function editedRows(
-  pairs: EditedPair[],
-  { run, vanished, fresh }: { run: string; vanished: number; fresh: number },
+  sql: Sql,
+  { name: run }: Drop,
+  rows: RowsIn,
+  { vanished, fresh }: { vanished: readonly SentRow[]; fresh: readonly FreshRow[] },
 ): GdnError {
-  const sent = vanished === 1 ? '1 row that the run has sent is' : `${vanished} rows that the run has sent are`
-  const added = fresh === 1 ? '1 row is new' : `${fresh} rows are new`
-  return new GdnError('edited_rows', `${sent} not in the manifest anymore, and ${added}: ${run}`, {
-    hint: [
-      'Nothing was sent. An edited row without an ID would be minted a second time.',
-      'If you edited rows, revert the edit: without an ID, an edited row has no NFT to update.',
-      'To edit the other rows later, revert the edit and add an id column.',
-      'To mint the new rows as well, add --new-rows.',
-    ].join('\n'),
-    details: { run, vanished, new: fresh, pairs },
+  const [gone, added] = [vanished.length, fresh.length]
+  const sent = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
+  const news = added === 1 ? '1 row is new' : `${added} rows are new`
+  const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
+  return new GdnError('edited_rows', `${sent} not in the manifest anymore, and ${news}: ${run}`, {
+    hint: [...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID), 'To mint the new rows as well, add --new-rows.'].join('\n'),
+    details: { run, vanished: gone, new: added, pairs: pairsOf(sql, vanished.slice(0, MAX_PAIRS), rows, fresh) },
   })
 }
+
+const EDITED_WITHOUT_ID = [
+  'Nothing was sent. An edited row without an ID would be minted a second time.',
+  'If you edited rows, revert the edit: without an ID, an edited row has no NFT to update.',
+  'To edit the rows later, revert the edit, add an id column, and run `gdn apply`. Then edit them again.',
+]
+const EDITED_ID = [
+  'Nothing was sent. A row whose ID was changed, added or removed would be minted a second time.',
+  'If you changed IDs, restore them.',
+]

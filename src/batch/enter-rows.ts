@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
 import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
-import { dropRefused, dropRenamed, markRetried } from '../state/row-outcomes.ts'
+import { dropRefused, markRetried, renameRows } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
@@ -10,6 +10,7 @@ import type { Before } from './before.ts'
 import { refuseTaken } from './claim.ts'
 import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
+import { renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
 import { requestMetadata } from './request.ts'
@@ -23,7 +24,7 @@ import type { BatchOptions } from './types.ts'
 export async function enterRows(
   store: RunStore,
   options: BatchOptions,
-  { gathered, plan, before, edits }: Prepared,
+  { gathered, plan, before, pairs, replaced }: Prepared,
 ): Promise<RowsIn> {
   const { id, chunkSize, inOrder } = store.drop
   const isNew = store.drop.setId === null
@@ -31,10 +32,14 @@ export async function enterRows(
   const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   const entered = plan.rows + before.adopted.length
-  const renamed = edits.renamed.map(({ row }) => row)
+  const renamed = renamedOf(pairs)
   await store.write((sql) => {
     if (entered + renamed.length > 0) {
-      refuseTaken(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
+      refuseTaken(sql, store, options, {
+        ...gathered,
+        pending: enteredPositions(plan, before),
+        renamed: renamed.map(({ row }) => row),
+      })
     }
     refuseGiven(sql, id, before.adopted)
     const now = Date.now()
@@ -49,12 +54,12 @@ export async function enterRows(
       fingerprint: gathered.fingerprint,
       local_files: JSON.stringify(gathered.localFiles),
     })
-    for (const operation of edits.replaced) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
-    for (const found of foundRequests([...edits.renamed, ...before.adopted])) enterFound(sql, store.drop, found, now)
-    dropRenamed(
+    for (const operation of replaced) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
+    for (const found of foundRequests(before.adopted)) enterFound(sql, store.drop, found, now)
+    renameRows(
       sql,
-      edits.renamed.map(({ operation }) => operation),
-      now,
+      store.drop,
+      renamed.map(({ sent: operation, row: { key, row } }) => ({ operation, key, line: row.line })),
     )
     // Refused rows that left the manifest are no part of the run.
     if (gathered.isRead) dropRefused(sql, store.drop, set, now)
@@ -62,7 +67,6 @@ export async function enterRows(
     if (entered > 0) reopenRun(sql, id)
   })
   await store.reload()
-  if (edits.renamed.length > 0) await store.recount()
   return { set }
 }
 

@@ -42,6 +42,7 @@ export async function knownReferences(
   const adopted: Adopted[] = []
   const doubtful: Adopted[] = []
   const labeled: OtherLabel[] = []
+  const named: Adopted[] = []
   const markers = markerOf(store.drop)
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
@@ -61,6 +62,10 @@ export async function knownReferences(
         if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
         byId.delete(reference_id)
         const row = store.keep(record)
+        if (row.row.id === null && typeof reference.reference_alias === 'string') {
+          named.push({ row, nftGdnId: nft_gdn_id })
+          continue
+        }
         const found = { row, nftGdnId: nft_gdn_id }
         const other = otherLabelOf(reference, label)
         if (other !== null) {
@@ -76,6 +81,7 @@ export async function knownReferences(
       }
     }
   }
+  if (named.length > 0) throw haveIds(named)
   if (label !== null && labeled.length > 0 && adopt !== true) {
     throw otherLabels(labeled, labeled.length, new Set(labeled.map((one) => one.label)), label)
   }
@@ -142,6 +148,20 @@ async function otherContents(
     if (match.owner === null || ownersOf(row.row).includes(match.owner)) same.add(row.position)
   }
   return found.filter(({ row }) => !same.has(row.position))
+}
+
+/** Rows without an ID whose NFTs got one. Their reference IDs can't create others. */
+function haveIds(found: readonly Adopted[]): GdnError {
+  const many = found.length === 1 ? '1 row without an ID has' : `${found.length} rows without an ID have`
+  return new GdnError('seems_minted', `${many} the content of NFTs whose rows got IDs`, {
+    hint: 'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
+    details: {
+      rows: found.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
+        ...{ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId },
+      })),
+      count: found.length,
+    },
+  })
 }
 
 function otherNfts(others: readonly Adopted[]): GdnError {

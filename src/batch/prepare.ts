@@ -4,10 +4,11 @@ import type { RowsIn } from '../state/rows.ts'
 import { type Before, lookBefore } from './before.ts'
 import { refuseTaken } from './claim.ts'
 import { newDuplicates } from './duplicate-rows.ts'
-import { type Edits, findEdits } from './edited-rows.ts'
+import { findReplaced } from './edited-rows.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
 import { meetBackend } from './meet-backend.ts'
 import { refuseFinished } from './open-store.ts'
+import { findPairs, type Pair, renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
@@ -18,7 +19,10 @@ export interface Prepared {
   gathered: Gathered
   plan: Plan
   before: Before
-  edits: Edits
+  /** Rows that got an ID since their mint. */
+  pairs: Pair[]
+  /** Operations of sent rows that left the manifest while others are added. */
+  replaced: string[]
   planned: PlannedEvent
 }
 
@@ -44,21 +48,44 @@ export async function prepare(
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
   if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store, gathered.changes)
   const { drop } = store
-  const edits =
-    isNew || !sends || gathered.changes.added === 0
-      ? { renamed: [], replaced: [] }
-      : await store.read((sql) =>
-          findEdits(sql, drop, gathered.rows, { newRows: options.newRows === true, setId: drop.setId }),
-        )
-  const known = new Map(edits.renamed.map(({ row }): [number, 'renamed' | 'adopted'] => [row.position, 'renamed']))
+  const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
+  const asked = options.again === true || options.skipLookup === true ? null : deps.client
+  const pairs = hasNew && (!isNew || asked !== null) ? await findPairs(store, options, asked, gathered.rows) : []
+  const renamed = renamedOf(pairs)
+  const found = pairs.filter(({ sent }) => sent === null)
+  const replaced =
+    isNew || !hasNew
+      ? []
+      : await store.read((sql) => {
+          const paired = {
+            operations: new Set(renamed.map(({ sent }) => sent)),
+            positions: new Set(pairs.map(({ row }) => row.position)),
+          }
+          return findReplaced(sql, drop, gathered.rows, {
+            newRows: options.newRows === true,
+            ...{ setId: drop.setId, paired },
+          })
+        })
+  const known = new Map(
+    pairs.map(({ row, sent }): [number, 'renamed' | 'adopted'] => [
+      row.position,
+      sent === null ? 'adopted' : 'renamed',
+    ]),
+  )
   if (known.size > 0) plan = await planRows(store, gathered, options, known)
-  const renamed = edits.renamed.map(({ row }) => row)
-  if (plan.rows + renamed.length > 0) {
-    await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending: positionsOf(plan), renamed }))
+  if (plan.rows + pairs.length > 0) {
+    await store.read((sql) =>
+      refuseTaken(sql, store, options, {
+        ...gathered,
+        pending: [...positionsOf(plan), ...found.map(({ row }) => row.position)],
+        renamed: renamed.map(({ row }) => row),
+      }),
+    )
   }
   await refuseUnlessDynamic(store, options, deps, plan)
-  const before = await lookBefore(store, options, deps, { gathered, plan })
+  const before = await lookBefore(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)
+  before.adopted.unshift(...found)
   if (before.adopted.length > 0) {
     for (const { row } of before.adopted) known.set(row.position, 'adopted')
     before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
@@ -82,7 +109,7 @@ export async function prepare(
     notes: before.notes,
     duplicates,
   }
-  return { gathered, plan, before, edits, planned }
+  return { gathered, plan, before, pairs, replaced, planned }
 }
 
 /** Refuses a dynamic drop on a server without creatednft. */

@@ -41,6 +41,9 @@ export const TWICE = 'possibly minted twice: '
 const LATE_NFT = `${TWICE}its first request, found absent, or another client minted the same: `
 const OF_RIVAL = `${TWICE}the run `
 
+/** Prefix of the error of an accepted row that the server doesn't mint yet. */
+const WAITING = 'waiting: '
+
 /** Why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'
 
@@ -145,12 +148,13 @@ export function resultOf(row: OutcomeColumns, shown: Shown, live: boolean): Resu
   const rival = row.rival === null ? null : OF_RIVAL + row.rival
   const twice = row.twice === null ? rival : LATE_NFT + row.twice
   const reason = state === 'sent' || state === 'unknown' || state === 'absent' || state === 'failed' ? row.reason : null
+  const waiting = state === 'accepted' && row.error !== null ? WAITING + row.error : null
   return {
     ...base,
     status: STATUS[state],
     nft_gdn_id: row.nft_gdn_id,
     token_id: row.token_id,
-    error: row.error ?? reason ?? twice,
+    error: waiting === null ? (row.error ?? reason ?? twice) : (twice ?? waiting),
     contract_address: row.contract ?? shown.contract,
     receiver_wallet_address: row.owner ? row.owner : shown.receiver,
     metadata_url: row.metadata_url,

@@ -22,6 +22,7 @@ import { DEFAULT_TIMEOUT_MS, RunContext } from './run-context.ts'
 import { familyId } from './run-identity.ts'
 import type { RunStore } from './run-store.ts'
 import { type Outbox, Sender } from './send.ts'
+import { storeAliases } from './store-pairs.ts'
 import { exitCodeOf, nameRows } from './summary.ts'
 import { Sweeper } from './sweep.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.ts'
@@ -74,6 +75,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   // Before the rows are entered: a run that knows its NFTs does not look at labels again.
   const { relabeled } = prepared.before
   if (relabeled.length > 0 && options.label != null) await relabel(deps.client, options, relabeled, options.label)
+  await storeAliases(deps.client, options, prepared.pairs)
   const rows = await enterRows(store, options, prepared)
   const context = new RunContext(options, deps, store, limit)
   const sweeper = new Sweeper(context, drop.marker ?? undefined)

@@ -75,21 +75,27 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run by its ID, its name, the name given with `--run`, its manifest (path or file name), or the beginning of
- * its ID. Of several drops of one run, it returns the newest.
+ * Finds a run by its ID, its name, the name given with `--run`, the path of its manifest, its file name, or the
+ * beginning of its ID, in this order. Of several drops of one run, it returns the newest.
  *
  * @param server limits the search to runs of this server
+ * @param cwd where a relative path begins; by default the working directory of the process
  * @throws GdnError `not_found_locally`, also if several runs match
  */
-export async function openRun(stateDir: string, wanted: string, server?: ServerOfRuns): Promise<Run> {
+export async function openRun(
+  stateDir: string,
+  wanted: string,
+  { server, cwd = '' }: { server?: ServerOfRuns | undefined; cwd?: string } = {},
+): Promise<Run> {
   const all = await listRuns(stateDir)
-  const path = await realpath(wanted).catch(() => resolve(wanted))
+  const path = resolve(cwd, wanted)
+  const realPath = await realpath(path).catch(() => path)
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const ways: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     ({ runName }) => runName === wanted,
-    ({ runName, manifestPath }) =>
-      runName === null && manifestPath !== null && (path === manifestPath || namesFile(wanted, manifestPath)),
+    ({ runName, manifestPath }) => runName === null && manifestPath === realPath,
+    ({ runName, manifestPath }) => runName === null && manifestPath !== null && namesFile(wanted, manifestPath),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
   const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
@@ -103,7 +109,7 @@ export async function openRun(stateDir: string, wanted: string, server?: ServerO
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
   throw new GdnError('not_found_locally', `${wanted} matches several runs:\n${fits.map(inALine).join('\n')}`, {
-    hint: `Use the ID of one, such as ${newest.id}, or choose its server with --local or --base-url.`,
+    hint: `Use the ID of one, such as ${newest.id}, the path of its manifest, or choose its server with --local or --base-url.`,
     details: { runs: fits.map((run) => ({ run: run.name, run_id: run.id, server: run.url })) },
   })
 }

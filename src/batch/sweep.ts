@@ -1,10 +1,11 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { isFinal } from '../api/nft-status.ts'
 import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { identityOf, sentMetadata } from '../operations/reconcile/content.ts'
 import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
 import { setAside } from '../state/known-nfts.ts'
-import { endRow, giveNft, type NftEnd, takeNft } from '../state/row-outcomes.ts'
+import { endRow, giveNft, type NftEnd, noteWaiting, takeNft } from '../state/row-outcomes.ts'
 import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../state/row-requests.ts'
 import { matchIds, type Seen } from './match.ts'
 import { NOT_SHOWN, UNDECIDED } from './results.ts'
@@ -150,14 +151,20 @@ export class Sweeper {
     const { store } = this.#context
     const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
     if (checked === null) return false
-    const ends = checked.flatMap((row) => {
+    const ends: { id: string; end: NftEnd }[] = []
+    const waiting: { id: string; reason: string | null }[] = []
+    for (const row of checked) {
       const record = found.get(row.nftGdnId ?? '')
-      const end = record === undefined || !row.isCurrent || row.state !== 'accepted' ? null : this.#endOf(record)
-      return end === null ? [] : [{ id: row.id, end }]
-    })
-    if (ends.length > 0) {
+      if (record === undefined || !row.isCurrent || row.state !== 'accepted') continue
+      const end = this.#endOf(record)
+      const reason = record.pending_reason ?? null
+      if (end !== null) ends.push({ id: row.id, end })
+      else if (reason !== row.error) waiting.push({ id: row.id, reason })
+    }
+    if (ends.length + waiting.length > 0) {
       await store.write((sql) => {
         for (const { id, end } of ends) endRow(sql, id, end)
+        for (const { id, reason } of waiting) noteWaiting(sql, id, reason)
       })
       for (const { end } of ends) store.moved('accepted', end.status, 1)
     }
@@ -207,7 +214,7 @@ export class Sweeper {
   }
 
   #endOf(record: NftRecord): NftEnd | null {
-    if (record.status !== 'deployed' && record.status !== 'failed' && record.status !== 'error') return null
+    if (!isFinal(record.status)) return null
     return {
       status: record.status === 'deployed' ? 'deployed' : 'failed',
       token_id: record.token_id ?? null,

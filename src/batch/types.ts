@@ -18,7 +18,9 @@ export type ReadEndpoint =
   | 'getnfts'
   | 'getnftgdnids'
   | 'getreferences'
+  | 'getcontentreferences'
   | 'relabelreferences'
+  | 'aliasreferences'
   | 'getruncosts'
   | 'setrunmaxcost'
   | 'setrunmaxfee'
@@ -60,6 +62,8 @@ export interface BatchClient {
   supportsReferences(): boolean | null
   /** Whether the server said that it stores labels with reference IDs; null until it has responded. */
   supportsLabels(): boolean | null
+  /** Whether the server has aliasreferences and getcontentreferences; null until it has responded. */
+  supportsAliases(): boolean | null
   /** Whether the server said that it has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
   supportsUpdates(): boolean | null
   /** Queries the server for these if they aren't known yet, or with `refresh`. Null if it gave no response. */

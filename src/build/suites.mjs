@@ -17,7 +17,7 @@ export const POSTGRES = [
   'test/server/postgres/**/*.test.ts',
   'test/server/database/*.test.ts',
   'test/server/store/{leases,plans,transfers}.test.ts',
-  'test/server/http/{idempotency,max-cost-of-changes,reference-labels,references}.test.ts',
+  'test/server/http/{idempotency,max-cost-of-changes,reference-aliases,reference-labels,references}.test.ts',
   'test/server/pipeline/{max-cost-property,reordered-transfers}.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,solana,updatednft}.test.ts',

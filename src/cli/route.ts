@@ -27,7 +27,7 @@ const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--versio
  * An unknown word never runs a similar command.
  */
 export function route(argv: readonly string[]): Route {
-  const { flags, word: first, rest } = takeWord(argv)
+  const { flags, word: first, rest } = takeWord(argv, ENTRIES)
   if (first === undefined) {
     for (const flag of flags) checkRootFlag(flag)
     return { kind: 'root-help' }
@@ -36,7 +36,7 @@ export function route(argv: readonly string[]): Route {
   const entry = ENTRIES.find(({ name }) => name === first)
   if (entry === undefined) return wantsHelp(rest) ? helpRoute([first, ...rest]) : unknown([first, ...wordsOf(rest)])
   if (!isNoun(entry)) return verbRoute(entry, [...flags, ...rest])
-  const second = takeWord(rest)
+  const second = takeWord(rest, entry.verbs)
   if (second.word === undefined) return { kind: 'noun-help', noun: entry }
   if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], entry)
   const verb = entry.verbs.find(({ name }) => name === second.word)
@@ -93,13 +93,23 @@ function checkRootFlag(flag: string): void {
   })
 }
 
-/** Splits the arguments at the first word that is not a flag or that asks for help. */
-function takeWord(argv: readonly string[]): { flags: string[]; word: string | undefined; rest: string[] } {
+/**
+ * Splits the arguments at the first word that is not a flag or its value, or that asks for help. Which flags take a value
+ * is known only to the command, so that a word after another flag is its value unless it is a name.
+ */
+function takeWord(
+  argv: readonly string[],
+  names: readonly { name: string }[],
+): { flags: string[]; word: string | undefined; rest: string[] } {
+  const isName = (word: string) => HELP.has(word) || names.some(({ name }) => name === word)
+  const takesNext = (flag: string, next: string) =>
+    LEADING_VALUE_FLAGS.has(flag) ||
+    !(ROOT_FLAGS.includes(flag) || flag.includes('=') || next.startsWith('-') || isName(next))
   let at = 0
   while (at < argv.length) {
     const word = argv[at] ?? ''
     if (!word.startsWith('-') || word === '-' || HELP.has(word)) break
-    at += LEADING_VALUE_FLAGS.has(word) ? 2 : 1
+    at += takesNext(word, argv[at + 1] ?? '-') ? 2 : 1
   }
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }

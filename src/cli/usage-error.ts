@@ -5,10 +5,19 @@ import { type GdnCommand, usageHint } from './command.ts'
 
 /** Returns the error for arguments that Commander rejected. */
 export function usageError(error: CommanderError, command: GdnCommand): GdnError {
-  const near = error.code === 'commander.unknownOption' ? nearestFlag(error.message, command) : undefined
+  const isUnknown = error.code === 'commander.unknownOption'
+  const near = isUnknown ? nearestFlag(error.message, command) : undefined
+  const hint = isUnknown ? dataDirHint(error.message, command) : undefined
   return new GdnError('usage', inOurWords(error, command), {
-    hint: near === undefined ? usageHint(command) : `Did you mean ${near}?`,
+    hint: hint ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
   })
+}
+
+/** The hint for a flag that names a server, where the command works on the files of a backend. */
+function dataDirHint(message: string, command: GdnCommand): string | undefined {
+  const acts = command.options.some(({ long }) => long === '--data-dir')
+  if (!acts || !/'--(local|base-url|profile)\b/.test(message)) return undefined
+  return 'This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
 }
 
 /**

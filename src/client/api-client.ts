@@ -38,6 +38,12 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface LearnOptions extends CallOptions {
+  refresh?: boolean
+  /** Called with the reason before null is returned. */
+  onSilence?: (reason: string) => void
+}
+
 export interface UploadOptions extends CallOptions {
   /** The expected SHA-256 of the content in hexadecimal. A file that has changed since is not uploaded. */
   sha256?: string
@@ -94,6 +100,8 @@ export interface ApiClient {
   supportsReferences(): boolean | null
   /** Whether the server stores labels with reference IDs, and has relabelreferences; null until it has responded. */
   supportsLabels(): boolean | null
+  /** Whether the server has aliasreferences and getcontentreferences; null until it has responded. */
+  supportsAliases(): boolean | null
   /** Whether the server has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
   supportsUpdates(): boolean | null
   /** Whether the server limits the cost of runs; null until it has responded. */
@@ -118,7 +126,7 @@ export interface ApiClient {
    * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
    * `refresh` it queries the server again, including what else it announces.
    */
-  learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
+  learnIdempotency(options?: LearnOptions): Promise<boolean | null>
   /** The rate limit in the server's last response of an endpoint; null if there was none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>

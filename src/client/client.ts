@@ -4,7 +4,7 @@ import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { describeAnswer, isForeignRefusal, parseJson, statusOf } from './answers.ts'
-import type { ApiClient, SendOptions, SendResult } from './api-client.ts'
+import type { ApiClient, LearnOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
 import { decode, encode, jsonOf } from './codec.ts'
@@ -135,7 +135,7 @@ export function createClient(options: ClientOptions): ApiClient {
    * Sends a harmless request to learn whether the server honors Idempotency-Key. A page as the response stops the
    * command: as the response to a creating request, it would leave the outcome unknown.
    */
-  async function probe(signal: AbortSignal | undefined, refresh: boolean): Promise<boolean | null> {
+  async function probe({ signal, refresh = false, onSilence }: LearnOptions): Promise<boolean | null> {
     const known = dispatch.supportsIdempotency()
     if (known !== null && !refresh) return known
     const name = 'getisgdnnft'
@@ -148,14 +148,16 @@ export function createClient(options: ClientOptions): ApiClient {
       if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
       const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
       if (!isPassing) throw error
+      onSilence?.(messageOf(error))
       return null
     }
     const json = parseJson(answer.body)
     // JSON of another form may concern this endpoint alone.
     const isForeign = isForeignRefusal(answer.status, json) && (json === undefined || answer.status === 401)
-    if (!isForeign) return dispatch.learn(answer)
-    if (!refresh) await jsonOf(name, url, answer)
-    return null
+    const honored = isForeign ? null : dispatch.learn(answer)
+    if (isForeign && !refresh) await jsonOf(name, url, answer)
+    if (honored === null) onSilence?.(`it returned ${describeAnswer(answer)}`)
+    return honored
   }
 
   return {
@@ -226,6 +228,7 @@ export function createClient(options: ClientOptions): ApiClient {
     supportsIdempotency: dispatch.supportsIdempotency,
     supportsReferences: dispatch.supportsReferences,
     supportsLabels: dispatch.supportsLabels,
+    supportsAliases: dispatch.supportsAliases,
     supportsUpdates: dispatch.supportsUpdates,
     limitsCosts: dispatch.limitsCosts,
     incarnation: dispatch.incarnation,
@@ -235,7 +238,7 @@ export function createClient(options: ClientOptions): ApiClient {
     onlyWithoutValue(only) {
       onlyWithoutValue = only
     },
-    learnIdempotency: ({ signal, refresh = false } = {}) => probe(signal, refresh),
+    learnIdempotency: (options = {}) => probe(options),
     observedRateLimit: dispatch.observedRateLimit,
     close: () => transport.close(),
   }

@@ -46,6 +46,7 @@ export interface Dispatch {
   supportsIdempotency(): boolean | null
   supportsReferences(): boolean | null
   supportsLabels(): boolean | null
+  supportsAliases(): boolean | null
   supportsUpdates(): boolean | null
   limitsCosts(): boolean | null
   /** Null until a backend of ours has responded. */
@@ -63,6 +64,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   let idempotency: boolean | null = null
   let references: boolean | null = null
   let labels: boolean | null = null
+  let aliases: boolean | null = null
   let updates: boolean | null = null
   let costs: boolean | null = null
   let fees: boolean | null = null
@@ -81,6 +83,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     else if (isOfServer) references ??= false
     if (headers[HEADERS.referenceLabelsSupported] === 'yes') labels = true
     else if (isOfServer) labels ??= false
+    if (headers[HEADERS.referenceAliasesSupported] === 'yes') aliases = true
+    else if (isOfServer) aliases ??= false
     if (headers[HEADERS.updatesSupported] === 'yes') updates = true
     else if (isOfServer) updates ??= false
     if (headers[HEADERS.runMaxCostSupported] === 'yes') costs = true
@@ -135,6 +139,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     supportsIdempotency: () => idempotency,
     supportsReferences: () => references,
     supportsLabels: () => labels,
+    supportsAliases: () => aliases,
     supportsUpdates: () => updates,
     limitsCosts: () => costs,
     incarnation: () => incarnation,
@@ -148,6 +153,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       idempotency = isHonored
       references = headers[HEADERS.referenceIdsSupported] === 'yes'
       labels = headers[HEADERS.referenceLabelsSupported] === 'yes'
+      aliases = headers[HEADERS.referenceAliasesSupported] === 'yes'
       updates = headers[HEADERS.updatesSupported] === 'yes'
       costs = headers[HEADERS.runMaxCostSupported] === 'yes'
       fees = headers[HEADERS.runMaxFeeSupported] === 'yes'

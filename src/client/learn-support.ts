@@ -16,10 +16,15 @@ export async function learnSupport(
   signal: AbortSignal | undefined,
   clock: Pick<Clock, 'sleep' | 'random'> = SYSTEM_CLOCK,
 ): Promise<void> {
+  let reason = ''
+  const onSilence = (why: string) => {
+    reason = `: ${why}`
+  }
   for (let attempt = 1; client.supportsReferences() === null; attempt++) {
-    if ((await client.learnIdempotency(signal === undefined ? {} : { signal })) !== null) return
+    if ((await client.learnIdempotency({ signal, onSilence })) !== null) return
     if (attempt === TRIES) {
-      throw new GdnError('unreachable', 'the server does not respond', { hint: 'Nothing was sent. Try again later.' })
+      const hint = 'Nothing was sent. Try again later.'
+      throw new GdnError('unreachable', `the server does not respond${reason}`, { hint })
     }
     await clock.sleep(backoffMs(attempt, RETRIES, clock.random), signal)
   }

@@ -10,6 +10,7 @@ export type CsvRecord = {
 
 export interface CsvFile {
   header: { line: number; names: string[] }
+  delimiter: string
   /** Rows in blocks, as they are read. */
   blocks(): AsyncIterable<CsvRecord[]>
 }
@@ -57,6 +58,7 @@ export async function openCsv(
 
   return {
     header: { line: headLine, names: names.map((name) => name.replace(/^ +| +$/g, '')) },
+    delimiter: dialect.delimiter,
     async *blocks() {
       const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)
       const body = new BodyReader(file, dialect, names.length, { line: headLine + 1, more: headerBreaks })

@@ -11,6 +11,14 @@ export interface RequestedMetadata {
   readonly [extra: string]: unknown
 }
 
+/** Returns metadata as it was requested, if a server returns it in that form; null otherwise. */
+export function asRequested(metadata: unknown): RequestedMetadata | null {
+  if (metadata === null || typeof metadata !== 'object') return null
+  const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
+  const isWhole = typeof title === 'string' && typeof description === 'string' && Array.isArray(file_fields)
+  return isWhole ? (metadata as RequestedMetadata) : null
+}
+
 /** A value that differs from the request. `found` is null if it is missing. */
 export interface Difference {
   what: string

@@ -15,10 +15,13 @@ export interface Claim {
   requested: RequestedMetadata | null
 }
 
-/** The result of the comparison with chain and storage. Null: they could not be read, and `reason` has the cause. */
+/**
+ * The result of the comparison with chain and storage. Null: they could not be read, and `reason` has the cause.
+ * `isMissing`: the token is not on the chain.
+ */
 export type Verification =
   | { verified: true }
-  | { verified: false; differences: Difference[] }
+  | { verified: false; differences: Difference[]; isMissing?: true }
   | { verified: null; reason: string }
 
 /** Files read at a time. */
@@ -83,7 +86,8 @@ async function verify(
   if (uri.kind === 'failed') return { verified: null, reason: uri.message }
   const token = `token ${claim.tokenId}`
   if (owner.kind === 'reverted') {
-    return { verified: false, differences: [{ what: token, expected: 'on the chain', found: null }] }
+    const differences = [{ what: token, expected: 'on the chain', found: null }]
+    return { verified: false, differences, isMissing: true }
   }
   const differences: Difference[] = []
   const found = decodeAddress(owner.data)

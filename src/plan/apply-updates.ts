@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { hasFailed } from '../api/nft-status.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { RunLimit } from '../client/run-limit.ts'
@@ -125,7 +126,9 @@ export async function endedTransactions<Sent extends Accepted<unknown>>(
     const found = byId.get(sent.transactionId ?? '')
     sent.pendingReason = found?.pending_reason
     if (found?.status === 'deployed') ends.set(sent, null)
-    if (found?.status === 'failed') ends.set(sent, `${what} failed: ${found.error ?? 'the server returned no reason'}`)
+    if (found !== undefined && hasFailed(found.status)) {
+      ends.set(sent, `${what} failed: ${found.error ?? 'the server returned no reason'}`)
+    }
   }
   return ends
 }

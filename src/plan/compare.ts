@@ -1,4 +1,5 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { FieldChange } from '../batch/types.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
@@ -74,7 +75,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
   const of = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
-  if (status === 'failed') {
+  if (hasFailed(status)) {
     const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
     return [{ ...of, action: 'impossible', want: 'mint', fields: [], reason }]
   }

@@ -31,6 +31,8 @@ interface Named {
   digest: string
   /** What it belongs to, as the server says; null if it doesn't. */
   label: string | null
+  /** The reference ID that the NFT got when its row got an ID; null without one. */
+  alias: string | null
 }
 
 /** The operation of a row in the state. */
@@ -69,8 +71,8 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
     for (const candidate of asked) {
       const one = found.get(candidate.reference)
       if (one === undefined || typeof one.nft_gdn_id !== 'string') continue
-      const label = one.reference_label ?? null
-      candidate.named = { operation, nftGdnId: one.nft_gdn_id, digest: one.digest, label }
+      const { reference_label: label = null, reference_alias: alias = null } = one
+      candidate.named = { operation, nftGdnId: one.nft_gdn_id, digest: one.digest, label, alias }
       candidate.nftGdnId = one.nft_gdn_id
     }
   }
@@ -101,6 +103,7 @@ interface Found {
   digest: string
   accepted_date: string
   reference_label?: string | null | undefined
+  reference_alias?: string | null | undefined
 }
 
 /** Returns what reference IDs name, without those that failed without effect. */

@@ -1,12 +1,15 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { hasFailed } from '../api/nft-status.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
-import { findEdits } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
 import { shownLabel, shownLabels } from '../batch/other-labels.ts'
+import { findPairs, type Pair, renamedOf } from '../batch/pairing.ts'
+import { isContentKey } from '../batch/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import type { RunStore } from '../batch/run-store.ts'
+import type { StoredPair } from '../batch/store-pairs.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
@@ -25,6 +28,7 @@ import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { burnsOf, countBurned } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
+import { unstoredPairs } from './unstored-pairs.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
 const PAGE = 1_000
@@ -60,6 +64,7 @@ export async function withPlan<Result>(
       notes: planner.notes,
       moved: saved.moved,
       relabeled: planner.relabeled,
+      paired: planner.paired,
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
@@ -79,8 +84,14 @@ class Planner {
   readonly #deps: PlanDeps
   readonly #saved: SavedChanges
   readonly #labels: OtherLabels
+  /** Rows that got an ID since their mint, and whose pairs are to be stored. */
+  readonly paired: StoredPair[] = []
+  #pairs: ReadonlyMap<number, Pair> = new Map()
   readonly #mints: number[] = []
   readonly #changed: number[] = []
+  /** Rows without an ID that were minted and are no longer in the manifest, and new ones. */
+  #vanishedUnnamed = 0
+  #newUnnamed = 0
   #noTransfers: string | null | undefined
   #isUnrevealed: boolean | undefined
 
@@ -107,58 +118,62 @@ class Planner {
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
-    const renamed = await this.#edits()
+    await this.#findPairs()
     await this.#labels.begin()
     await state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.changes;
         CREATE TEMP TABLE changes (position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID;
         DROP TABLE IF EXISTS temp.burns;
         CREATE TEMP TABLE burns (position INTEGER PRIMARY KEY, change TEXT NOT NULL);
-        DROP TABLE IF EXISTS temp.renamed;
-        CREATE TEMP TABLE renamed (nft TEXT PRIMARY KEY)`),
+        DROP TABLE IF EXISTS temp.named;
+        CREATE TEMP TABLE named (nft TEXT PRIMARY KEY)`),
     )
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
-      await this.#comparePage(page, { place, scope, can, renamed })
+      await this.#comparePage(page, { place, scope, can })
       onProgress?.(this.counts.rows)
     }
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
-    if (this.#options.prune === true) await this.#prune(place, scope, [...renamed.values()])
+    if (this.#options.prune === true) await this.#prune(place, scope)
     else if (hasUpdates && this.counts.vanished > 0) this.counts.vanished -= await countBurned(this.#store, place)
     await this.#refuseTaken()
     this.#note({ hasReferences, hasUpdates })
   }
 
-  /** Returns the NFTs of rows that were minted without an `id` and have one now, and counts rows that vanished. */
-  async #edits(): Promise<Map<number, string>> {
+  /** Finds the rows that were minted without an `id` and have one now, and counts rows that vanished. */
+  async #findPairs(): Promise<void> {
     const { state, drop } = this.#store
-    const { setId } = drop
-    if (setId === null) return new Map()
-    const { renamed } = await state.read((sql) => findEdits(sql, drop, 'draft', { newRows: true, setId }))
+    const pairs = await findPairs(this.#store, this.#options, this.#deps.client, 'draft')
+    this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
+    for (const pair of pairs) this.paired.push({ ...pair, key: pair.row.key })
+    if (drop.setId === null) return
     const gone = await state.read((sql) =>
-      sql.get<{ n: number }>(
-        `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND is_replaced = 0
+      sql.get<{ n: number; unnamed: number }>(
+        `SELECT count(*) AS n, count(*) FILTER (WHERE substr(identity, ?, 4) = 'row:') AS unnamed FROM operations
+          WHERE run_id = ? AND released_at IS NULL AND is_replaced = 0
           AND state IN ('accepted', 'deployed') AND substr(identity, ?) NOT IN (SELECT key FROM temp.draft)`,
-        drop.id,
-        drop.scope.length + 1,
+        ...[drop.scope.length + 1, drop.id, drop.scope.length + 1],
       ),
     )
-    this.counts.vanished = (gone?.n ?? 0) - renamed.length
-    return new Map(renamed.map(({ row, nftGdnId }) => [row.position, nftGdnId]))
+    const renamed = renamedOf(pairs).length
+    this.counts.vanished = (gone?.n ?? 0) - renamed
+    this.#vanishedUnnamed = (gone?.unnamed ?? 0) - renamed
   }
 
   async #comparePage(
     page: readonly RowRecord[],
-    {
-      place,
-      scope,
-      can,
-      renamed,
-    }: { place: Place; scope: string; can: Omit<Abilities, 'noTransfers'>; renamed: ReadonlyMap<number, string> },
+    { place, scope, can }: { place: Place; scope: string; can: Omit<Abilities, 'noTransfers'> },
   ): Promise<void> {
     const candidates = await findCandidates(this.#store, place, page)
     await this.#labels.add(candidates)
-    for (const candidate of candidates) candidate.nftGdnId ??= renamed.get(candidate.row.position) ?? null
+    for (const candidate of candidates) candidate.nftGdnId ??= this.#pairs.get(candidate.row.position)?.nftGdnId ?? null
+    this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
+    if (this.#options.prune === true) {
+      const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
+      await this.#store.state.scratch((sql) => {
+        for (const nft of named) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
+      })
+    }
     const records = await readRecords(place, candidates)
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
     const moved = candidates.flatMap((candidate) => {
@@ -178,6 +193,10 @@ class Planner {
       ])
     }
     this.#count(found)
+    for (const [at, [, changes]] of found.entries()) {
+      const isNew = candidates[at]?.sent === null && changes.some(({ action }) => action === 'mint')
+      if (isNew && isContentKey(candidates[at]?.row.key ?? '')) this.#newUnnamed++
+    }
     if (this.#options.isSaved === true) await this.#saved.compare(candidates, found)
     await this.#store.state.scratch((sql) => {
       for (const [position, changes] of found) {
@@ -195,6 +214,9 @@ class Planner {
     history: OwnerHistory | undefined,
   ): Promise<Change[]> {
     const { row } = candidate.row
+    if (row.id === null && candidate.named?.alias != null) {
+      return [{ ...NO_NFT, nftGdnId: candidate.nftGdnId, action: 'impossible', want: 'mint', reason: HAS_ID }]
+    }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
     if (missing !== null) {
       this.#isUnrevealed ??= await this.#readUnrevealed()
@@ -228,11 +250,8 @@ class Planner {
   }
 
   /** Plans the burns of NFTs whose rows are gone. */
-  async #prune(place: Place, scope: string, renamed: readonly string[]): Promise<void> {
+  async #prune(place: Place, scope: string): Promise<void> {
     const { state } = this.#store
-    await state.scratch((sql) => {
-      for (const nft of renamed) sql.run('INSERT INTO temp.renamed VALUES (?)', nft)
-    })
     const isSaved = this.#options.isSaved === true
     let position = 0
     for await (const change of burnsOf(this.#store, place, { scope, noBurns: await this.#options.noBurns() })) {
@@ -272,15 +291,26 @@ class Planner {
       await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store, this.#changed))
     }
     const pending = this.#mints
-    if (pending.length === 0) return
+    const renamed = renamedOf([...this.#pairs.values()]).map(({ row }) => row)
+    if (pending.length + renamed.length === 0) return
     const options = this.#options
     await this.#store.read((sql) =>
-      refuseTaken(sql, this.#store, { ...options, newRows: true }, { rows: 'draft', isRead: true, pending }),
+      refuseTaken(sql, this.#store, { ...options, newRows: true }, { rows: 'draft', isRead: true, pending, renamed }),
     )
   }
 
+  #notePairs(): void {
+    const rowsOf = (pairs: readonly StoredPair[]) =>
+      pairs.length === 1 ? '1 row got an ID since its mint' : `${pairs.length} rows got an ID since their mint`
+    const wanted = this.paired.filter(({ alias }) => alias === 'wanted')
+    const here = this.paired.filter(({ alias }) => alias === 'impossible')
+    if (wanted.length > 0) this.notes.push(`${rowsOf(wanted)}. gdn apply stores which NFTs they are`)
+    if (here.length > 0)
+      this.notes.push(`${rowsOf(here)}. The server can't store which NFTs they are: only this machine knows it`)
+  }
+
   #note({ hasReferences, hasUpdates }: Pick<Place, 'hasReferences' | 'hasUpdates'>): void {
-    const { vanished, mint } = this.counts
+    const { vanished } = this.counts
     const { count, labels } = this.relabeled
     if (count > 0) {
       const nfts = count === 1 ? '1 NFT has' : `${count} NFTs have`
@@ -288,9 +318,11 @@ class Planner {
         `${nfts} the label ${shownLabels(labels)}. gdn apply replaces it with ${shownLabel(this.#options.label ?? '')}`,
       )
     }
+    this.#notePairs()
     if (vanished > 0 && this.#options.prune !== true) {
       const rows = vanished === 1 ? '1 row that was minted is' : `${vanished} rows that were minted are`
-      const edited = mint > 0 ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
+      const isEdited = this.#vanishedUnnamed > 0 && this.#newUnnamed > 0
+      const edited = isEdited ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
       this.notes.push(`${rows} no longer in the manifest${edited}`)
       if (hasUpdates) this.notes.push('Their NFTs are burned only by a plan that was saved with --prune and --out')
     }
@@ -301,6 +333,7 @@ class Planner {
 }
 
 const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
+const HAS_ID = 'the NFT of this row got an ID: add it to the row, or mint the row with another ID'
 const FAILED = 'its last mint failed'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
@@ -318,7 +351,7 @@ function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | n
 
 /** Returns the mint of a row whose NFT failed without effect; null for any other NFT. */
 function failedMint({ named }: Candidate, { status, error }: { status: string; error?: unknown }): Change | null {
-  if (status !== 'failed' || named !== null) return null
+  if (!hasFailed(status) || named !== null) return null
   const reason = `${FAILED}: ${typeof error === 'string' ? error : 'the server returned no reason'}`
   return { ...NO_NFT, action: 'mint', want: 'mint', reason }
 }

@@ -35,6 +35,8 @@ const header = z.object({
   label: referenceLabel.nullable().default(null),
   adopt: z.array(z.string()).default([]),
   prune: z.boolean(),
+  /** Whether rows with an ID are minted while NFTs without one have lost their rows. */
+  new_rows: z.boolean().default(false),
   counts: z.record(z.string(), z.number()),
 })
 
@@ -110,6 +112,7 @@ export async function savePlan(
     label: options.label ?? null,
     adopt: [...plan.relabeled.labels],
     prune,
+    new_rows: options.newRows === true,
     counts: plan.counts,
   }
   await writeDurably(path, async (file) => {

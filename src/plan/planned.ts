@@ -1,4 +1,5 @@
 import type { KeptRow } from '../batch/manifest-row.ts'
+import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
@@ -99,6 +100,8 @@ export interface ChangePlan {
   moved: { count: number; rows: MovedRow[] }
   /** NFTs that have another label on the server, which `apply` replaces. */
   relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
+  /** Rows that got an ID since their mint, and whose NFTs `apply` stores. */
+  paired: readonly StoredPair[]
   /** All changes in the order of the manifest, burns at the end. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */

@@ -1,6 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { shownKey } from '../batch/row-key.ts'
+import { isContentKey, referenceId, shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { IN_PROGRESS, pendingChange } from './compare.ts'
 import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
@@ -39,7 +40,7 @@ export async function* burnsOf(
     const records = await readRecords(place, page)
     for (const row of page) {
       const nft = records.get(row.nftGdnId)
-      if (nft === undefined || nft.status === 'failed' || nft.burned === true) continue
+      if (nft === undefined || hasFailed(nft.status) || nft.burned === true) continue
       const isOurs = await isOwnerNamed(store, scope, row, nft)
       yield burnOf(row, nft, isOurs, place.hasUpdates ? noBurns : NO_BURNS)
     }
@@ -63,7 +64,7 @@ const NO_BURNS = "the server can't burn NFTs"
 async function goneRows({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
   const digits = drop.scope.length + 1
   // A request without reference IDs was not sent by this run: its NFTs were found on the server.
-  return await state.read((sql) =>
+  const rows = await state.read((sql) =>
     sql.all<GoneRow>(
       `SELECT o.id, substr(o.identity, ?) AS key, o.line, n.nft_gdn_id AS nftGdnId,
           json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference,
@@ -71,11 +72,15 @@ async function goneRows({ state, drop }: RunStore, after: Pick<GoneRow, 'line' |
         FROM operations o JOIN requests q ON q.id = o.request_id JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
           AND (o.line, o.id) > (?, ?) AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.draft)
-          AND n.nft_gdn_id NOT IN (SELECT nft FROM temp.renamed)
+          AND n.nft_gdn_id NOT IN (SELECT nft FROM temp.named)
           AND json_extract(q.body, '$.reference_ids[' || o.position || ']') IS NOT NULL
         ORDER BY o.line, o.id LIMIT ?`,
       ...[digits, drop.id, after.line, after.id, digits, PAGE],
     ),
+  )
+  // A row that got an ID since its mint was transferred under that.
+  return rows.map((row) =>
+    isContentKey(row.key) ? row : { ...row, reference: referenceId(drop.referenceScope, row.key) },
   )
 }
 

@@ -1,4 +1,5 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { hasFailed } from '../api/nft-status.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readRows } from '../batch/gather.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
@@ -11,6 +12,7 @@ import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference } from '../plan/apply-updates.ts'
+import { OtherLabels } from '../plan/find-labels.ts'
 import { type Candidate, findCandidates, type Place, readRecords } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
@@ -43,6 +45,8 @@ interface RevealCounts {
 export interface RevealPlan extends RevealCounts {
   run: PlannedRun
   rows: number
+  /** The NFTs whose labels the label of the run replaces. */
+  relabeled: Pick<OtherLabels, 'count' | 'pages'>
   /** Yields the updates of the rows to reveal. Afterwards the counts are those of then. */
   updates(): AsyncGenerator<Update>
 }
@@ -60,7 +64,8 @@ const PAGE = 1_000
  * Finds the NFTs of all rows, and passes what is to be revealed. A row's NFT is found by its reference ID, or by the run
  * in the state. Nothing is sent that has an effect.
  *
- * @throws GdnError `refused` if a row was minted as another row of the commitment; and as `withPlan`
+ * @throws GdnError `refused` if a row was minted as another row of the commitment; `seems_minted` if NFTs have another
+ * label and `adopt` isn't set; and as `withPlan`
  */
 export async function withRevealPlan<Result>(
   options: BatchOptions,
@@ -74,8 +79,11 @@ export async function withRevealPlan<Result>(
     const hasReferences = client.supportsReferences() === true
     const hasUpdates = client.supportsUpdates() === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    const labels = new OtherLabels(store, options.label ?? null)
+    await labels.begin()
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
+      relabeled: labels,
       ...{ rows: 0, ...noCounts() },
       async *updates() {
         // An update in progress may have ended, and a row may be minted by now.
@@ -89,7 +97,7 @@ export async function withRevealPlan<Result>(
       },
     }
     const moved: { line: number; row: string }[] = []
-    for await (const found of rowsWithNfts(store, place)) {
+    for await (const found of rowsWithNfts(store, place, labels)) {
       const { candidate } = found
       plan.rows++
       const state = stateOf(found, rows)
@@ -97,6 +105,7 @@ export async function withRevealPlan<Result>(
       count(plan, found, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
+    labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(moved)
     if (plan.pending > 0 && !hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a backend of gdn.' })
@@ -134,9 +143,10 @@ interface Found {
   nft: NftRecord | undefined
 }
 
-async function* rowsWithNfts(store: RunStore, place: Place): AsyncGenerator<Found> {
+async function* rowsWithNfts(store: RunStore, place: Place, labels?: OtherLabels): AsyncGenerator<Found> {
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
     const candidates = await findCandidates(store, place, page)
+    await labels?.add(candidates)
     const records = await readRecords(place, candidates)
     for (const candidate of candidates) {
       yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }
@@ -153,7 +163,7 @@ type RowState =
 function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
   if (nft === undefined) return { kind: 'notMinted', reason: 'it is not minted' }
   if (nft.status !== 'deployed') {
-    return { kind: 'notMinted', reason: nft.status === 'failed' ? 'its mint failed' : 'it is not deployed yet' }
+    return { kind: 'notMinted', reason: hasFailed(nft.status) ? 'its mint failed' : 'it is not deployed yet' }
   }
   const metadata = Object(nft.request_metadata) as Record<string, unknown>
   if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }

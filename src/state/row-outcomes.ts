@@ -46,6 +46,11 @@ export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd
   moveOperation(sql, operationId, status)
 }
 
+/** Records why an accepted row is not minted yet; null if the server doesn't say. */
+export function noteWaiting(sql: Sql, operationId: string, reason: string | null): void {
+  sql.run('UPDATE nfts SET error = ? WHERE operation_id = ?', reason, operationId)
+}
+
 /** Records that a row is not in the collection. */
 export function markAbsent(sql: Sql, operationId: string, reason: string): void {
   moveOperation(sql, operationId, 'absent', reason)
@@ -165,12 +170,57 @@ export function markRetried(
   )
 }
 
-/** Releases the operations of rows that got an `id`. Their NFTs belong to other operations now. */
-export function dropRenamed(sql: Sql, operations: readonly string[], now: number): void {
-  for (const id of operations) {
-    sql.run('DELETE FROM nfts WHERE operation_id = ?', id)
-    sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
+/** An operation whose row got an `id`. */
+export interface Renamed {
+  operation: string
+  key: string
+  /** The line of its row in the rows of the run; null where they stay as they are. */
+  line: number | null
+}
+
+/** Gives operations the keys that their rows got. They keep their NFTs. */
+export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: readonly Renamed[]): void {
+  for (const { operation, key, line } of renamed) {
+    sql.run('UPDATE operations SET identity = ?, line = coalesce(?, line) WHERE id = ?', scope + key, line, operation)
   }
+}
+
+/**
+ * The same where the rows of the run are not read again. Its stored rows get the keys as well, so that a resumed run does
+ * not send them. Operations that have changed meanwhile stay as they are.
+ */
+export function renameStoredRows(
+  sql: Sql,
+  { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>,
+  renamed: readonly (Renamed & { nftGdnId: string })[],
+): void {
+  sql.script(`DROP TABLE IF EXISTS temp.renaming;
+    CREATE TEMP TABLE renaming (key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID`)
+  for (const { operation, key, nftGdnId } of renamed) {
+    sql.run(
+      `INSERT INTO temp.renaming SELECT substr(o.identity, ?), ?, o.id FROM operations o
+        JOIN nfts n ON n.operation_id = o.id AND n.nft_gdn_id = ?
+        WHERE o.id = ? AND o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?, 4) = 'row:'
+          AND NOT EXISTS (SELECT 1 FROM operations x WHERE x.run_id = o.run_id AND x.identity = ? AND x.released_at IS NULL)`,
+      ...[scope.length + 1, key, nftGdnId, operation, id, scope.length + 1, scope + key],
+    )
+  }
+  // A row that is planned under the ID is another one: it was read with other content.
+  sql.run('DELETE FROM temp.renaming WHERE id IN (SELECT key FROM rows WHERE set_id = ?)', setId)
+  sql.run(
+    `UPDATE rows SET key = (SELECT id FROM temp.renaming t WHERE t.key = rows.key), reference = NULL
+      WHERE set_id = ? AND key IN (SELECT key FROM temp.renaming)`,
+    setId,
+  )
+  const found = sql.all<{ operation: string; key: string }>('SELECT operation, id AS key FROM temp.renaming')
+  renameRows(
+    sql,
+    { scope },
+    found.map((one) => ({ ...one, line: null })),
+  )
+  // The manifest has other keys than the stored rows now.
+  sql.run('UPDATE drops SET fingerprint = NULL WHERE run_id = ?', id)
+  sql.script('DROP TABLE temp.renaming')
 }
 
 /** Releases the operations of refused rows that were removed from the manifest. */

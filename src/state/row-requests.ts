@@ -44,6 +44,8 @@ export interface SentRow {
   isCurrent: boolean
   wasDeployed: boolean
   nftGdnId: string | null
+  /** Why its NFT failed, or is not minted yet. */
+  error: string | null
 }
 
 interface RequestRow {
@@ -70,6 +72,7 @@ interface SentRowRow {
   released_at: number | null
   was_deployed: number
   nft_gdn_id: string | null
+  error: string | null
 }
 
 /** Returns the highest request number of a run; 0 if there is none. */
@@ -149,7 +152,7 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
   return sql
     .all<SentRowRow>(
       `SELECT o.id, o.position, o.identity, o.line, o.content, o.state, o.reason, o.released_at, o.was_deployed,
-          n.nft_gdn_id
+          n.nft_gdn_id, n.error
         FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         WHERE o.request_id = ? ORDER BY o.position`,
       requestId,
@@ -165,6 +168,7 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
       isCurrent: row.released_at === null,
       wasDeployed: row.was_deployed === 1,
       nftGdnId: row.nft_gdn_id,
+      error: row.error,
     }))
 }
 

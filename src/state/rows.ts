@@ -27,7 +27,8 @@ export interface RowRecord {
 /** Where rows are: a set of a run, or a temporary table of this connection for callers that write nothing. */
 export type RowsIn = 'draft' | { set: number }
 
-const tableOf = (rows: RowsIn): string =>
+/** Returns the table with the rows. */
+export const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
 /** The columns without a default. */

@@ -63,6 +63,16 @@ describe('two runs with the same rows in one collection', () => {
     expect(await listRuns(machine.stateDir)).toHaveLength(1)
   })
 
+  test('say how to mint another drop with the same IDs where the manifest is another file', async () => {
+    const server = serverOf()
+    await machine.run(server, rowsUpTo(2), A)
+    const other = /^If this manifest is another drop, .*add --run <name> --again\./m
+    await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
+    await expect(machine.run(server, rowsUpTo(2), { ...A, runName: 'feb' })).rejects.toMatchObject({
+      hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),
+    })
+  })
+
   test('reject the second run while the first has sent nothing yet', async () => {
     const server = serverOf()
     const sending = gate()
@@ -190,6 +200,7 @@ describe('two runs with the same rows in one collection', () => {
         supportsIdempotency: () => server.supportsIdempotency(),
         supportsReferences: () => server.supportsReferences(),
         supportsLabels: () => server.supportsLabels(),
+        supportsAliases: () => server.supportsAliases(),
         supportsUpdates: () => server.supportsUpdates(),
         learnIdempotency: () => server.learnIdempotency(),
         async call(endpoint, request) {

@@ -431,6 +431,7 @@ describe('on a server that honors Idempotency-Key', () => {
     supportsIdempotency: () => (questions > 0 ? null : server.supportsIdempotency()),
     supportsReferences: () => server.supportsReferences(),
     supportsLabels: () => server.supportsLabels(),
+    supportsAliases: () => server.supportsAliases(),
     supportsUpdates: () => server.supportsUpdates(),
     learnIdempotency: async () => (questions-- > 0 ? null : await server.learnIdempotency()),
   })

@@ -1,10 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
-import { cli } from './harness.ts'
+import { cli, errorOf, timeUpWhileWaiting } from './harness.ts'
 
 const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error'
 
@@ -155,7 +155,69 @@ test.each([
   const metadata = [{ title: cell, description: 'd', file_fields: [] }]
   const { results } = await minted('drop.json', JSON.stringify(metadata), undefined, '--receiver', OWNER)
   expect(parseCsv(await results('-o', 'csv'))[1]?.[0]).toBe(cell)
-  expect(parseCsv(await results('-o', 'csv', '--for-spreadsheet'))[1]?.[0]).toBe(harmless)
+  const sheet = await results('-o', 'csv', '--for-spreadsheet')
+  expect(sheet).toMatch(/^\ufeff/)
+  expect(parseCsv(sheet.slice(1))[1]?.[0]).toBe(harmless)
+})
+
+test('--for-spreadsheet uses separator, headers and order of the manifest, with a byte order mark', async () => {
+  const { path, options } = await folder({
+    'drop.csv': `=Bild;Beschreibung;Titel;attr:mood;receiver\nhttps://example.com/a.png;a, b;"x;y";calm;${OWNER}\n`,
+    'gdn.config.json': '{"map":{"=Bild":"image","Beschreibung":"description"}}',
+  })
+  const api = await fakeApi(service())
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--map', 'Titel=title', '--base-url', api.url, '--json']
+  const mint = await cli(argv, options)
+  expect(mint.code, mint.stderr).toBe(0)
+  const results = async (...more: string[]) =>
+    (await cli(['batch', 'results', path('drop.csv'), '-o', 'csv', ...more], options)).stdout
+  const [head, row] = (await results('--for-spreadsheet')).split('\r\n')
+  // Only --map gave the other column its meaning, and nothing remembers that.
+  expect(head).toBe(`\ufeff'=Bild;Beschreibung;attr:mood;receiver;title;${OUTCOME.replaceAll(',', ';')}`)
+  expect(row).toMatch(new RegExp(`^https://example.com/a.png;"a, b";calm;${OWNER};"x;y";`))
+  const some = await results('--for-spreadsheet', '--fields', 'line,status')
+  expect(some).toBe('\ufeffline;status\r\n2;deployed\r\n')
+  // Programs get the same in any case.
+  expect(await results('--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n')
+  expect(await results()).toMatch(/^title,description,image,receiver,attr:mood,key,/)
+  // Without the file, the columns have the names of the documentation.
+  await rm(path('drop.csv'))
+  const run = JSON.parse(mint.stdout).run
+  const { stdout } = await cli(['batch', 'results', run, '-o', 'csv', '--for-spreadsheet'], options)
+  expect(stdout).toMatch(/^\ufefftitle,description,image,receiver,attr:mood,key,/)
+})
+
+test('says why an accepted row is not minted yet, until it is', async () => {
+  const { path, options } = await folder()
+  const { createnft, getnfts } = service()
+  let reason: string | null = 'the signer lacks 0.2 POL'
+  const api = await fakeApi({
+    createnft,
+    getnfts(body: { nft_gdn_ids: string[] }) {
+      const { requests, nfts } = getnfts(body).body as { requests: object; nfts: object[] }
+      const pending = { status: 'initiated', token_id: null, ...(reason !== null && { pending_reason: reason }) }
+      return { body: { requests, nfts: nfts.map((nft) => ({ ...nft, ...pending })) } }
+    },
+  })
+  const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']
+  const errors = async () => {
+    expect(errorOf(await cli(mint, { ...options, ...timeUpWhileWaiting() })).code).toBe('pending')
+    const { stdout } = await cli(['batch', 'results', path('drop.csv'), '--json'], options)
+    return JSON.parse(stdout).map(({ status, error }: { status: string; error: string | null }) => [status, error])
+  }
+  const accepted = (error: string | null) => Array(2).fill(['accepted', error])
+  expect(await errors()).toEqual(accepted('waiting: the signer lacks 0.2 POL'))
+  reason = 'possibly minted twice: no'
+  expect(await errors()).toEqual(accepted('waiting: possibly minted twice: no'))
+  reason = null
+  expect(await errors()).toEqual(accepted(null))
+})
+
+test('--for-spreadsheet uses the separator of the manifest that a command names', async () => {
+  const { path, options } = await folder({ 'drop.tsv': `title\tdescription\treceiver\nDawn\td\t${OWNER}\n` })
+  const argv = ['batch', 'validate', path('drop.tsv'), ...TARGET, '-o', 'csv', '--fields', 'rows,valid']
+  expect((await cli(argv, options)).stdout).toBe('rows,valid\r\n1,true\r\n')
+  expect((await cli([...argv, '--for-spreadsheet'], options)).stdout).toBe('\ufeffrows\tvalid\r\n1\ttrue\r\n')
 })
 
 test('says on a terminal that rows are shown as they were minted', async () => {

@@ -1,8 +1,9 @@
-import { appendFile, writeFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { appendFile, mkdir, writeFile } from 'node:fs/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openMcpSession } from '../helpers/mcp-session.ts'
 import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
-import { fakeApi, OWNER } from './fake-api.ts'
+import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
 const NO_ID = "no row has an ID: rows without one can't be edited after they are minted"
@@ -27,10 +28,8 @@ const validated = async (text: string) => {
   return warnings.map(({ place, message }) => (place.line === undefined ? message : `${place.line}: ${message}`))
 }
 
-const uploads = () => ({
-  ...service(),
-  files: () => ({ body: { url: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy' } }),
-})
+const STORED = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+const uploads = () => ({ ...service(), files: () => ({ body: { url: STORED } }) })
 
 describe('rows without an ID', () => {
   test('are warned about by validate, once', async () => {
@@ -71,9 +70,14 @@ test('a drop without any image is warned about, and rows without one are counted
   ])
 })
 
+const listing =
+  (...nft_gdn_ids: string[]) =>
+  () => ({ body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids } })
+
 describe('identical rows', () => {
   const TWO = `title,description,receiver,image\n${row('').slice(1)}${row('', 'Dusk').slice(1)}${row('').slice(1)}${row('').slice(1)}`
   const EQUAL = ['4: equals line 2', '5: equals line 2']
+  const EQUALS_TWO = expect.objectContaining({ message: 'equals line 2' })
 
   test('are named by validate, unless they have IDs', async () => {
     expect(await validated(TWO)).toEqual([NO_ID, ...EQUAL])
@@ -164,6 +168,54 @@ describe('identical rows', () => {
     expect(api.bodies('createnft')).toEqual([])
   })
 
+  test('prompt with --adopt only if the collection does not have them yet', async () => {
+    const { gdn, manifest } = await drop(TWO)
+    // Another machine has minted the row and its first copy.
+    const minted = ['first', 'second'].map((id) =>
+      nft(id, { request_metadata: { title: 'Dawn', description: 'x', file_fields: [{ key: 'image', url: STORED }] } }),
+    )
+    const { createnft, files, getnfts } = uploads()
+    const api = await fakeApi({
+      ...{ createnft, files },
+      getnftgdnids: listing('first', 'second'),
+      getnfts: (body: { nft_gdn_ids: string[] }) => {
+        const found = minted.filter(({ nft_gdn_id: id }) => body.nft_gdn_ids.includes(id))
+        const { requests, nfts } = getnfts(body).body as { requests: object; nfts: object[] }
+        return { body: { requests, nfts: [...found, ...nfts] } }
+      },
+    })
+    const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url, '--adopt', '--json']
+    const refused = await gdn(mint)
+    expect(refused.code, refused.stderr).toBe(3)
+    expect(errorOf(refused)).toMatchObject({ details: { count: 1, duplicates: [{ line: 5, equals: 2 }] } })
+    expect(api.bodies('createnft')).toEqual([])
+    const done = await gdn([...mint, '--allow-duplicates'])
+    expect(JSON.parse(done.stdout), done.stderr).toMatchObject({ total: 4, deployed: 4 })
+    const sent = (api.bodies('createnft') as { metadata: { title: string }[] }[]).flatMap(({ metadata }) => metadata)
+    expect(sent.map(({ title }) => title).sort()).toEqual(['Dawn', 'Dusk'])
+  })
+
+  test('need allow_duplicates in gdn mcp, which has nobody to prompt', async () => {
+    const { path } = await folder({})
+    await mkdir(path('project'))
+    await writeFile(path('project/drop.csv'), TWO.replaceAll('a.png', 'https://example.com/a.png'))
+    const api = await fakeApi({ ...service(), getnftgdnids: listing() })
+    const session = await openMcpSession({ home: path(''), url: api.url, env: { GDN_API_KEY: 'key' }, maxCost: 1n })
+    onTestFinished(() => session.close())
+    const mint = async (more: object) => {
+      const values = { manifest: path('project/drop.csv'), contract: CONTRACT, blockchain: 'polygon', ...more }
+      const plan = await session.call('batch_mint', { ...values, dry_run: true })
+      expect(plan).toMatchObject({ status: 'planned', data: { warnings: expect.arrayContaining([EQUALS_TWO]) } })
+      return await session.call('batch_mint', { dry_run: false, plan_id: plan.plan_id })
+    }
+    expect(await mint({})).toMatchObject({
+      ...{ status: 'error', exit_code: 3 },
+      error: { code: 'not_confirmed', message: 'line 4 equals line 2 (and 1 more)', details: { count: 2 } },
+    })
+    expect(api.bodies('createnft')).toEqual([])
+    expect(await mint({ allow_duplicates: true })).toMatchObject({ status: 'ok', data: { total: 4, deployed: 4 } })
+  })
+
   test('of 100,000 are found with little memory', async () => {
     const { path, gdn } = await drop('')
     const rows = Array.from({ length: 100_000 }, (_, n) => `T${n % 99_998},x,${OWNER},https://example.com/a.png\n`)
@@ -189,4 +241,28 @@ test('a file that no marketplace may show is a warning with its row', async () =
   expect(JSON.parse(stdout).warnings).toMatchObject([
     { place: { line: 2, column: 5 }, message: expect.stringContaining('has an unknown type (.xyz)') },
   ])
+})
+
+test('plan and apply name the first warnings, once and without hints, until nothing is left to do', async () => {
+  const equal = row('').slice(1)
+  const { gdn, manifest } = await drop(`title,description,receiver,image\n${equal.repeat(3)}`)
+  const api = await fakeApi(uploads())
+  const more = [manifest, ...TARGET, '--base-url', api.url]
+  const { stderr } = await gdn(['plan', ...more])
+  const warnings = [NO_ID, '3: equals line 2', '4: equals line 2']
+  for (const warning of warnings) expect(stderr.split(warning), warning).toHaveLength(2)
+  expect(stderr).not.toContain('Add a column')
+  expect((await gdn(['plan', ...more, '--json'])).stderr).toBe('')
+  const applied = await gdn(['apply', ...more, '--yes', '--allow-duplicates'])
+  expect(applied.code, applied.stderr).toBe(0)
+  for (const warning of [NO_ID, 'line 3 equals line 2']) expect(applied.stderr.split(warning)).toHaveLength(2)
+  expect((await gdn(['plan', ...more])).stderr).not.toContain('warning')
+})
+
+test('plan counts the warnings that it does not show', async () => {
+  const { gdn, manifest } = await drop(`title,description,receiver,image\n${row('').slice(1).repeat(9)}`)
+  const api = await fakeApi({})
+  const { stderr } = await gdn(['plan', manifest, ...TARGET, '--base-url', api.url])
+  expect(stderr.match(/^warning:/gm)).toHaveLength(3)
+  expect(stderr).toContain('… and 6 more warnings; `gdn batch validate` lists them')
 })

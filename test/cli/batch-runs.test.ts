@@ -142,6 +142,35 @@ describe('finding a run', () => {
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
 
+  test('prefers the path of a manifest to the file name that several have', async () => {
+    const { mint, options, stateDir, path } = await home({ 'jan/drop.csv': CSV, 'feb/drop.csv': CSV })
+    const api = await fakeApi(service())
+    await mint(api.url, 'jan/drop.csv')
+    const feb = JSON.parse((await mint(api.url, 'feb/drop.csv', '--again')).stdout)
+    const status = async (cwd: string) =>
+      await cli(['batch', 'status', 'drop.csv', '--state-dir', stateDir, '--json'], { ...options, cwd })
+    expect(JSON.parse((await status(path('feb'))).stdout)).toMatchObject({ run_id: feb.run_id })
+    expect(errorOf(await status(path('.'))).message).toContain('matches several runs')
+  })
+
+  test.each(['GDN_BASE_URL', 'a profile'])('of several matches, selects that of the server of %s', async (how) => {
+    const { mint, gdn, stateDir, options, path } = await home()
+    const api = await fakeApi(service())
+    const other = await fakeApi({ createnft: () => ({ status: 400, body: {} }) })
+    const first = JSON.parse((await mint(api.url)).stdout)
+    await mint(other.url)
+    const isProfile = how === 'a profile'
+    if (isProfile) await gdn('config', 'set', 'base_url', api.url, '--profile', 'studio')
+    const env = { ...options.env, ...(isProfile ? { GDN_PROFILE: 'studio' } : { GDN_BASE_URL: api.url }) }
+    for (const command of ['status', 'results', 'report']) {
+      const argv = ['batch', command, path('drop.csv'), '--state-dir', stateDir]
+      expect((await cli(argv, options)).stderr, command).toContain('matches several runs')
+      expect((await cli(argv, { ...options, env })).code, command).toBe(0)
+    }
+    const { stdout } = await cli(['batch', 'status', 'drop', '--state-dir', stateDir, '--json'], { ...options, env })
+    expect(JSON.parse(stdout)).toMatchObject({ run_id: first.run_id })
+  })
+
   test('selects the newest of several drops of one run', async () => {
     const { mint, gdn, stateDir } = await home()
     const api = await fakeApi(service())

@@ -19,6 +19,37 @@ function minting() {
   }
 }
 
+/** Mints, and verifies after the second NFT got other values on the server, and on the chain before. */
+async function verifyChanged(now: Record<string, unknown>, on: Token | undefined) {
+  const { path, options } = await folder()
+  const { createnft, getnfts } = minting()
+  let isChanged = false
+  const api = await fakeApi({
+    createnft,
+    getnfts: (body: { nft_gdn_ids: string[] }): Reply => {
+      const { body: answer } = getnfts(body) as { body: { nfts: { token_id: string }[] } }
+      const nfts = answer.nfts.map((nft) => (isChanged && nft.token_id === '2' ? { ...nft, ...now } : nft))
+      return { body: { ...answer, nfts } }
+    },
+    ...chain(on === undefined ? { 1: AS_ORDERED[1] } : { ...AS_ORDERED, 2: on }),
+  })
+  await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url], options)
+  isChanged = true
+  const argv = ['batch', 'results', 'drop', '--verify', '--base-url', api.url, '--fields', FIELDS]
+  const { code, stdout } = await cli([...argv, '--json'], options)
+  const { stderr } = await cli([...argv, '-o', 'csv'], options)
+  return { code, rows: JSON.parse(stdout) as unknown[], stderr }
+}
+
+const ZERO = `0x${'0'.repeat(40)}`
+const FIELDS = 'line,verified,verify_error'
+const UPDATED = {
+  revision: 1,
+  metadata_url: `${URI}/9.json`,
+  request_metadata: { title: 'Dusk', description: 'edited', file_fields: [] },
+}
+const updatedToken = (name = 'Dusk', description = 'edited') => token(2, name, description, { uri: `${URI}/9.json` })
+
 async function mintAndVerify(tokens: Readonly<Record<string, Token>>, csv = CSV, ...more: string[]) {
   const { path, options } = await folder({ 'drop.csv': csv })
   const api = await fakeApi({ ...minting(), ...chain(tokens) })
@@ -147,5 +178,40 @@ describe('--verify', () => {
       '--json',
     ]
     expect(JSON.parse((await cli(argv, options)).stdout)).toMatchObject({ accepted: 2, verified: 0, unread: 0 })
+  })
+
+  test.each<[string, Record<string, unknown>, Token | undefined, string]>([
+    ['an update', UPDATED, updatedToken(), 'updated'],
+    [
+      'a transfer',
+      { receiver_wallet_address: CONTRACT },
+      token(2, 'Dusk', 'second', { owner: CONTRACT }),
+      `transferred to ${CONTRACT}`,
+    ],
+    ['a burn', { burned: true, receiver_wallet_address: ZERO }, undefined, 'burned'],
+  ])('counts rows apart that the server reports as changed since: %s', async (_, now, on, says) => {
+    const { code, rows, stderr } = await verifyChanged(now, on)
+    expect({ code, rows }).toEqual({
+      code: 0,
+      rows: [
+        { line: 2, verified: true, verify_error: null },
+        { line: 3, verified: null, verify_error: `changed since the mint, as the server says: ${says}` },
+      ],
+    })
+    expect(stderr).toContain('1 row changed since the mint: chain and storage are as the server says they are now')
+  })
+
+  test.each<[string, Record<string, unknown>, Token]>([
+    ['metadata that the update did not set', UPDATED, updatedToken('Dust')],
+    ['metadata without an update', { ...UPDATED, revision: 0 }, updatedToken()],
+    ['another owner than an update has', UPDATED, { ...updatedToken(), owner: CONTRACT }],
+    [
+      'metadata that changed without an update, beside a transfer',
+      { receiver_wallet_address: CONTRACT },
+      updatedToken(),
+    ],
+  ])('keeps a difference that no reported change explains: %s', async (_, now, on) => {
+    const { code, rows } = await verifyChanged(now, on)
+    expect({ code, rows }).toMatchObject({ code: 5, rows: [{ verified: true }, { verified: false }] })
   })
 })

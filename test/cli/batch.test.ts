@@ -246,7 +246,7 @@ test('--for-spreadsheet makes cells inert that a spreadsheet would execute', asy
   const csv = async (...more: string[]) =>
     (await cli(['batch', 'results', run, '-o', 'csv', '--fields', 'key', ...more], options)).stdout
   expect(await csv()).toBe('key\r\n=HYPERLINK(1)\r\n')
-  expect(await csv('--for-spreadsheet')).toBe("key\r\n'=HYPERLINK(1)\r\n")
+  expect(await csv('--for-spreadsheet')).toBe("\ufeffkey\r\n'=HYPERLINK(1)\r\n")
 })
 
 test('reports an unknown run with gdn batch list and the command that resumes without state', async () => {

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createPublicClient, encodeFunctionData, http, parseAbi, zeroAddress } from 'viem'
+import { createPublicClient, encodeFunctionData, http, parseAbi, parseEther, toHex, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { polygon } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -121,6 +121,19 @@ describe('gdn collection set', () => {
     expect(stdout).toMatch(/^royalty\t\t5% to 0x[0-9a-fA-F]{40}\tplanned/m)
     expect(stderr).toMatch(/Nothing was sent\. The changes cost at most 0\.\d+ POL\./)
     expect(await read('enableApi')).toBe(true)
+  })
+
+  test('refuses before the first change what the owner cannot pay in full, and says what is missing', async () => {
+    const flags = ['--royalty', '5%', '--enable-transfer']
+    const { stderr } = await set(...flags, '--dry-run')
+    const most = parseEther(/at most (0\.\d+) POL/.exec(stderr)?.[1] ?? '')
+    await network.call('anvil_setBalance', [owner.address, toHex((most * 3n) / 4n)])
+    const { code, stderr: problem } = await set(...flags, ...asOwner())
+    expect(code).toBe(5)
+    expect(problem).toMatch(
+      /the owner 0x\w{40} has 0\.\d+ POL on polygon and needs 0\.\d+: 0\.\d+ POL are missing\n.*Nothing was sent/,
+    )
+    expect([await read('enableTransfer'), (await royalty())[1]]).toEqual([false, 0n])
   })
 
   test('sends nothing without a confirmation on a public network', async () => {

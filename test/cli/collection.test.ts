@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { HEADERS } from '../../src/api/headers.ts'
 import { CONTRACT, DATE, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
@@ -103,15 +105,27 @@ describe('collection create', () => {
     expect((await cli([...CREATE, '--base-url', api.url], { env })).code).toBe(0)
   })
 
-  test('exits with 5 and the reason if the collection fails', async () => {
-    const api = await fakeApi({
-      createcollection: accepts,
-      getcollections: told(record({ status: 'failed', error: 'no gas' })),
-    })
+  test.each(['failed', 'error'])(
+    'exits with 5 and the reason if the status of the collection is %s',
+    async (status) => {
+      const api = await fakeApi({
+        createcollection: accepts,
+        getcollections: told(record({ status, error: 'no gas' })),
+      })
+      const { env } = await home()
+      const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
+      expect(result.code).toBe(5)
+      expect(errorOf(result).message).toContain('no gas')
+    },
+  )
+
+  test.each(['--dynamic', '--enable-burn'])('%s is refused by a server that would ignore it', async (flag) => {
+    const api = await fakeApi({})
     const { env } = await home()
-    const result = await cli([...CREATE, '--base-url', api.url, '--json'], { env })
-    expect(result.code).toBe(5)
-    expect(errorOf(result).message).toContain('no gas')
+    const result = await cli([...CREATE, flag, '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toMatch(new RegExp(`^${flag}: .* can't (update|burn) NFTs`))
+    expect(api.bodies('createcollection')).toEqual([])
   })
 
   test('reports all missing flags at once', async () => {
@@ -206,6 +220,50 @@ describe('a collection created here', () => {
 })
 
 describe('collection show', () => {
+  const OF_GDN = { [HEADERS.backendId]: randomUUID(), [HEADERS.incarnation]: randomUUID() }
+  const creation = record({ royalty_bps: 0, royalty_receiver: null, description: 'Old', image: '', is_frozen: false })
+  const getcollections = () => ({ ...told(creation)(), headers: OF_GDN })
+  const set = {
+    ...{ transaction_gdn_id: ID, is_read_from_chain: true, problem: null, wallet_address: CONTRACT },
+    ...{ pending_wallet_address: null, enable_api: false, enable_transfer: true, is_frozen: true, royalty_bps: 750 },
+    ...{ royalty_receiver: OWNER, contract_uri: 'ipfs://bafy', description: 'New', image: 'ipfs://image' },
+  }
+  const settings = (more: object) => (): Reply => ({
+    body: { requests: { transaction_gdn_ids: [ID] }, collections: [{ ...set, ...more }] },
+  })
+
+  test('shows what is set in the contract now', async () => {
+    const api = await fakeApi({ getcollections, getcollectionsettings: settings({}) })
+    const { env } = await home()
+    const result = await cli(['collection', 'show', ID, '--base-url', api.url, '--json'], { env })
+    expect(result).toMatchObject({ code: 0, stderr: '' })
+    const { problem, ...shown } = set
+    expect(JSON.parse(result.stdout)).toMatchObject({ ...shown, name: 'Dawn', status: 'deployed' })
+    expect(JSON.parse(result.stdout)).not.toHaveProperty('problem', problem)
+  })
+
+  test('shows the values of the creation and says why, while the contract cannot be read', async () => {
+    const problem = "polygon can't be read now\u001b[31m"
+    const getcollectionsettings = settings({ is_read_from_chain: false, problem })
+    const api = await fakeApi({ getcollections, getcollectionsettings })
+    const { env } = await home()
+    const argv = ['collection', 'show', ID, '--base-url', api.url]
+    const { code, stderr } = await cli(argv, { env })
+    expect(code).toBe(0)
+    expect(stderr).toContain(`${CONTRACT}: polygon can't be read now`)
+    expect(stderr).not.toContain('\u001b')
+    const unread = { royalty_bps: 0, description: 'Old', is_read_from_chain: false, settings_problem: problem }
+    expect(JSON.parse((await cli([...argv, '--json'], { env })).stdout)).toMatchObject(unread)
+  })
+
+  test('says that an older backend returns the values of the creation', async () => {
+    const api = await fakeApi({ getcollections })
+    const { env } = await home()
+    const result = await cli(['collection', 'show', ID, '--base-url', api.url], { env })
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('those of the creation') })
+    expect(result.stdout).toContain('Old')
+  })
+
   test('exits with 5 and names an ID that the server does not know', async () => {
     const api = await fakeApi({ getcollections: told() })
     const { env } = await home()

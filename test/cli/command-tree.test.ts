@@ -123,6 +123,13 @@ describe('gdn help --json', () => {
     expect(await flagOf('batch results', '--status')).toMatchObject({ type: 'words' })
   })
 
+  test('has --for-spreadsheet in every command that prints CSV', async () => {
+    for (const { name, flags } of (await readTree()).commands) {
+      const names = flags.map((one) => one.name)
+      expect(names.includes('--for-spreadsheet'), name).toBe(names.includes('--output'))
+    }
+  })
+
   test('prints the part of the tree that belongs to one command or noun', async () => {
     const { commands } = await readTree()
     const json = async (...argv: string[]) => JSON.parse((await cli(argv)).stdout)

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { CONTRACT, DATE, nft, OWNER, type Reply } from './fake-api.ts'
 import { tempHome } from './harness.ts'
 
@@ -9,7 +9,10 @@ export const CSV = `title,description,receiver\nDawn,first,${OWNER}\nDusk,second
 /** A home with a manifest in it. */
 export async function folder(files: Record<string, string | Uint8Array> = { 'drop.csv': CSV }) {
   const { dir, env } = await tempHome()
-  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, name)), { recursive: true })
+    await writeFile(join(dir, name), text)
+  }
   const path = (name: string) => join(dir, name)
   return { path, options: { env: { ...env, GDN_API_KEY: 'key' }, cwd: dir } }
 }

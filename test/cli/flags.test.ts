@@ -86,6 +86,29 @@ test('accepts flags before the command', async () => {
   expect(errorOf(result).code).toBe('unauthorized')
 })
 
+test.each([
+  [['-b', 'polygon', 'batch', 'validate', 'no.csv'], "no.csv: doesn't exist"],
+  [['batch', '-b', 'polygon', 'validate', 'no.csv'], "no.csv: doesn't exist"],
+  [['--yes', 'nft', 'lst'], 'unknown command "gdn nft lst"'],
+  [['--private-key', '0x12', 'wallet', 'import'], 'unknown option "--private-key"'],
+])('accepts flags of a command before its name: %j', async (argv, problem) => {
+  expect((await cli(argv)).stderr).toContain(`error: ${problem}\n`)
+})
+
+test.each([
+  ['webhook', 'list'],
+  ['key', 'list'],
+  ['chain', 'status'],
+  ['tx', 'list'],
+])('%s %s says that it works on a data directory where --local is given', async (...words) => {
+  for (const flag of [['--local'], ['--base-url', 'http://127.0.0.1:9']]) {
+    const { code, stderr } = await cli([...words, ...flag])
+    expect({ code, stderr }).toEqual({
+      ...{ code: 2, stderr: expect.stringMatching(/unknown option "--\S+"\n.*data directory.*\n.*--data-dir <dir>/) },
+    })
+  }
+})
+
 test('reports an invalid --fields before anything is sent', async () => {
   const { code, stderr } = await cli(['nft', 'mint', '--title', 'x', '--fields', 'nope', ...SERVER])
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--fields: unknown field "nope"') })

@@ -1,12 +1,13 @@
 /** @module-tag slow */
 import { randomUUID } from 'node:crypto'
-import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VERSION } from '../../src/core/version.ts'
 import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
+import { copyFolder } from '../helpers/backups.ts'
 import { ownPort } from '../helpers/own-port.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
@@ -57,10 +58,22 @@ const gdn = (argv: string[], more: NodeJS.ProcessEnv = {}) => cli(argv, { env: {
 
 /** Copies a backend with its collections under a new identity. The first must be stopped. */
 async function twin(from: string, to: string): Promise<void> {
-  await cp(from, to, { recursive: true })
+  await copyFolder(from, to)
   const identity = { id: randomUUID(), incarnation: randomUUID() }
   await withStore(to, ({ db }) => db.updateTable('backend').set(identity).execute())
 }
+
+test('local start --port beside a backend on another port says so, and starts none', async () => {
+  const { url } = await start(localDir(dir))
+  const { port } = new URL(url)
+  expect(await gdn(['local', 'start', '--port', port])).toMatchObject({ code: 0 })
+  const other = await gdn(['local', 'start', '--port', String(Number(port) - 1), '--json'])
+  expect(other.code).toBe(2)
+  expect(errorOf(other)).toMatchObject({
+    message: `--port: the local backend is already running on ${url}`,
+    hint: expect.stringContaining('gdn local stop'),
+  })
+})
 
 test('local start and doctor name the other version of gdn that the backend runs', async () => {
   const { url } = await start(localDir(dir))

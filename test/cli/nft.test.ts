@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Connection, Deps } from '../../src/cli/deps.ts'
 import { waitForNfts } from '../../src/cli/request/waiting.ts'
 import type { Server } from '../../src/config/server.ts'
+import { pngNamed } from '../helpers/pictures.ts'
 import { announce, CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 import { mkfifo } from './mkfifo.ts'
@@ -144,7 +145,7 @@ describe('nft mint', () => {
 
   test('uploads each local file once, and puts the URLs into the request', async () => {
     const home = await tempHome()
-    await writeFile(join(home.dir, 'a.png'), 'png!')
+    await writeFile(join(home.dir, 'a.png'), pngNamed('a'))
     const api = await fakeApi({ files: () => ({ body: { url: FILE } }), createnft: accepts })
     const argv = [
       ...MINT,
@@ -159,7 +160,7 @@ describe('nft mint', () => {
       api.url,
     ]
     expect((await cli(argv, { env, cwd: home.dir })).code).toBe(0)
-    expect(api.bodies('files')).toEqual([expect.stringContaining('png!')])
+    expect(api.bodies('files')).toEqual([expect.stringContaining('PNG')])
     expect(api.calls.map(({ path }) => path)).toEqual([
       '/healthz',
       '/api/v1/getisgdnnft',
@@ -184,6 +185,9 @@ describe('nft mint', () => {
   test.each([
     ['an empty file', ''],
     ['an HTML page', '<!doctype html><title>Not found</title>'],
+    ['not a PNG image, despite its name', 'png!'],
+    ["a PNG image that can't be decoded", pngNamed('a').subarray(0, 60)],
+    ['a JPEG image, despite its name', Buffer.from('ffd8ffe000104a46494600010100', 'hex')],
   ])('rejects %s as an image, by its content, before anything is sent', async (what, content) => {
     const home = await tempHome()
     await writeFile(join(home.dir, 'a.png'), content)
@@ -193,6 +197,20 @@ describe('nft mint', () => {
     expect(code).toBe(2)
     expect(stderr).toContain(`--image: ${join(home.dir, 'a.png')} is ${what}`)
     expect(api.calls).toEqual([])
+  })
+
+  test('warns about a local file of an unknown type, and mints it', async () => {
+    const home = await tempHome()
+    await writeFile(join(home.dir, 'a.xyz'), 'what?')
+    const api = await fakeApi({ files: () => ({ body: { url: FILE } }), createnft: accepts })
+    const argv = [...MINT, '--title', 'x', '--media', 'raw=a.xyz', '--no-wait', '--base-url', api.url]
+    const { code, stderr } = await cli(argv, { env, cwd: home.dir })
+    expect(code, stderr).toBe(0)
+    const path = join(home.dir, 'a.xyz')
+    expect(stderr).toContain(
+      `warning: --media raw: ${path} has an unknown type (.xyz), which marketplaces may not show`,
+    )
+    expect(api.bodies('files')).toHaveLength(1)
   })
 
   test('--dry-run prints the request and sends nothing, without key or server', async () => {

@@ -2,6 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
+import { pngNamed } from '../helpers/pictures.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply, knows as tells } from './fake-api.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
@@ -233,7 +234,7 @@ test('compares local files by content: a retry resumes the operation and uploads
     getnfts: knows(nft('id-1', { status: 'initiated' })),
   })
   const { dir, env } = await machine()
-  await writeFile(join(dir, 'a.png'), 'png!')
+  await writeFile(join(dir, 'a.png'), pngNamed('a'))
   const mint = (image: string) =>
     cli([...MINT, '--image', image, '--base-url', api.url], { env, cwd: dir, ...timeUpWhileWaiting() })
   expect((await mint('a.png')).code).toBe(8)
@@ -241,7 +242,7 @@ test('compares local files by content: a retry resumes the operation and uploads
   await rename(join(dir, 'a.png'), join(dir, 'moved', 'b.png'))
   expect((await mint('moved/b.png')).stderr).toContain('Resuming it')
   expect(api.bodies('files')).toHaveLength(1)
-  await writeFile(join(dir, 'moved', 'b.png'), 'another picture')
+  await writeFile(join(dir, 'moved', 'b.png'), pngNamed('b'))
   expect((await mint('moved/b.png')).stderr).not.toContain('Resuming it')
   expect(api.bodies('createnft')).toHaveLength(2)
 })

@@ -51,6 +51,15 @@ test('prints CSV with a header, CRLF and quoted cells', async () => {
   )
 })
 
+test('--for-spreadsheet marks CSV as UTF-8, disarms formulas, and is for CSV only', async () => {
+  const api = await fakeApi({ getnfts: knows(nft('a', { status: '+1' })) })
+  const flags = ['--for-spreadsheet', '--fields', 'nft_gdn_id,status', '--base-url', api.url]
+  const csv = async (...argv: string[]) => await cli(['nft', 'show', 'a', ...flags, ...argv], { env })
+  expect((await csv('-o', 'csv')).stdout).toBe("\ufeffnft_gdn_id,status\r\na,'+1\r\n")
+  const problem = 'error: --for-spreadsheet: is for CSV\n  Add -o csv.\n'
+  expect(await csv()).toMatchObject({ code: 2, stdout: '', stderr: problem })
+})
+
 test('prints one ID per line', async () => {
   expect((await show(['a', 'b', '-o', 'ids'])).stdout).toBe('a\nb\n')
 })

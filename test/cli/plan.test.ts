@@ -45,6 +45,7 @@ async function machine(text = CSV) {
     mint: () => cli(['batch', 'mint', path('drop.csv'), ...target, '--rate', '100'], options),
     apply: () => cli(['apply', path('drop.csv'), ...target, '--yes'], options),
     plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
+    planAtTerminal: () => cli(['plan', path('drop.csv'), ...target], { ...options, tty: true, colors: true }),
     run: (...args: string[]) => cli([...args, ...target], options),
   }
 }
@@ -70,6 +71,13 @@ describe('gdn plan', () => {
     expect(moved.stdout.split('\n').map((line) => line && JSON.parse(line).action)).toEqual(['impossible', 'drift', ''])
     const extensions = ['getreferences', 'getcollections', 'updatednft', 'burnnft', 'freezenft', 'gettransactions']
     for (const name of extensions) expect(api.bodies(name)).toEqual([])
+  })
+
+  test('colors the actions on a terminal, and shows what a title contains as text', async () => {
+    const { write, planAtTerminal } = await machine()
+    await write(CSV.replace('Dawn', 'Da\u001b[31mwn'))
+    const { stdout } = await planAtTerminal()
+    expect(stdout).toContain('\u001b[32mmint\u001b[39m line 2: Da\\u001b[31mwn')
   })
 
   test('names owners that others changed back after a transfer where the server counts none', async () => {

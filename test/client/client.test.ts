@@ -303,8 +303,11 @@ describe('what the server announces', () => {
     ])
     const it = client(server.url)
     const learned: (boolean | null)[] = []
-    for (const refresh of [false, true, true, true]) learned.push(await it.learnIdempotency({ refresh }))
+    const reasons: string[] = []
+    const onSilence = (reason: string) => void reasons.push(reason)
+    for (const refresh of [false, true, true, true]) learned.push(await it.learnIdempotency({ refresh, onSilence }))
     expect(learned).toEqual([true, null, null, false])
+    expect(reasons).toEqual(['it returned 404 text/html "<html>"', 'it returned 502 text/html "<html>"'])
   })
 
   test('treats a server that announces nothing as one without support', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { LearnOptions } from '../../src/client/api-client.ts'
 import { learnSupport } from '../../src/client/learn-support.ts'
 
 /** A client whose first probes have no response. */
@@ -7,8 +8,11 @@ function clientOf(silent: number) {
   let probes = 0
   return {
     supportsReferences: () => references,
-    async learnIdempotency() {
-      if (probes++ < silent) return null
+    async learnIdempotency({ onSilence }: LearnOptions = {}) {
+      if (probes++ < silent) {
+        onSilence?.(`reason ${probes}`)
+        return null
+      }
       references = true
       return true
     },
@@ -26,6 +30,9 @@ test('asks again while the server does not respond, and not once it is known', a
   expect(client.supportsReferences()).toBe(true)
 })
 
-test('takes a silent server for no server without extensions', async () => {
-  await expect(learnSupport(clientOf(100), signal, clock)).rejects.toMatchObject({ code: 'unreachable' })
+test('takes a silent server for no server without extensions, and says why it seems silent', async () => {
+  await expect(learnSupport(clientOf(100), signal, clock)).rejects.toMatchObject({
+    code: 'unreachable',
+    message: 'the server does not respond: reason 6',
+  })
 })

@@ -189,31 +189,36 @@ describe('missing arguments are prompted for', () => {
 
   const NAMED = `collection create --name Tide -b polygon --wallet ${OWNER} --dry-run`
 
-  test('collection create: whether the API may transfer, no by default', async () => {
+  test('collection create: what the API may do, no by default, what is permanent before what is not', async () => {
     const { env } = await home()
     const answered = async (keys: string) => {
       const terminal = atTerminal(NAMED, env, '/dev/tty')
-      await terminal.showsNow('Let the API transfer its NFTs?')
-      terminal.type(keys)
+      for (const question of ['Let the API update the metadata', 'Let the API burn', 'Let the API transfer']) {
+        await terminal.showsNow(question)
+        terminal.type(keys)
+      }
       const { code, screen } = await terminal.end()
       expect(code, screen).toBe(0)
       return screen
     }
-    expect(await answered(`y${ENTER}`)).toContain('"enable_transfer": true')
-    expect(await answered(ENTER)).toContain('"enable_transfer": false')
+    const yes = await answered(`y${ENTER}`)
+    for (const right of ['dynamic', 'enable_burn', 'enable_transfer']) expect(yes).toContain(`"${right}": true`)
+    const no = await answered(ENTER)
+    expect(no).toContain('"enable_transfer": false')
+    for (const right of ['dynamic', 'enable_burn']) expect(no).not.toContain(`"${right}"`)
   })
 
   test.each([
-    ['a flag for it', `${NAMED} --no-enable-transfer`, '/dev/tty'],
+    ['flags for it', `${NAMED} --dynamic --enable-burn --no-enable-transfer`, '/dev/tty'],
     ['--no-input', `${NAMED} --no-input`, '/dev/tty'],
     ['--yes', `${NAMED} --yes`, '/dev/tty'],
-    ['a locked collection', `${NAMED} --locked`, '/dev/tty'],
+    ['a locked collection', `${NAMED} --locked --dynamic --enable-burn`, '/dev/tty'],
     ['captured output', NAMED, '/dev/null'],
   ])('collection create does not prompt for API transfers with %s', async (_what, line, stdout) => {
     const { env } = await home()
     const { code, screen } = await atTerminal(line, env, stdout).end()
     expect(code, screen).toBe(0)
-    expect(screen).not.toContain('Let the API transfer')
+    expect(screen).not.toContain('Let the API')
   })
 
   test('nft mint: title, description, image, a collection from the list, and the receiver', async () => {

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import jpeg from 'jpeg-js'
 import { GifWriter } from 'omggif'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MAX_FILE_BYTES } from '../../src/api/endpoints/files.ts'
 import { inspectFile } from '../../src/files/inspect/inspect-file.ts'
 import { MARKETPLACE_LIMITS } from '../../src/files/inspect/marketplace-limits.ts'
 import { png, pngChunk, QUARTERS, rawPng } from '../helpers/pictures.ts'
@@ -204,4 +205,8 @@ test('never throws, and accepts no random bytes under the name of a picture', as
       expect([name, (await inspect(name, bytes)).problem?.message]).toEqual([name, expect.any(String)])
     }
   }
+})
+
+test('names no limit of a marketplace that a file within the maximum of gdn cannot exceed', () => {
+  expect(MARKETPLACE_LIMITS.filter(({ bytes }) => bytes >= MAX_FILE_BYTES)).toEqual([])
 })

@@ -46,6 +46,8 @@ export interface ApplyChaosOptions {
 
 interface Row {
   id: string
+  /** Whether the manifest has its ID. The others get theirs in the next round. */
+  isNamed: boolean
   title: string
   receiver: string
   /** The owner on chain. It is the receiver, unless a stranger has moved the NFT. */
@@ -57,7 +59,7 @@ interface Row {
 }
 
 const manifestOf = (rows: readonly Row[]): string => {
-  const lines = rows.map(({ id, title, receiver }) => `${id},${title},${id},${receiver}`)
+  const lines = rows.map(({ id, isNamed, title, receiver }) => `${isNamed ? id : ''},${title},${id},${receiver}`)
   return `${['id,title,description,receiver', ...lines].join('\n')}\n`
 }
 
@@ -68,7 +70,7 @@ interface Shown {
 }
 
 /**
- * Applies a manifest, edits it and applies it again. Meanwhile gdn and the backend are killed, responses are lost, blocks
+ * Applies a manifest, edits it and applies it again. Some rows get their IDs after they were minted. Meanwhile gdn and the backend are killed, responses are lost, blocks
  * are removed, and holders transfer their tokens. After each round the chain equals the manifest, and in the end the
  * events on chain are exactly those of the edits.
  */
@@ -94,7 +96,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const holders: PrivateKeyAccount[] = Array.from({ length: 5 }, () => privateKeyToAccount(generatePrivateKey()))
   const holderOf = (address: string) => holders.find((one) => one.address === address) as PrivateKeyAccount
   const chain = createPublicClient({ transport: http(network.url), batch: { multicall: false } })
-  const figures = { rows: 0, mints: 0, updates: 0, transfers: 0, strangers: 0, burns: 0, applies: 0 }
+  const figures = { rows: 0, mints: 0, pairs: 0, updates: 0, transfers: 0, strangers: 0, burns: 0, applies: 0 }
   const chaos = { killed: 0, backends: 0, reorgs: 0 }
 
   let isOver = false
@@ -146,12 +148,15 @@ export async function applyChaos(options: ApplyChaosOptions) {
         '--enable-transfer',
         '--dynamic',
         '--enable-burn',
+        '--yes',
         '--json',
       ),
     ({ exitCode }) => exitCode === 0,
   )
   const { contract_address: contract } = JSON.parse(created.stdout) as { contract_address: string }
   const address = getAddress(contract)
+  // The name of the run is the label of its reference IDs.
+  const target = ['-c', contract, '--run', 'chaos']
   const rows: Row[] = []
   const live = () => rows.filter(({ pruned }) => !pruned)
 
@@ -175,6 +180,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       const id = `r${rows.length}`
       const receiver = anyOf(holders).address
       rows.push({
+        isNamed: random() < 0.5,
         ...{ id, title: `${id} is new`, receiver, owner: receiver },
         ...{ token: null, updates: 0, transfers: 0, pruned: false },
       })
@@ -236,11 +242,13 @@ export async function applyChaos(options: ApplyChaosOptions) {
 
   /** Removes rows from the manifest. Their NFTs are burned where this machine minted them for their present owner. */
   const prune = async () => {
-    const gone = new Set(live().filter(({ owner, receiver }) => owner === receiver && random() < 0.05))
+    const gone = new Set(
+      live().filter(({ isNamed, owner, receiver }) => isNamed && owner === receiver && random() < 0.05),
+    )
     const rest = live().filter((row) => !gone.has(row))
     const saved = join(homes[0] ?? '', 'plan.json')
     const manifest = await first.file('drop.csv', manifestOf(rest))
-    await repeat(first, ['plan', manifest, '-c', contract, '--prune', '--out', saved])
+    await repeat(first, ['plan', manifest, ...target, '--prune', '--out', saved])
     const burns = (await readFile(saved, 'utf8')).split('\n').filter((line) => line.includes('"action":"burn"'))
     const argv = ['apply', saved, '--yes', '--max-burns', String(burns.length)]
     if ((await first.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
@@ -253,6 +261,31 @@ export async function applyChaos(options: ApplyChaosOptions) {
     }
     expect([...gone].filter(({ pruned }) => pruned)).toHaveLength(burns.length)
     for (const gdn of machines) await gdn.file('drop.csv', manifestOf(live()))
+  }
+
+  /** Gives IDs to the rows that have none. No flag permits to mint one of them again. */
+  const nameRows = () => {
+    for (const row of live().filter(({ isNamed }) => !isNamed)) {
+      row.isNamed = true
+      figures.pairs++
+    }
+  }
+
+  /** Applies the manifest on all machines, and kills gdn meanwhile. */
+  const applyEverywhere = async (flags: readonly string[]) => {
+    const runs = await Promise.all(
+      machines.map(async (gdn) => {
+        const argv = ['apply', await gdn.file('drop.csv', manifestOf(live())), ...target, '--yes', ...flags]
+        return { gdn, argv }
+      }),
+    )
+    for (let kill = 0; kill < killsPerRound; kill++) {
+      const { gdn, argv } = anyOf(runs)
+      figures.applies++
+      if ((await gdn.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
+    }
+    for (const { gdn, argv } of runs) await repeat(gdn, argv)
+    return runs
   }
 
   /** Compares the chain with the manifest. */
@@ -278,20 +311,12 @@ export async function applyChaos(options: ApplyChaosOptions) {
 
   for (let round = 0; round < rounds; round++) {
     if (round > 0) await moveByHolders()
-    edit(round)
-    const runs = await Promise.all(
-      machines.map(async (gdn) => {
-        const argv = ['apply', await gdn.file('drop.csv', manifestOf(live())), '-c', contract, '--yes', '--new-rows']
-        return { gdn, argv }
-      }),
-    )
     isDisturbed = true
-    for (let kill = 0; kill < killsPerRound; kill++) {
-      const { gdn, argv } = anyOf(runs)
-      figures.applies++
-      if ((await gdn.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
-    }
-    for (const { gdn, argv } of runs) await repeat(gdn, argv)
+    nameRows()
+    if (round > 0) await applyEverywhere([])
+    edit(round)
+    // Rows that were pruned are missing while others are new.
+    const runs = await applyEverywhere(['--new-rows'])
     if (round > 0) await prune()
     isDisturbed = false
     await until(

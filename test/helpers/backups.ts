@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
@@ -18,4 +18,20 @@ export async function restore(dataDir: string, file: string): Promise<void> {
   forgetDatabaseOf(dataDir)
   for (const end of ['', '-wal', '-shm']) await rm(join(dataDir, `gdn.db${end}`), { force: true })
   await importDatabase(await placeOf(dataDir), file)
+}
+
+/**
+ * Copies the folder of a stopped backend. In this process, SQLite removes the WAL file only when its last statement is
+ * collected, which may be during the copy. The copy is then repeated.
+ */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  for (;;) {
+    try {
+      return await cp(from, to, { recursive: true, preserveTimestamps: true })
+    } catch (error) {
+      const { code, path = '' } = error as NodeJS.ErrnoException
+      if (code !== 'ENOENT' || !/-(wal|shm)$/.test(path)) throw error
+      await rm(to, { recursive: true, force: true })
+    }
+  }
 }

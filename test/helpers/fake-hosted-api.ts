@@ -106,6 +106,10 @@ export class FakeHostedApi implements BatchClient {
     return false
   }
 
+  supportsAliases(): boolean {
+    return false
+  }
+
   supportsUpdates(): boolean {
     return false
   }

@@ -25,6 +25,7 @@ export const COLLECTION_ABI = parseAbi([
   'function burn(address,uint256)',
   'function freezeMetadata()',
   'function setContractURI(string)',
+  'function setDefaultRoyalty(address,uint96)',
   'function ownerOf(uint256) view returns (address)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
@@ -35,6 +36,7 @@ export type OwnersCall =
   | { functionName: 'transferOwnership'; args: [Hex] }
   | { functionName: 'burn'; args: [Hex, bigint] }
   | { functionName: 'setContractURI'; args: [string] }
+  | { functionName: 'setDefaultRoyalty'; args: [Hex, bigint] }
   | { functionName: 'transferFrom'; args: [Hex, Hex, bigint] }
 
 export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())

@@ -7,6 +7,8 @@ const UNFINISHED =
 
 /** Keys of non-unique indexes with few rows each. */
 const FEW = [
+  // An NFT has one reference ID that was made from content.
+  'operation_references_content (target_id=?',
   'owner_events_token (collection_id=? AND token_id=?',
   'sqlite_autoindex_transaction_attempts_2 (transaction_id=?',
   'transactions_directory (directory=?',

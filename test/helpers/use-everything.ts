@@ -159,6 +159,15 @@ async function useReferences(backend: TestBackend, where: object, metadata: obje
   await call(backend, 'getreferences', { operation: 'createcollection', reference_ids: ['row'] })
   const labels = { replaces_label: 'a.csv', reference_label: 'b.csv' }
   await call(backend, 'relabelreferences', { ...where, operation: 'createnft', reference_ids: ['row'], ...labels })
+  const unnamed = { ...body, metadata: plainMetadata(1), reference_ids: ['content'], reference_kinds: ['content'] }
+  const { nfts } = await call(backend, 'createnft', unnamed)
+  const of = { ...where, operation: 'createnft', reference_label: 'a.csv' }
+  await call(backend, 'getcontentreferences', of)
+  await call(backend, 'aliasreferences', {
+    ...of,
+    reference_ids: ['id'],
+    nft_gdn_ids: nfts.map(({ nft_gdn_ids }) => nft_gdn_ids),
+  })
 }
 
 /** Requests each page of the web explorer, from this machine and with the session of an account. */

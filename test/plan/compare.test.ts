@@ -194,6 +194,13 @@ describe('compareRow', () => {
       ['impossible mint: its mint failed and may have had an effect: no gas'],
     ],
     [
+      'an NFT that failed on a server that says error',
+      { status: 'error' },
+      {},
+      {},
+      ['impossible mint: its mint failed and may have had an effect: the server returned no reason'],
+    ],
+    [
       'an edit while its update is in progress',
       { request_metadata: { ...METADATA, title: 'x' }, pending_change: { kind: 'update' } },
       { isUpdating: true },

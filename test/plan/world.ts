@@ -4,6 +4,7 @@ import { HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { relabel } from '../../src/batch/other-labels.ts'
 import { runBatch } from '../../src/batch/run.ts'
+import { storeAliases, storePairs } from '../../src/batch/store-pairs.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/client/client.ts'
@@ -51,6 +52,20 @@ export interface Nft {
   isDynamic: boolean
 }
 
+/** What a reference ID names. */
+interface Name {
+  body: string
+  nft?: string
+  transaction?: string
+  label?: string | null
+  kind?: string | null
+  alias?: string
+}
+
+interface Titled {
+  title: string
+}
+
 interface Transaction {
   id: string
   status: 'initiated' | 'deployed' | 'failed'
@@ -85,11 +100,20 @@ export class Server {
   onRequest: OnRequest = () => undefined
   readonly #isOurs: boolean
   readonly #hasLabels: boolean
-  readonly #named = new Map<string, { body: string; nft?: string; transaction?: string; label?: string | null }>()
+  readonly #hasAliases: boolean
+  readonly #named = new Map<string, Name>()
 
-  constructor({ isOurs = true, hasLabels = true } = {}) {
+  constructor({ isOurs = true, hasLabels = true, hasAliases = true } = {}) {
     this.#isOurs = isOurs
     this.#hasLabels = isOurs && hasLabels
+    this.#hasAliases = isOurs && hasLabels && hasAliases
+  }
+
+  /** The NFTs that have an alias, by their titles. */
+  get aliased(): string[] {
+    return [...this.#named.values()].flatMap(({ nft, alias }) =>
+      alias == null ? [] : this.nfts.filter(({ id }) => id === nft).map(({ metadata }) => (metadata as Titled).title),
+    )
   }
 
   /** The labels of the NFTs, in the order of their mint. */
@@ -146,6 +170,11 @@ export class Server {
     }
   }
 
+  /** Stores aliases of a request whose response is lost. */
+  storeAliases(body: Body): void {
+    this.#alias(body)
+  }
+
   async request({ url, body: bytes }: TransportRequest): Promise<TransportAnswer> {
     const endpoint = new URL(url).pathname.replace('/api/v1/', '')
     const text = Buffer.from(bytes ?? []).toString('utf8')
@@ -155,6 +184,7 @@ export class Server {
     const read = this.#read(endpoint, body)
     if (read !== null) return this.#answer(200, read)
     if (this.#hasLabels && endpoint === 'relabelreferences') return this.#relabel(body)
+    if (this.#hasAliases && endpoint === 'aliasreferences') return this.#alias(body)
     if (!['createnft', 'transfernft', 'updatednft', 'burnnft'].includes(endpoint)) return this.#answer(404, refusal)
     this.sent.push({ endpoint, body })
     return this.#accept(endpoint, body)
@@ -186,11 +216,25 @@ export class Server {
         if (named === undefined) return []
         const status = this.transactions.find((one) => one.id === named.transaction)?.status ?? 'deployed'
         const about = { digest: 'v1:', accepted_date: DATE, status, is_free: status === 'failed' }
-        const labels = this.#hasLabels ? { reference_label: named.label ?? null } : {}
+        const labels = this.#hasLabels
+          ? { reference_label: named.label ?? null, reference_kind: named.kind ?? null }
+          : {}
+        const aliases = this.#hasAliases ? { reference_alias: named.alias ?? null } : {}
         const ids = { nft_gdn_id: named.nft, transaction_gdn_id: named.transaction }
-        return [{ reference_id: id, ...ids, ...about, ...labels }]
+        return [{ reference_id: id, ...ids, ...about, ...labels, ...aliases }]
       })
       return { requests: body, references }
+    }
+    if (this.#hasAliases && endpoint === 'getcontentreferences') {
+      const prefix = nameIn(body, String(body.operation), '')
+      const references = [...this.#named].flatMap(([name, { nft, kind, label, alias }]) => {
+        const isListed = kind === 'content' && alias === undefined && label === body.reference_label
+        const exists = this.nfts.some(({ id, isBurned, status }) => id === nft && !isBurned && status !== 'failed')
+        return isListed && exists && name.startsWith(prefix)
+          ? [{ reference_id: name.slice(prefix.length), nft_gdn_id: nft }]
+          : []
+      })
+      return { requests: body, references, next: null }
     }
     return null
   }
@@ -222,6 +266,29 @@ export class Server {
     return this.#answer(200, { requests: body, relabeled: changed.length })
   }
 
+  #alias(body: Body): TransportAnswer {
+    const nfts = body.nft_gdn_ids as string[]
+    const named = (body.reference_ids ?? []).map((id, n) => ({
+      id,
+      alias: nameIn(body, String(body.operation), id),
+      content: [...this.#named].find(([name, { nft, kind }]) => {
+        return nft === nfts[n] && kind === 'content' && name.startsWith(nameIn(body, String(body.operation), ''))
+      })?.[1],
+    }))
+    if (named.some(({ content }) => content === undefined)) return this.#answer(400, refusal)
+    const isTaken = named.some(({ id, alias, content }, n) => {
+      const other = this.#named.get(alias)
+      return (other !== undefined && other.nft !== nfts[n]) || (content?.alias !== undefined && content.alias !== id)
+    })
+    if (isTaken) return this.#answer(409, refusal, { [HEADERS.errorCode]: REFERENCE_ERRORS.conflict })
+    for (const { id, alias, content } of named) {
+      if (content === undefined) continue
+      content.alias = id
+      this.#named.set(alias, { body: '', nft: content.nft ?? '', label: content.label ?? null, kind: 'id' })
+    }
+    return this.#answer(200, { requests: body, aliased: named.length })
+  }
+
   #otherLabel(): TransportAnswer {
     const json = { error: { title: 'Conflict', message: 'it belongs to another label' } }
     return this.#answer(409, json, { [HEADERS.errorCode]: REFERENCE_ERRORS.otherLabel })
@@ -238,7 +305,9 @@ export class Server {
         const existing = known[n]?.nft
         if (existing !== undefined) return existing
         const id = this.#mint(metadata, String(body.receiver_wallet_address))
-        if (reference !== undefined) this.#named.set(nameIn(body, endpoint, reference), { body: '', nft: id, label })
+        const kind = (body.reference_kinds as string[] | undefined)?.[n] ?? null
+        if (reference !== undefined)
+          this.#named.set(nameIn(body, endpoint, reference), { body: '', nft: id, label, kind })
         return id
       })
       const nfts = ids.map((id) => ({ nft_gdn_ids: id, accepted_date: DATE }))
@@ -293,6 +362,7 @@ export class Server {
   #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
     const ours: string[] = [HEADERS.idempotencySupported, HEADERS.referenceIdsSupported, HEADERS.updatesSupported]
     if (this.#hasLabels) ours.push(HEADERS.referenceLabelsSupported)
+    if (this.#hasAliases) ours.push(HEADERS.referenceAliasesSupported)
     const headers = Object.fromEntries(this.#isOurs ? ours.map((name) => [name, 'yes']) : [])
     return {
       status,
@@ -316,6 +386,8 @@ export interface Planned {
   moved: ChangePlan['moved']
   /** The changes of each row, and burns, as a saved plan has them. */
   saved: Saved
+  /** Rows that got an ID since their mint, and whether the server has or can store that. */
+  paired: string[]
 }
 
 export interface Saved {
@@ -389,6 +461,7 @@ export class Machine {
     const making = this.#making(signal)
     return await this.#withPlan(rows, more, null, async (plan) => ({
       ...(await this.#relabel(plan, more)),
+      ...(await this.#storePairs(plan, more)),
       update: await this.update(plan.updates(), signal),
       transfer: await this.transfer(only('transfer', plan.changes()), signal),
       burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
@@ -397,6 +470,12 @@ export class Machine {
 
   async #relabel({ relabeled }: ChangePlan, { label }: Options): Promise<object> {
     for await (const page of relabeled.pages()) await relabel(this.client, this.options(), page, label ?? '')
+    return {}
+  }
+
+  async #storePairs({ paired }: ChangePlan, more: Options): Promise<object> {
+    await storeAliases(this.client, this.options(more), paired)
+    await storePairs(this.options(more), paired)
     return {}
   }
 
@@ -477,5 +556,6 @@ async function describe(plan: ChangePlan): Promise<Planned> {
   const saved: Saved = { rows: [], burns: [] }
   for await (const { changes: ofRow } of plan.rows()) saved.rows.push(ofRow)
   for await (const burn of plan.burns()) saved.burns.push(burn)
-  return { changes, notes: plan.notes, counts: plan.counts, moved: plan.moved, saved }
+  const paired = plan.paired.map(({ key, nftGdnId, alias }) => `${key} ${nftGdnId} ${alias}`)
+  return { paired, changes, notes: plan.notes, counts: plan.counts, moved: plan.moved, saved }
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import type { Update } from '../../src/plan/apply-updates.ts'
 import { type LeftRow, type RevealPlan, withRevealPlan } from '../../src/reveal/plan-reveal.ts'
@@ -34,17 +35,23 @@ const mint = (rows: readonly ManifestRow[], numbers = rows.map((_, n) => n + 1))
 interface Revealing extends Pick<RevealPlan, 'rows' | 'revealed' | 'pending' | 'notMinted' | 'left'> {
   reasons: string[]
   updates: Update[]
+  /** The labels of the NFTs that are to be replaced. */
+  replaced?: string[]
 }
 
-async function plan(rows: readonly ManifestRow[] = ROWS): Promise<Revealing> {
+async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOptions> = {}): Promise<Revealing> {
   const commitment = await readCommitment(itemsOf(rows))
   if (commitment === null) throw new Error('the manifest has problems')
   const deps = { client: machine.client, readManifest: () => itemsOf(rows), rows: commitment }
-  return await withRevealPlan(machine.options(), deps, async ({ run: _, leftRows, updates: find, ...counts }) => {
+  return await withRevealPlan({ ...machine.options(), ...more }, deps, async (found) => {
+    const { run: _, leftRows, updates: find, relabeled, ...counts } = found
     const updates: Update[] = []
     for await (const update of find()) updates.push(update)
+    const replaced: string[] = []
+    for await (const page of relabeled.pages()) replaced.push(...page.map(({ label }) => label))
     return {
       ...counts,
+      ...(replaced.length > 0 ? { replaced } : {}),
       updates,
       reasons: leftRows.map(({ key, line, reason }: LeftRow) => `${line} ${key}: ${reason}`),
     }
@@ -70,6 +77,28 @@ test('reveals each row once', async () => {
   }
   expect(await machine.update(first())).toMatchObject({ done: 1 })
   expect(await plan()).toMatchObject({ revealed: 1, pending: 2, updates: updates.slice(1) })
+})
+
+test('stops at NFTs of another label that this machine does not know, unless they are adopted', async () => {
+  await mint(ROWS)
+  server.label('jan/drop.csv')
+  const own = { label: 'feb/drop.csv' }
+  // The state knows the NFTs here.
+  expect(await plan(ROWS, own)).toMatchObject({ pending: 3 })
+  await machine.stop()
+  machine = await Machine.start(server)
+  await expect(plan(ROWS, own)).rejects.toMatchObject({
+    code: 'seems_minted',
+    message: '3 rows were minted by the run "jan/drop.csv", and this run is "feb/drop.csv"',
+    hint: expect.stringMatching(/add --adopt[\s\S]*add --run <name>/),
+  })
+  for (const agreeing of [{ label: 'jan/drop.csv' }, {}]) {
+    const found = await plan(ROWS, agreeing)
+    expect(found).toMatchObject({ pending: 3 })
+    expect(found.replaced).toBeUndefined()
+  }
+  const adopted = await plan(ROWS, { ...own, adopt: true })
+  expect(adopted).toMatchObject({ pending: 3, replaced: Array(3).fill('jan/drop.csv') })
 })
 
 test('counts rows again while it finds the updates, because they may be revealed by now', async () => {
@@ -107,10 +136,11 @@ test('leaves an NFT as it is that was revealed with other files', async () => {
 
 test.each([
   ['failed', 'its mint failed'],
+  ['error', 'its mint failed'],
   ['initiated', 'it is not deployed yet'],
-] as const)('counts a row as not minted whose NFT is %s', async (status, reason) => {
+])('counts a row as not minted whose NFT is %s', async (status, reason) => {
   await mint(ROWS)
-  change(1, { status })
+  change(1, { status: status as Nft['status'] })
   expect(await plan()).toMatchObject({ pending: 2, left: 0, notMinted: 1, reasons: [`2 a: ${reason}`] })
 })
 

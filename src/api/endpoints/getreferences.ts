@@ -32,6 +32,8 @@ export const referenceRecord = z.looseObject({
   /** Null where the request had none. */
   reference_label: z.string().nullish(),
   reference_kind: z.string().nullish(),
+  /** The reference ID that the NFT got when its row got an ID; null without one. */
+  reference_alias: z.string().nullish(),
 })
 
 export const getreferences = defineEndpoint({
@@ -84,6 +86,7 @@ export const getreferences = defineEndpoint({
           is_free: false,
           reference_label: 'drops/january.csv',
           reference_kind: 'id',
+          reference_alias: null,
         },
       ],
     },

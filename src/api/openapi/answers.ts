@@ -23,6 +23,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: this server stores a label and kinds with reference IDs, and relabelreferences replaces the label.',
     'yes',
   ),
+  'Reference-Aliases-Supported': header(
+    'Extension: this server has aliasreferences, and getcontentreferences lists NFTs that were minted without an ID.',
+    'yes',
+  ),
   'Updates-Supported': header(
     'Extension: this server has creatednft, updatednft, freezenft and burnnft, with reference IDs.',
     'yes',
@@ -72,7 +76,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
     TITLES.conflict,
-    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a reference ID belongs to another label: Error-Code is reference_label_conflict, and error.conflicts has both labels of each. Or the rows may cost more than what is left of the limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
+    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a reference ID belongs to another label: Error-Code is reference_label_conflict, and error.conflicts has both labels of each. Or an alias names another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. Or the rows may cost more than what is left of the limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" names another operation; nothing was accepted',
   ],
   410: [

@@ -63,6 +63,9 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   reference_kinds: 'Extension: what each reference ID was made from, in the order of reference_ids: id or content.',
   reference_label:
     'Extension: what the reference IDs belong to, such as the path of a manifest. It is not part of the digest. A reference ID of another label returns 409.',
+  aliased: 'Number of reference IDs that are new. Those that named their NFT already are not counted.',
+  after: 'The next of the previous response.',
+  reference_alias: 'The reference ID that the NFT got when its row got an ID. Null without one.',
   relabeled: 'Number of reference IDs whose label changed. Those that had the new label already are not counted.',
   replaces_label:
     'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
@@ -112,6 +115,20 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     is_frozen: 'Whether its owner has made the metadata of all its NFTs final.',
     royalty_bps: 'Royalty at its creation, in parts of 10,000 of the sale price.',
     royalty_receiver: 'Wallet address that received the royalty at its creation; null without one.',
+  },
+  getcollectionsettings: {
+    contract_uri: 'URI of its metadata (ERC-7572); null if its owner has set none.',
+    description: 'In its metadata, or else that of its creation.',
+    enable_api: 'Whether NFTs may be created through the API.',
+    enable_transfer: 'Whether NFTs may be transferred through the API.',
+    image: 'In its metadata, or else that of its creation.',
+    is_frozen: 'Whether its owner has made the metadata of all its NFTs final.',
+    is_read_from_chain:
+      'Whether its contract was read. Otherwise, the royalty, description and image are those of its creation.',
+    pending_wallet_address: 'Wallet address that was offered the ownership; null if none was.',
+    problem: 'Why its contract or its metadata was not read; null if nothing is missing.',
+    royalty_bps: 'Royalty in parts of 10,000 of the sale price.',
+    royalty_receiver: 'Wallet address that receives the royalty; null without one.',
   },
   getprovenances: {
     transaction_hash:

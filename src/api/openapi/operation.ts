@@ -53,9 +53,12 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
 
+/** Endpoints that create nothing, and may conflict with what reference IDs name. */
+const CONFLICTING = ['relabelreferences', 'aliasreferences']
+
 function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {
   const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
-  const conflicts = creates === null ? (name === 'relabelreferences' ? [409] : []) : [409, 412, 422]
+  const conflicts = creates === null ? (CONFLICTING.includes(name) ? [409] : []) : [409, 412, 422]
   return [...usual, ...conflicts, ...(ratePerSecond === null ? [] : [429])]
 }
 
@@ -67,6 +70,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'Idempotency-Supported',
     'Reference-Ids-Supported',
     'Reference-Labels-Supported',
+    'Reference-Aliases-Supported',
     'Updates-Supported',
     'Run-Max-Cost-Supported',
     'Run-Max-Fee-Supported',

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { isBlockchain } from '../../api/blockchains.ts'
+import { loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportAnswer } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
+import type { PricedRequests } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
+import { isPriced, worstOfRequest } from '../cost/run-limit.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -76,7 +79,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const what = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    await confirmSpending(deps, flags.yes, on, connection, what, null)
+    await confirmSpending(deps, flags.yes, on, connection, what, await pricedOf(endpoint, body.value))
   }
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let answer: TransportAnswer | null = null
@@ -90,6 +93,16 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     if (answer !== null) await print(deps, flags, answer)
     if (idempotencyKey !== null) io.debug(safe(`its Idempotency-Key: ${idempotencyKey}`))
   }
+}
+
+/** Returns what a request uses at most; null if that isn't known. */
+async function pricedOf(endpoint: RawEndpoint, body: object): Promise<PricedRequests | null> {
+  if (!('name' in endpoint) || !isPriced(endpoint.name)) return null
+  const { name } = endpoint
+  const { request, v12 } = await loadEndpoint(name)
+  const parsed = [request, v12.request].map((schema) => schema?.safeParse(body)).find((result) => result?.success)
+  const content = parsed?.data
+  return content === undefined ? null : { limit: null, worst: () => worstOfRequest(name, Object(content)) }
 }
 
 /** Prints the response if it is JSON. Other responses are part of the error. */

@@ -1,6 +1,6 @@
-import { relabel } from '../../batch/other-labels.ts'
 import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
+import { storeAliases, storePairs } from '../../batch/store-pairs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
@@ -20,11 +20,13 @@ import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
+import { printBriefly } from './batch/row-warnings.ts'
 import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
 import { countsText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
+import { replaceLabels } from './plan/replace-labels.ts'
 
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
@@ -63,7 +65,6 @@ export function command(deps: Deps, run = apply): GdnCommand {
   valueFlag(applyCommand, '--max-burns <n>', 'Most NFTs to burn (0 without a prompt)', {
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
-  switchFlag(applyCommand, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   addDuplicatesFlag(applyCommand)
   addMaxCostFlag(applyCommand, 'the run')
   addPriceFlag(applyCommand)
@@ -78,17 +79,22 @@ export function command(deps: Deps, run = apply): GdnCommand {
 
 export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW)
+  const output = createOutput(io, flags, VIEW, { manifest })
   const opened = await openSource(deps, manifest, flags)
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.moved.count > 0) throw changedSince(plan.moved)
+      // Identical rows are named before they are minted.
+      if (pendingCount(plan.counts) > 0) printBriefly(deps, opened.warnings?.all ?? [])
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const given = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given })
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
-      await replaceLabels(deps, connection, opened, plan)
+      await replaceLabels(deps, connection, opened.options, plan.relabeled)
+      // The server decides if another machine stores other pairs at the same time.
+      await storeAliases(connection.client, { ...opened.options, signal: deps.signals.signal }, plan.paired)
+      await storePairs({ ...opened.options, signal: deps.signals.signal }, plan.paired)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given })
       const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
       await output.one({
@@ -194,18 +200,6 @@ async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: A
     if (left-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
     io.note(safe(`Burn: ${title} (token ${tokenId})`))
   }
-}
-
-/** Replaces the labels of NFTs that are adopted, before anything else is sent. */
-async function replaceLabels(
-  { signals: { signal } }: Deps,
-  { client }: Connection,
-  { options }: PlanSource,
-  { relabeled }: ChangePlan,
-): Promise<void> {
-  const { label } = options
-  if (relabeled.count === 0 || label == null) return
-  for await (const page of relabeled.pages()) await relabel(client, { ...options, signal }, page, label)
 }
 
 /** Mints the rows of the plan as `batch mint` does. Returns how many rows of the run are deployed. */

@@ -63,7 +63,7 @@ export function command(deps: Deps, run = cost): GdnCommand {
 
 export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW)
+  const output = createOutput(io, flags, VIEW, { manifest })
   const settings = await deps.settings(flags)
   const options = manifestOptions(deps, flags, settings)
   const blockchain = options.blockchain ?? settings.blockchain?.value ?? null

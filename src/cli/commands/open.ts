@@ -7,7 +7,7 @@ import { connectExplorer, type Explorer, explorerBase } from '../connect/explore
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
-import { settingsOfRun, whichServer } from './batch/which-server.ts'
+import { findRun, isSeveral, settingsOfRun } from './batch/which-server.ts'
 
 export interface OpenFlags extends CommonFlags, ServerFlags {
   print?: boolean
@@ -69,15 +69,12 @@ async function runCalled(
   what: string,
   flags: OpenFlags,
 ): Promise<{ id: string; settings: Settings } | null> {
-  const { openRun } = await import('../../batch/runs.ts')
-  const { stateDir } = await deps.settings(flags)
   try {
-    const run = await openRun(stateDir, what, await whichServer(deps, flags))
+    const run = await findRun(deps, what, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
     // A name of several runs is an error. A name of no run is not.
-    const isSeveral = error instanceof GdnError && error.details !== undefined
-    if (error instanceof GdnError && error.code === 'not_found_locally' && !isSeveral) return null
+    if (error instanceof GdnError && error.code === 'not_found_locally' && !isSeveral(error)) return null
     throw error
   }
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { DuplicateRows } from '../../batch/duplicate-rows.ts'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
@@ -13,9 +14,18 @@ import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
 import { openManifest } from './batch/mint-manifest.ts'
+import { duplicateWarnings, printBriefly } from './batch/row-warnings.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from './plan/open-plan.ts'
 import { planMarkdown } from './plan/plan-markdown.ts'
-import { firstChanges, PLAN_VIEW, pendingCount, planLines, planRecord, printPlanNotes } from './plan/plan-view.ts'
+import {
+  firstChanges,
+  PLAN_VIEW,
+  pendingCount,
+  pendingPairs,
+  planLines,
+  planRecord,
+  printPlanNotes,
+} from './plan/plan-view.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
@@ -55,30 +65,43 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
     throw new GdnError('usage', '--json and --output markdown contradict each other', { hint: 'Use one of them.' })
   }
   const shown = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
-  const output = createOutput(io, shown, PLAN_VIEW)
+  const output = createOutput(io, shown, PLAN_VIEW, { manifest })
   const saveAs = flags.out === undefined ? null : resolve(deps.cwd, flags.out)
   if (saveAs !== null) await refuseOtherFile(saveAs)
+  const source = await openManifest(deps, manifest, flags)
+  let duplicates = new DuplicateRows()
   const opened = {
-    ...(await openManifest(deps, manifest, flags)),
+    ...source,
+    async *read() {
+      duplicates = new DuplicateRows()
+      for await (const item of source.read()) {
+        if ('row' in item) duplicates.add(item.row)
+        yield item
+      }
+    },
     contents: new LocalContents(deps.signals.signal),
     prune: flags.prune === true,
   }
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
+      if (pendingCount(found.counts) > 0) {
+        printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
+      }
       const isList = !isMarkdown && output.mode === 'table'
       const isForPeople = isList && io.stdoutTty && flags.fields === undefined
       if (isMarkdown) await io.data(await planMarkdown(manifest, found))
       else if (isForPeople) {
         const lines = await planLines(found, { columns: io.columns, paint: io.outPaint })
-        await io.data(lines.map((line) => `${line}\n`).join(''))
+        await io.read(lines.map((line) => `${line}\n`).join(''))
       } else await output.many(records(isList ? firstChanges(found) : found.changes()))
       printPlanNotes(io, found, isList)
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
         io.note(`Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}`)
       }
-      if (flags.detailedExitCode && pendingCount(found.counts) > 0) deps.setExitCode(EXIT.changesPending)
+      if (flags.detailedExitCode && pendingCount(found.counts) + pendingPairs(found) > 0)
+        deps.setExitCode(EXIT.changesPending)
     })
   } finally {
     await connection.client.close()

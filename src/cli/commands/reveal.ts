@@ -28,6 +28,7 @@ import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/fla
 import { type OpenedManifest, openManifest } from './batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput } from './batch/unrevealed.ts'
 import { permitChanges } from './plan/change-nfts.ts'
+import { replaceLabels } from './plan/replace-labels.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags
 
@@ -50,6 +51,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   revealCommand.argument('<manifest>')
   addTargetFlags(revealCommand)
   valueFlag(revealCommand, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
+  switchFlag(revealCommand, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
   addMaxCostFlag(revealCommand, 'the run')
   addPriceFlag(revealCommand)
@@ -65,7 +67,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
 
 export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): Promise<void> {
   const { io, signals } = deps
-  const output = createOutput(io, flags, VIEW)
+  const output = createOutput(io, flags, VIEW, { manifest })
   refuseStandardInput(manifest)
   const opened = await openManifest(deps, manifest, flags)
   const { options, read } = opened
@@ -88,6 +90,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
+        await replaceLabels(deps, connection, options, plan.relabeled)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
       }
       const { done, failed, unknown, pending } = outcomes

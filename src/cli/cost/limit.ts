@@ -89,6 +89,15 @@ async function readLimit(
   if (maxCost.currency === found?.coin?.toUpperCase()) return { wei: maxCost.amount, found, isLimited }
   const price = await findPrice(deps, flags, settings, found?.coin ?? null)
   const coin = coinIn(found)
+  if (price?.currency !== maxCost.currency && found?.coin != null) {
+    const { isKnownCoin } = await import('../../server/settings/networks.ts')
+    if (isKnownCoin(maxCost.currency)) {
+      throw bad(
+        `is in ${maxCost.currency}, but the currency of ${blockchain} is ${coin}`,
+        `Use ${coin}, such as --max-cost 0.5${coin}, or money, such as --max-cost 10USD.`,
+      )
+    }
+  }
   if (price === null) {
     throw bad(`the price of ${coin} is not known`, 'Add --price <amount>, or configure price_url in your profile.')
   }

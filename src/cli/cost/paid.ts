@@ -12,7 +12,12 @@ type Transaction = Partial<z.output<typeof transactionRecord>>
 const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
 
 /** Returns what a transaction has paid, as far as the server says it. */
-export function paidOf({ gas_used, fee_paid, currency, is_simulated }: Transaction): DataRecord {
+export function paidOf({
+  gas_used,
+  fee_paid,
+  currency,
+  is_simulated,
+}: Pick<Transaction, 'gas_used' | 'fee_paid' | 'currency' | 'is_simulated'>): DataRecord {
   if (typeof fee_paid !== 'string') return { gas_used }
   return { gas_used, fee_paid_wei: fee_paid, currency: currency ?? null, simulated: is_simulated ?? false }
 }
@@ -31,6 +36,29 @@ export async function paidBy(
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return {}
   }
+}
+
+/** Number of NFTs of a request whose costs are asked for, each by a request of its own. */
+const MOST_NFTS = 20
+
+/** Returns what the mints of NFTs have paid, by their IDs, as far as the server says it. */
+export async function paidByMints(
+  { signals: { signal } }: Pick<Deps, 'signals'>,
+  { client }: Pick<Connection, 'client'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, DataRecord>> {
+  const paid = new Map<string, DataRecord>()
+  if (client.hasHistory() !== true || ids.length > MOST_NFTS) return paid
+  try {
+    for (const id of ids) {
+      const { events } = await client.call('getnfthistory', { nft_gdn_id: id, limit: 1 }, { signal })
+      const mint = events.find(({ kind }) => kind === 'mint')
+      if (mint?.gas_used != null) paid.set(id, paidOf(mint))
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+  }
+  return paid
 }
 
 /** Returns a view with what was paid. A terminal shows it in coins. */

@@ -102,6 +102,18 @@ const CHANGES = { transfernft: 'transfer', updatednft: 'update', burnnft: 'burn'
 /** As long as any symbol that a backend makes of a name. */
 const SYMBOL = 'NAMES'
 
+const PRICED = new Set([
+  ...Object.keys(CHANGES),
+  'createcollection',
+  'freezenft',
+  'createnfttrans',
+  'createnft',
+  'creatednft',
+])
+
+/** Whether `worstOfRequest` knows the cost of an endpoint. */
+export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
+
 /** Returns what one request uses at most. A backend may reserve more, and then it refuses the request itself. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)

@@ -16,6 +16,7 @@ export interface CommonFlags {
 export interface OutputFlags extends CommonFlags {
   output?: OutputMode
   fields?: string[]
+  forSpreadsheet?: boolean
 }
 
 /** Flags that select the server and the state directory. */
@@ -51,6 +52,7 @@ export function addOutputFlags(command: GdnCommand, more: readonly string[] = []
   })
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)
   valueFlag(command, '--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
+  switchFlag(command, '--for-spreadsheet', 'Write CSV that a spreadsheet opens without running formulas', OUTPUT)
   return addCommonFlags(command)
 }
 

@@ -104,6 +104,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
           .join('\n')
       : text
   let block: LiveBlock | null = null
+  let spinning: { within(step: string): Progress } | null = null
   const aside = (write: () => void) => (block === null ? write() : block.aside(write))
   const say = (text: string) => aside(() => void stderr.write(`${toWidth(text)}\n`))
   const mayAsk = settings.input && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
@@ -153,11 +154,31 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     promptOutput: stderr,
     async progress(text) {
       if (silent) return { update: () => {}, stop: () => {} }
-      if (animates) {
-        const { spinner } = await import('./spinner.ts')
-        return spinner(text, stderr, errLevel > 0)
+      if (!animates) return lineProgress(text, say)
+      // A terminal shows one spinner: what a step does replaces its text for as long as it takes.
+      if (spinning !== null) return spinning.within(text)
+      const { spinner } = await import('./spinner.ts')
+      const made = spinner(text, stderr, errLevel > 0)
+      let now = text
+      const update = (next: string) => {
+        now = next
+        made.update(next)
       }
-      return lineProgress(text, say)
+      const own = {
+        within(step: string): Progress {
+          const before = now
+          update(step)
+          return { update, stop: () => spinning === own && update(before) }
+        },
+      }
+      spinning = own
+      return {
+        update,
+        stop() {
+          spinning = null
+          made.stop()
+        },
+      }
     },
     async block() {
       if (silent || !animates) return null

@@ -8,8 +8,10 @@ export function plainCell(value: unknown): string {
 }
 
 /** Formats cells as a line of CSV (RFC 4180). */
-export function csvLine(cells: readonly string[]): string {
-  return `${cells.map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(',')}\r\n`
+export function csvLine(cells: readonly string[], separator = ','): string {
+  const quoted = (text: string) =>
+    /[",\r\n]/.test(text) || text.includes(separator) ? `"${text.replaceAll('"', '""')}"` : text
+  return `${cells.map(quoted).join(separator)}\r\n`
 }
 
 // Makes a spreadsheet run a cell, also after white space and quotes, and in the full-width forms of East Asian

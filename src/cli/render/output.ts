@@ -3,7 +3,8 @@ import { nearest } from '../../core/nearest.ts'
 import type { OutputFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import type { Io } from '../io/io.ts'
-import { csvLine, type DataRecord, harmlessCell, plainCell } from './cells.ts'
+import { type DataRecord, plainCell } from './cells.ts'
+import { type Csv, createCsv } from './csv.ts'
 import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
@@ -19,23 +20,26 @@ export interface Output {
 }
 
 interface OutputSettings {
-  /** Neutralizes cells that a spreadsheet would run. */
-  forSpreadsheet?: boolean | undefined
+  /** The manifest that the output belongs to, or `-`. CSV for a spreadsheet has its separator. */
+  manifest?: string | undefined
 }
 
 /**
  * Selects the mode and the fields. Call it before anything is sent, so that a wrong `--fields` has no effect.
  * Fields have the names of the API. JSON output is an object for one record and an array for a list.
  */
-export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpreadsheet }: OutputSettings = {}): Output {
+export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest }: OutputSettings = {}): Output {
   const mode = outputMode(flags)
+  if (flags.forSpreadsheet && mode !== 'csv') {
+    throw new GdnError('usage', 'is for CSV', { place: { flag: '--for-spreadsheet' }, hint: 'Add -o csv.' })
+  }
   const { fields } = flags
   for (const field of fields ?? []) checkField(field, view)
   const pick = (record: DataRecord): DataRecord =>
     fields === undefined ? record : Object.fromEntries(fields.map((field) => [field, record[field] ?? null]))
-  const cell = (value: unknown) => (forSpreadsheet ? harmlessCell(plainCell(value)) : plainCell(value))
   const inCsv = fields ?? view.fields
-  const toCsv = (record: DataRecord) => csvLine(inCsv.map((field) => cell(record[field])))
+  const lineOf = (csv: Csv) => (record: DataRecord) => csv.line(inCsv.map((field) => plainCell(record[field])))
+  const openCsv = async () => createCsv(flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
 
   return {
     mode,
@@ -44,7 +48,10 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
       if (mode === 'ndjson') return await io.data(`${JSON.stringify(pick(record))}\n`)
       if (mode === 'ids') return await io.data(idLine(record, view))
-      if (mode === 'csv') return await io.data(csvLine(inCsv) + toCsv(record))
+      if (mode === 'csv') {
+        const csv = await openCsv()
+        return await io.data(csv.head(inCsv) + lineOf(csv)(record))
+      }
       const { renderOne } = await import('./table.ts')
       await io.read(renderOne(io, record, view, fields))
     },
@@ -53,8 +60,9 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       if (mode === 'ndjson') return await printLines(io, records, (record) => `${JSON.stringify(pick(record))}\n`)
       if (mode === 'ids') return await printLines(io, records, (record) => idLine(record, view))
       if (mode === 'csv') {
-        await io.data(csvLine(inCsv))
-        return await printLines(io, records, toCsv)
+        const csv = await openCsv()
+        await io.data(csv.head(inCsv))
+        return await printLines(io, records, lineOf(csv))
       }
       const { renderTable, tabbedLine } = await import('./table.ts')
       const columns = fields ?? view.columns
@@ -69,6 +77,12 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { forSpread
       if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
     },
   }
+}
+
+async function separatorOf(manifest: string | undefined): Promise<string | undefined> {
+  if (manifest === undefined || manifest === '-') return undefined
+  const { readCsvHeader } = await import('../../manifest/csv-header.ts')
+  return (await readCsvHeader(manifest))?.separator
 }
 
 /** Returns whether a flag asks for output. Some commands print a record only then, and a note otherwise. */

@@ -1,3 +1,4 @@
+import { hasFailed } from '../../api/nft-status.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import type { RowStatus } from '../../batch/types.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
@@ -99,7 +100,7 @@ function eventItem(event: HistoryEvent): string {
     date === null ? '' : escapeHtml(`${beginningOf(date, 40)} UTC`),
     block_number === null ? '' : `block ${block_number.toLocaleString('en')}`,
     hash === null ? '' : webLink(explorer_url ?? '', hash),
-    status === 'deployed' ? '' : badge(status, status === 'failed' ? 'bad' : 'busy'),
+    status === 'deployed' ? '' : badge(status, hasFailed(status) ? 'bad' : 'busy'),
     error === null ? '' : ownDirection(beginningOf(error, MAX_REASON)),
   ].filter((fact) => fact !== '')
   return `<li><b>${kind}</b> ${ownDirection(beginningOf(whatOf(event), MAX_WHAT))}<span>${facts.join(' · ')}</span></li>`

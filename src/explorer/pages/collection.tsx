@@ -69,6 +69,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
         </div>
         {error !== null && <p class="reason">{error}</p>}
         {description !== null && description !== '' && <LongText text={description} class="faint" />}
+        {collection.settings_problem !== null && <p class="faint">Note: {collection.settings_problem}.</p>}
         <Progress counts={counts} />
         <Facts>
           <Fact name="Contract">
@@ -86,7 +87,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
             </Fact>
           )}
           {collection.royalty_bps > 0 && (
-            <Fact name="Royalty at creation">
+            <Fact name={collection.is_read_from_chain ? 'Royalty' : 'Royalty at creation'}>
               <span class="number">{collection.royalty_bps / 100} %</span>
               {collection.royalty_receiver !== null && <Owner address={collection.royalty_receiver} />}
             </Fact>

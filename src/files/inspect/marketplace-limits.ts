@@ -5,11 +5,14 @@ interface Limit {
   marketplace: string
   bytes: number
   /** Formats that the limit is for. */
-  formats: readonly FormatName[] | 'all'
+  formats: readonly FormatName[]
   source: string
 }
 
-/** docs/drops.md has the same table. */
+/**
+ * docs/drops.md has the same table. Limits above the size that gdn uploads are not in it, such as 300 MB of OpenSea
+ * (https://docs.opensea.io/docs/media-and-traits).
+ */
 export const MARKETPLACE_LIMITS: readonly Limit[] = [
   {
     marketplace: 'Crypto.com NFT',
@@ -17,19 +20,11 @@ export const MARKETPLACE_LIMITS: readonly Limit[] = [
     formats: ['png', 'jpeg', 'webp', 'gif'],
     source: 'https://help.crypto.com/en/articles/5588880-nft-creation',
   },
-  {
-    marketplace: 'OpenSea',
-    bytes: 300_000_000,
-    formats: 'all',
-    source: 'https://docs.opensea.io/docs/media-and-traits',
-  },
 ]
 
 /** Returns which marketplaces take no files of this size, or null. */
 export function marketplaceWarning(format: FormatName, size: number): string | null {
-  const over = MARKETPLACE_LIMITS.filter(
-    ({ bytes, formats }) => size > bytes && (formats === 'all' || formats.includes(format)),
-  )
+  const over = MARKETPLACE_LIMITS.filter(({ bytes, formats }) => size > bytes && formats.includes(format))
   if (over.length === 0) return null
   const limits = over.map(({ marketplace, bytes }) => `${marketplace} (${bytes / 1_000_000} MB)`)
   return `has ${(size / 1_000_000).toFixed(1)} MB, more than the limit of ${limits.join(' and ')}`

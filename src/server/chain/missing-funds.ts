@@ -3,7 +3,7 @@ import { inCoins } from '../../core/units.ts'
 /** An account that pays for transactions. */
 export interface Payer {
   /** What it is: `the signer`. */
-  role: 'signer' | 'admin'
+  role: 'signer' | 'admin' | 'owner' | 'new owner'
   address: string
   blockchain: string
   /** Symbol of the coin; null if it isn't known. */

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
+import { readCollectionSettings } from '../services/collection-settings.ts'
 import { lifecycleOf } from '../store/collections.ts'
 import {
   collectionIds,
@@ -131,10 +133,13 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
   const ofEvm = isBlockchain(row.blockchain) && isEvm(row.blockchain)
   const state = JSON.stringify(summary.counts)
   const countBurned = () => countOwnedIn(db, row.id, ZERO_ADDRESS)
+  const settings = await settingsOf(explorer, row)
+  const picture = settings === null || settings.image === row.image ? null : await ownPicture(explorer, settings.image)
   return {
     ...summary,
     name: row.name,
-    description: row.description,
+    ...(picture === null ? {} : { covers: [picture] }),
+    description: settings === null ? row.description : settings.description,
     wallet_address: row.wallet_address,
     enable_api: row.enable_api === 1,
     enable_transfer: row.enable_transfer === 1,
@@ -145,11 +150,23 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
         : await slow.get(`owners ${row.id}`, `${state} ${lately(explorer)}`, () => countOwners(explorer, row.id)),
     burned: deployed === 0 ? 0 : await slow.get(`burned ${row.id}`, `${state} ${lately(explorer)}`, countBurned),
     ...lifecycleOf(row),
+    ...(settings && { royalty_bps: settings.royalty_bps, royalty_receiver: settings.royalty_receiver }),
+    is_read_from_chain: settings?.is_read_from_chain ?? false,
+    settings_problem: settings?.problem ?? null,
     gas_used: ofEvm
       ? await slow.soon(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
       : null,
     transaction: transaction === undefined ? null : showTransaction(explorer, transaction),
   }
+}
+
+/**
+ * Returns what is set in a collection now; null while its chain is slow to respond for the first time. Of this, only what
+ * no event announces is shown: owner, flags and freezes are in the database.
+ */
+async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<CollectionSettings | null> {
+  const read = () => readCollectionSettings(explorer, row)
+  return await explorer.slow.soon(`settings ${row.id}`, `${row.status} ${lately(explorer)}`, read)
 }
 
 /** Transfers change owners without a change of counts, so this also changes from time to time. */

@@ -28,6 +28,7 @@ export interface Explorer {
   indexer: Indexer
   slow: SlowFacts
   chains: ServiceDeps['chains']
+  storage: ServiceDeps['storage']
   /** Cached list entries of long metadata, by NFT and update. */
   long: BoundedMap<InLists>
   /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
@@ -48,6 +49,7 @@ export function createExplorer({
     indexer: startIndexer({ store, now, onError }),
     slow: createSlowFacts(),
     chains,
+    storage,
     long: new BoundedMap(LONG_REMEMBERED),
     linkOf: (blockchain, hash) => (isBlockchain(blockchain) ? chains.transactionUrl(blockchain, hash) : null),
     now,

@@ -68,9 +68,13 @@ export interface Collection extends CollectionSummary {
   is_dynamic: boolean
   /** The service may burn its NFTs. */
   enable_burn: boolean
-  /** At its creation, in parts of 10,000. */
+  /** In parts of 10,000. */
   royalty_bps: number
   royalty_receiver: string | null
+  /** Whether royalty, description and image are what its contract says now, and not those of its creation. */
+  is_read_from_chain: boolean
+  /** Why they are not, or not all of them. */
+  settings_problem: string | null
   /** Whether its owner has made the metadata of all NFTs final. */
   is_frozen: boolean
   /** Number of distinct owners of deployed NFTs, and of burned NFTs. */

@@ -109,6 +109,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.idempotencySupported]: 'yes',
     [HEADERS.referenceIdsSupported]: 'yes',
     [HEADERS.referenceLabelsSupported]: 'yes',
+    [HEADERS.referenceAliasesSupported]: 'yes',
     [HEADERS.updatesSupported]: 'yes',
     [HEADERS.runMaxCostSupported]: 'yes',
     [HEADERS.runMaxFeeSupported]: 'yes',

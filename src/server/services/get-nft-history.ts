@@ -6,9 +6,24 @@ import { TITLES } from '../../api/errors.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import { listHistory } from '../store/nft-history.ts'
 import { findNft } from '../store/nfts.ts'
+import { feesOfMint } from '../store/run-costs.ts'
+import type { Db } from '../store/schema.ts'
+import { paidOf } from './get-transactions.ts'
 import { blockTimes, changesOf } from './nft-history.ts'
 import { Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Returns what the mint of an NFT used and paid. NFTs of one transaction have equal shares. */
+async function paidByMint(
+  { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
+  id: string,
+  blockchain: Blockchain,
+): Promise<{ gas_used?: string | null; fee_paid?: string; currency?: string | null; is_simulated?: boolean }> {
+  const paid = await feesOfMint(db, id)
+  if (paid === null) return {}
+  const part = (amount: string | null) => (amount === null ? null : String(BigInt(amount) / BigInt(paid.token_count)))
+  return { gas_used: part(paid.gas_used), ...paidOf(chains, blockchain, part(paid.fee_paid)) }
+}
 
 /** Returns what happened to an NFT, also outside of the service. */
 export async function getNftHistory(
@@ -38,6 +53,7 @@ export async function getNftHistory(
         ...(await changesOf(db, id, row)),
         error,
       },
+      ...(kind === 'mint' && status === 'deployed' ? await paidByMint({ db, chains }, id, blockchain) : {}),
       ...(link === null ? {} : { explorer_url: link }),
     })
   }

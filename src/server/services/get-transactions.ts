@@ -44,7 +44,8 @@ export async function getTransactions(
   }
 }
 
-function paidOf({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
+/** Returns what a transaction has paid; nothing if that is not known. */
+export function paidOf({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
   if (!fee_paid || !isEvm(blockchain)) return {}
   const isRemote = remote.has(blockchain)
   const chainId = isRemote ? remote.network(blockchain).chainId : chainIdOf(blockchain)

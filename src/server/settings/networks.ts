@@ -43,3 +43,7 @@ export function networkOf(chainId: number): NetworkFacts | null {
   if (first === undefined) return null
   return isKnown(first[0]) || others.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
 }
+
+/** Whether a currency, in upper case, is the coin of a network that every gdn knows. */
+export const isKnownCoin = (currency: string): boolean =>
+  NETWORKS.some(([name, , coin]) => isKnown(name) && coin.toUpperCase() === currency)

@@ -1,5 +1,7 @@
 import { type Selectable, sql } from 'kysely'
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { CreatingEndpoint } from '../../api/endpoints.ts'
+import { isPostgres } from './dialect.ts'
 import type { Db, OperationReferencesTable } from './schema.ts'
 
 /** The scope in which reference IDs are unique. */
@@ -9,8 +11,14 @@ export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_i
 export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'> &
   Partial<Pick<Selectable<OperationReferencesTable>, 'label' | 'kind'>>
 
+/** The reference ID of an NFT that was made from the content of its row. */
+export type ContentReference = Pick<
+  Selectable<OperationReferencesTable>,
+  'reference_id' | 'target_id' | 'digest' | 'label' | 'alias'
+>
+
 /** A reference ID, and the operation that it refers to. */
-export interface KnownReference extends NewReference {
+export interface KnownReference extends NewReference, Partial<Pick<ContentReference, 'alias'>> {
   status: string
   accepted_at: number
 }
@@ -57,7 +65,8 @@ export async function findReferences(
 ): Promise<KnownReference[]> {
   // Left joins: without statistics, SQLite would start with all NFTs.
   const { rows } = await sql<KnownReference>`
-    select named.reference_id, named.digest, named.target_id, named.label, named.kind, target.status, requests.accepted_at
+    select named.reference_id, named.digest, named.target_id, named.label, named.kind, named.alias,
+      target.status, requests.accepted_at
     from operation_references as named
     left join ${sql.table(TARGETS[operation])} as target on target.id = named.target_id
     left join requests on requests.id = target.request_id
@@ -75,7 +84,7 @@ export async function replaceReference(
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('operation_references')
-    .set({ digest, target_id, label, kind })
+    .set({ digest, target_id, label, kind, alias: null })
     .where('scope_id', '=', scope_id)
     .where('operation', '=', operation)
     .where('reference_id', '=', reference_id)
@@ -100,6 +109,64 @@ export async function relabel(
     .where('label', '=', from)
     .executeTakeFirst()
   return Number(numUpdatedRows)
+}
+
+/** Returns the reference IDs of NFTs that were made from content. */
+export async function findContentReferences(
+  db: Db,
+  { scope_id, operation }: ReferenceScope,
+  nfts: readonly string[],
+): Promise<ContentReference[]> {
+  const { rows } = await sql<ContentReference>`
+    select reference_id, target_id, digest, label, alias from operation_references
+    where kind = 'content' and target_id in (${sql.join(nfts)})
+      and scope_id = ${scope_id} and operation = ${operation}`.execute(db)
+  return rows
+}
+
+/** Records the alias of a reference ID that was made from content. False if it has another one. */
+export async function setAlias(
+  db: Db,
+  { scope_id, operation }: ReferenceScope,
+  { reference_id, target_id }: Pick<ContentReference, 'reference_id' | 'target_id'>,
+  alias: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('operation_references')
+    .set({ alias })
+    .where('scope_id', '=', scope_id)
+    .where('operation', '=', operation)
+    .where('reference_id', '=', reference_id)
+    .where('target_id', '=', target_id)
+    .where((row) => row.or([row('alias', 'is', null), row('alias', '=', alias)]))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** A reference ID of a label that was made from content and has no alias. */
+export interface UnaliasedReference extends Pick<ContentReference, 'reference_id' | 'target_id'> {
+  /** Whether its NFT exists: it has not failed, and is not burned. */
+  exists: boolean
+}
+
+/** Returns the next reference IDs of a label without an alias, in their order. */
+export async function listUnaliased(
+  db: Db,
+  { scope_id, operation }: ReferenceScope,
+  label: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<UnaliasedReference[]> {
+  // Without statistics, SQLite would read all reference IDs of the collection.
+  const listed = isPostgres(db)
+    ? sql`operation_references as named`
+    : sql`operation_references as named indexed by operation_references_unaliased`
+  const { rows } = await sql<Omit<UnaliasedReference, 'exists'> & { status: string; owner: string | null }>`
+    select named.reference_id, named.target_id, nfts.status, nfts.owner from ${listed}
+    left join nfts on nfts.id = named.target_id
+    where named.kind = 'content' and named.alias is null and named.scope_id = ${scope_id}
+      and named.operation = ${operation} and named.label = ${label} and named.reference_id > ${after}
+    order by named.reference_id limit ${limit}`.execute(db)
+  return rows.map(({ status, owner, ...row }) => ({ ...row, exists: status !== 'failed' && owner !== ZERO_ADDRESS }))
 }
 
 /**

@@ -307,6 +307,17 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
   return found
 }
 
+/** Returns what the transaction that minted an NFT used and paid, and its number of NFTs; null without one. */
+export async function feesOfMint(db: Db, nftId: string) {
+  const row = await db
+    .selectFrom('nfts')
+    .innerJoin('transactions', 'transactions.id', 'nfts.transaction_id')
+    .select(['transactions.gas_used', 'transactions.fee_paid', 'transactions.token_count'])
+    .where('nfts.id', '=', nftId)
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** Returns what reverted and cancelled transactions of a run with a limit have used and paid. */
 export async function feesPaidInVain(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db

@@ -338,6 +338,8 @@ export interface OperationReferencesTable {
   label: string | null
   /** What it was made from: an ID of the client's row, or the row's content. */
   kind: 'id' | 'content' | null
+  /** The reference ID that an NFT got after its mint, when its row got an ID. Only where `kind` is `content`. */
+  alias: string | null
 }
 
 export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked' | 'frozen'

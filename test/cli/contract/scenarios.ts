@@ -156,6 +156,7 @@ export function collectionNode(owner: string) {
     eth_gasPrice: '0x1',
     eth_getBlockByNumber: {},
     eth_estimateGas: '0xc350',
+    eth_getBalance: '0x8ac7230489e80000',
     eth_getTransactionCount: '0x0',
     eth_sendRawTransaction: word('1'),
     eth_getTransactionReceipt: { ...block, gasUsed: '0xc350', effectiveGasPrice: '0x1', status: '0x1' },

@@ -165,6 +165,12 @@ describe('batch mint --max-cost', () => {
     expect(errorOf(await mint('--max-cost', '10USD', '--price', '5EUR')).message).toBe(
       '--max-cost: is in USD, but the price of a coin is in EUR',
     )
+    for (const more of [[], ['--price', '5EUR']]) {
+      expect(errorOf(await mint('--max-cost', '0.01 ETH', ...more))).toMatchObject({
+        message: '--max-cost: is in ETH, but the currency of polygon is POL',
+        hint: 'Use POL, such as --max-cost 0.5POL, or money, such as --max-cost 10USD.',
+      })
+    }
     const { code } = await mint('--max-cost', `${coins(2000 * ONE)}USD`, '--price', '2')
     expect(code).toBe(0)
   })

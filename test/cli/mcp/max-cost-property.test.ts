@@ -190,7 +190,8 @@ async function setUpCollection() {
   const { plan_id } = await session.call('collection_create', {
     ...{ name: 'Tidal', wallet: OWNER, dynamic: true, enable_burn: true, enable_transfer: true },
   })
-  const { data } = await session.call('collection_create', { dry_run: false, plan_id })
+  const { data, error } = await session.call('collection_create', { dry_run: false, plan_id })
+  expect(error).toBeNull()
   const { contract_address: contract } = data as { contract_address: string }
   const ids = await mint(backend, { address: contract, blockchain: 'polygon' }, plainMetadata(NFTS))
   const nfts = (await settled(backend, ids)).map(({ nft_gdn_id, token_id }) => ({ nft_gdn_id, token_id }))

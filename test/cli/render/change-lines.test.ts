@@ -8,6 +8,7 @@ const change = (from: string | null, to: string | null, field = 'title') => [{ f
 describe('a change of a field', () => {
   test.each([
     ['on one line if it fits', change('Dusk', 'Dawn'), ['    title: "Dusk" → "Dawn"']],
+    ['with line breaks as \\n', change('a\nb', 'c'), ['    title: "a\\nb" → "c"']],
     ['with none for a value that is missing', change(null, 'Dawn'), ['    title: none → "Dawn"']],
     [
       'below each other, both from shortly before they differ',

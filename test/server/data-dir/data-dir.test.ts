@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -16,6 +16,7 @@ import {
   type TestBackend,
 } from '../../helpers/backend.ts'
 import { failedChild, startedChild } from '../../helpers/backend-child.ts'
+import { copyFolder } from '../../helpers/backups.ts'
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend | undefined
@@ -157,7 +158,7 @@ describe('a copy of a data dir', () => {
   it('has the same backend ID and a new incarnation, and the original keeps its own', async () => {
     const [original, copy] = [join(dir.path, 'original'), join(dir.path, 'copy')]
     const before = await identityOf(original)
-    await cp(original, copy, { recursive: true, preserveTimestamps: true })
+    await copyFolder(original, copy)
     const copied = await identityOf(copy)
     expect(copied.id).toBe(before.id)
     expect(copied.incarnation).not.toBe(before.incarnation)
@@ -167,7 +168,7 @@ describe('a copy of a data dir', () => {
   it('has a new incarnation in place of the original, while a renamed data dir keeps its own', async () => {
     const [original, backup] = [join(dir.path, 'original'), join(dir.path, 'backup')]
     const before = await identityOf(original)
-    await cp(original, backup, { recursive: true, preserveTimestamps: true })
+    await copyFolder(original, backup)
     await rename(original, join(dir.path, 'renamed'))
     expect(await identityOf(join(dir.path, 'renamed'))).toEqual(before)
     await rename(backup, original)
@@ -177,7 +178,7 @@ describe('a copy of a data dir', () => {
   it("doesn't count as running if it was made while the backend ran", async () => {
     const [original, copy] = [join(dir.path, 'original'), join(dir.path, 'copy')]
     const { url } = await start(original)
-    await cp(original, copy, { recursive: true, preserveTimestamps: true })
+    await copyFolder(original, copy)
     expect(await runningBackend(original)).toMatchObject({ url })
     expect(await runningBackend(copy)).toBeNull()
   })

@@ -83,7 +83,12 @@ it('generated types accept reference IDs, and their look-up with and without a c
 })
 
 /** Optional fields that examples have. */
-const OPTIONAL = new Set(['getpresignedurl timeout', 'getreferences blockchain', 'getnfthistory offset'])
+const OPTIONAL = new Set([
+  'getpresignedurl timeout',
+  'getreferences blockchain',
+  'getnfthistory offset',
+  'aliasreferences reference_label',
+])
 
 it('generated types reject a request without a required field', async () => {
   const errors = await compile(

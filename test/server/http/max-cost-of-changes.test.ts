@@ -1,4 +1,3 @@
-/** @module-tag slow */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { inCoins } from '../../../src/core/units.ts'

@@ -1,4 +1,3 @@
-/** @module-tag slow */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'

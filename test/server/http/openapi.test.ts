@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'
 import { buildOpenApi } from '../../../src/api/openapi/document.ts'
 import {
+  call,
   createTestCollection,
   freshDataDir,
   mint,
@@ -170,6 +171,10 @@ describe('the examples, sent with real IDs', () => {
     })
     const nfts = await settled(backend, ids)
     const [first, second] = nfts
+    const unnamed = await call(backend, 'createnft', {
+      ...{ contract_address: collection.address, blockchain: 'polygon', receiver_wallet_address: WALLETS[0] },
+      ...{ metadata: plainMetadata(1), reference_ids: ['content'], reference_kinds: ['content'] },
+    })
     // Values that replace those of the examples. The transfer is sent last, because it changes the owner.
     const real: Record<Exclude<EndpointName, 'files'>, object> = {
       createcollection: {},
@@ -186,10 +191,16 @@ describe('the examples, sent with real IDs', () => {
       getnfts: { nft_gdn_ids: ids },
       getisgdnnft: { nft_gdn_ids: [first?.nft_gdn_id] },
       getcollections: { transaction_gdn_ids: [collection.id] },
+      getcollectionsettings: { transaction_gdn_ids: [collection.id] },
       gettransactions: { transaction_gdn_ids: [collection.id] },
       getnfthistory: { nft_gdn_id: ids[0], offset: 0 },
       getreferences: { contract_address: collection.address },
+      getcontentreferences: { contract_address: collection.address },
       relabelreferences: { contract_address: collection.address },
+      aliasreferences: {
+        ...{ contract_address: collection.address, reference_ids: ['alias'], reference_label: undefined },
+        nft_gdn_ids: unnamed.nfts.map(({ nft_gdn_ids }) => nft_gdn_ids),
+      },
       getfees: {},
       getruncosts: { run: 'a-run' },
       setrunmaxcost: { run: 'a-run', contract_address: collection.address },

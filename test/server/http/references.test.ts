@@ -394,7 +394,7 @@ describe('getreferences', () => {
         receiver_wallet_address: ALICE,
       }),
       accepted_date: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
-      ...{ reference_label: null, reference_kind: null },
+      ...{ reference_label: null, reference_kind: null, reference_alias: null },
     })
   })
 

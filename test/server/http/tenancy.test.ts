@@ -76,15 +76,23 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   createcollection: null,
   getpresignedurl: ({ email }) => ({ email }),
   getcollections: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
+  getcollectionsettings: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
   gettransactions: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
   getnfthistory: ({ nft }) => ({ nft_gdn_id: nft }),
   getreferences: ({ contract, reference }) => ({
     ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
     reference_ids: [reference],
   }),
+  getcontentreferences: ({ contract }) => ({
+    ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon', reference_label: 'a' },
+  }),
   relabelreferences: ({ contract, reference }) => ({
     ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon', reference_ids: [reference] },
     ...{ replaces_label: 'a', reference_label: 'b' },
+  }),
+  aliasreferences: ({ contract, nft }) => ({
+    ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
+    ...{ reference_ids: ['alias'], nft_gdn_ids: [nft] },
   }),
   getfees: null,
   // Names of runs belong to an account.

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createnft } from '../../../src/api/endpoints/createnft.ts'
 import { Secret } from '../../../src/core/secret.ts'
+import { aliasReferences } from '../../../src/server/services/alias-references.ts'
 import { createNft } from '../../../src/server/services/create-nft.ts'
 import { relabelReferences } from '../../../src/server/services/relabel-references.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
@@ -148,6 +149,35 @@ it('of two processes that replace one label at once, the second gets 409', async
   }
   const ends = await Promise.allSettled([relabelTo(first, 'b'), relabelTo(second, 'c')])
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+})
+
+it('of two processes that pair equal NFTs differently at once, one gets 409, and no NFT has two aliases', async () => {
+  const kinds = { reference_kinds: ['content', 'content'] }
+  const nfts = (await send(first, ['a', 'b'], 'Dawn', kinds)).map(({ id }) => id)
+  const pair = (store: Store, reference_ids: string[]) => {
+    const body = {
+      ...{ operation: 'createnft' as const, contract_address: CONTRACT, blockchain: 'polygon' as const },
+      ...{ reference_ids, nft_gdn_ids: nfts },
+    }
+    const more = { idempotencyKey: null, run: null, requestId: 'r', origin: () => '' }
+    return aliasReferences({ store }, { accountId: 'a', parsed: body, body, ...more })
+  }
+  for (const [n, orders] of [
+    [
+      ['1', '2'],
+      ['2', '1'],
+    ],
+    [
+      ['1', '3'],
+      ['1', '4'],
+    ],
+  ].entries()) {
+    const ends = await Promise.allSettled([first, second].map((store, at) => pair(store, orders[at] ?? [])))
+    expect([n, ends.filter(({ status }) => status === 'fulfilled').length]).toEqual([n, n === 0 ? 1 : 0])
+  }
+  const { rows } = await sql<{ aliases: number }>`
+    select count(*)::int as aliases from operation_references where kind = 'id'`.execute(first.db)
+  expect(rows).toEqual([{ aliases: 2 }])
 })
 
 it('a failed operation is created again once, even if both processes have read that it failed', async () => {

@@ -54,6 +54,8 @@ const OF_OPERATORS = [
 const WHOLE = [
   // getnftgdnids lists a collection.
   /^select id from nfts where collection_id = \? order by seq$/,
+  // It reads a page of the index of those without an alias.
+  /^select named\.reference_id, named\.target_id, nfts\.status, nfts\.owner from .* limit \?$/,
   // The web explorer counts the NFTs of an owner in the index, without waiting for it.
   /select count\(\*\) (as count )?from nfts where .*owner = \?/,
   // It counts distinct owners in pages of the index, without waiting for it.

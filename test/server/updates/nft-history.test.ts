@@ -40,6 +40,10 @@ afterAll(async () => {
 const page = (request: object): Promise<ResponseOf<'getnfthistory'>> => call(backend, 'getnfthistory', request)
 
 /** An event without the fields that it doesn't have. */
+const DIGITS = expect.stringMatching(/^[1-9][0-9]*$/)
+/** What the mint of an NFT has paid. */
+const PAID = { gas_used: DIGITS, fee_paid: DIGITS, currency: 'POL', is_simulated: true }
+
 const event = (more: object) => ({
   ...{ status: 'deployed', transaction_gdn_id: null, accepted_date: null, block_date: DATE, error: null },
   ...{ block_number: expect.any(Number), transaction_hash: HASH, from: null, to: null, revision: null },
@@ -79,7 +83,7 @@ it('returns the life of an NFT in the order of the chain, also what was made out
     (found) => found.length === 6,
   )
   expect(events).toEqual([
-    event({ kind: 'mint', accepted_date: DATE, to: holder.address }),
+    event({ ...PAID, kind: 'mint', accepted_date: DATE, to: holder.address }),
     event({
       ...{ kind: 'update', transaction_gdn_id: updated, accepted_date: DATE, revision: 1 },
       changes: [{ field: 'title', before: 'Dawn', after: 'Dusk' }],
@@ -108,7 +112,7 @@ it('shows a mint to a first owner and its transfer in one transaction once', asy
   const [id = ''] = nfts.map((nft) => nft.nft_gdn_ids)
   await settled(backend, [id])
   expect(await historyOf(backend, id)).toEqual([
-    event({ kind: 'mint', accepted_date: DATE, to: ALICE }),
+    event({ ...PAID, kind: 'mint', accepted_date: DATE, to: ALICE }),
     event({ kind: 'transfer', accepted_date: DATE, from: ALICE, to: BOB }),
   ])
 })
@@ -128,7 +132,7 @@ it('marks what is pending or failed, and compares an update with the metadata be
   const pending = await update(backend, collection, id, 'Dusk')
   const nowhere = { block_number: null, block_date: null, transaction_hash: null, accepted_date: DATE }
   expect(await historyOf(backend, id)).toEqual([
-    event({ kind: 'mint', accepted_date: DATE, to: BOB }),
+    event({ ...PAID, kind: 'mint', accepted_date: DATE, to: BOB }),
     event({
       ...{ kind: 'update', status: 'failed', transaction_gdn_id: failed, ...nowhere },
       error: expect.stringContaining('missing.png'),

@@ -88,12 +88,15 @@ const MAX_WARNINGS_SHOWN = 50
 /** Prints problems that may be temporary, or may exist on this machine only. */
 export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
-    io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
+    printWarning(io, warning)
     if (warning.hint !== undefined) io.warn(`  ${safe(warning.hint)}`)
   }
   const left = warnings.length - MAX_WARNINGS_SHOWN
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)
 }
+
+export const printWarning = (io: Io, warning: ManifestIssue): void =>
+  io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
 
 /** Returns a warning if gdn's own backend doesn't store the file of an ipfs URL. Its IPFS node may still have it. */
 async function isStored(

@@ -29,7 +29,7 @@ import { summaryView } from './summary.ts'
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
   // What is revealed is updated.
   const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
-  const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
+  const output = createOutput(deps.io, flags, summaryView(flags.stateDir), { manifest })
   const plansOffline = flags.dryRun === true && flags.lookup === false
   const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
   const { settings } = opened
@@ -156,7 +156,8 @@ export function withWayOut(error: unknown, isDryRun = false): unknown {
     return new GdnError(code, message, { hint: hint === '' ? more : `${hint}\n${more}`, details, cause: error })
   }
   const { rows, count: all } = (details ?? {}) as Details
-  if ((code === 'seems_minted' || code === 'already_accepted') && rows !== undefined && rows.length > 0) {
+  const hasLines = code === 'seems_minted' || code === 'already_accepted' || code === 'edited_rows'
+  if (hasLines && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''
     return new GdnError(code, `${message}\n${linesOf(rows)}${more}`, { hint, details, cause: error })
   }

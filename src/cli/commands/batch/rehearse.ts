@@ -38,7 +38,7 @@ export function command(deps: Deps, run = rehearse): GdnCommand {
 }
 
 export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, REHEARSAL_VIEW)
+  const output = createOutput(deps.io, flags, REHEARSAL_VIEW, { manifest })
   if (manifest === '-') {
     throw new GdnError('usage', 'a manifest from standard input is not rehearsed', {
       hint: 'Write it to a file first.',

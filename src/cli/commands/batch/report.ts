@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import * as z from 'zod'
 import { runTimes } from '../../../batch/run-times.ts'
-import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
+import { type Run, runStatus } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import type { Server } from '../../../config/server.ts'
@@ -22,7 +22,7 @@ import type { View } from '../../render/view.ts'
 import type { ReportRow } from '../../sheet/present-nfts.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
-import { settingsIfFound, whichServer } from './which-server.ts'
+import { findRun, settingsIfFound } from './which-server.ts'
 
 export interface ReportFlags extends OutputFlags, ServerFlags, SheetFlags {
   gateway?: string
@@ -74,8 +74,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
   const name = await whichRun(deps, given, flags)
-  const { stateDir } = await deps.settings(flags)
-  const run = await openRun(stateDir, name, await whichServer(deps, flags))
+  const run = await findRun(deps, name, flags)
   const status = await runStatus(run)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
   // The local backend may not run.

@@ -1,6 +1,8 @@
 import { type RunRow, runColumns, runRows } from '../../../batch/run-rows.ts'
-import { openRun, type Run, runStatus } from '../../../batch/runs.ts'
+import { type Run, runStatus } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
+import type { ColumnNaming } from '../../../manifest/columns.ts'
+import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { spentOf, spentText } from '../../cost/spent.ts'
@@ -8,21 +10,21 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { someOf } from '../../flags/parse.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { createCsv } from '../../render/csv.ts'
 import { createOutput } from '../../render/output.ts'
-import { verifyText } from '../../render/verify-text.ts'
 import type { View } from '../../render/view.ts'
-import { printResultsCsv, type ResultRecord } from './results-csv.ts'
+import { manifestOptions } from './manifest-options.ts'
+import { columnsLike, printResultsCsv, type ResultRecord } from './results-csv.ts'
 import { verifyFailed } from './run-error.ts'
-import { type VerifiedRow, verifyRows } from './verify-rows.ts'
+import { recordsOf as presentRecords, rowVerifyText, type VerifiedRow, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
-import { serverOfRun, settingsIfFound, whichServer } from './which-server.ts'
+import { findRun, settingsIfFound } from './which-server.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown'] as const satisfies readonly RowStatus[]
 
 export interface ResultsFlags extends OutputFlags, ServerFlags, VerifyFlags {
   status?: RowStatus[]
-  forSpreadsheet?: boolean
   costs?: boolean
 }
 
@@ -53,7 +55,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "Shows rows in the order of the manifest, also while the run is in progress. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas.",
+      "Shows rows in the order of the manifest, also while the run is in progress. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet disarms these, and uses the headers and the separator of the manifest file.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -67,11 +69,6 @@ export function command(deps: Deps, run = results): GdnCommand {
   valueFlag(resultsCommand, '--status <a,b>', `Show only rows in these states: ${STATUSES.join(', ')}`, {
     parse: someOf(STATUSES),
   })
-  switchFlag(
-    resultsCommand,
-    '--for-spreadsheet',
-    "Put a ' before cells that a spreadsheet would execute: those that begin with = + - @ or a tab, also after spaces and quotes",
-  )
   switchFlag(resultsCommand, '--costs', 'Print what the run has spent after the rows, from its server')
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
@@ -85,15 +82,19 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const name = await whichRun(deps, given, flags)
   const { io } = deps
   const view = flags.verify ? VERIFIED_VIEW : VIEW
-  const output = createOutput(io, flags, view, { forSpreadsheet: flags.forSpreadsheet })
-  const { stateDir } = await deps.settings(flags)
-  const run = await openRun(stateDir, name, await whichServer(deps, flags))
+  const run = await findRun(deps, name, flags)
+  const output = createOutput(io, flags, view, { manifest: run.manifestPath ?? undefined })
   const print = async (wanted: AsyncIterable<ResultRecord>) => {
     if (output.mode !== 'csv' || flags.fields !== undefined) return await output.many(recordsOf(wanted))
     const columns = await runColumns(run)
+    const naming = manifestOptions(deps, {}, await deps.settings(flags))
+    const header = flags.forSpreadsheet ? await headerOf(run, naming) : null
     // The title is one of the manifest's own columns.
     const fields = view.fields.filter((field) => field !== 'title')
-    await printResultsCsv(io, wanted, { columns, fields, forSpreadsheet: flags.forSpreadsheet ?? false })
+    await printResultsCsv(io, wanted, {
+      ...{ columns: columnsLike(columns, header, naming), fields },
+      csv: createCsv(flags, header?.separator),
+    })
   }
   const rows = inStatus(runRows(run), flags.status)
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
@@ -107,6 +108,9 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   io.warn(spent === null ? "The server of the run doesn't say what it has spent." : `Spent: ${spentText(spent)}`)
 }
 
+const headerOf = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
+  manifestPath === null ? null : await readCsvHeader(manifestPath, naming)
+
 /** Prints the results with their comparison to chain and storage. Throws if a row differs from its request. */
 async function printVerified(
   deps: Deps,
@@ -115,10 +119,13 @@ async function printVerified(
   flags: ResultsFlags,
   print: (wanted: AsyncIterable<ResultRecord>) => Promise<void>,
 ): Promise<void> {
-  const { verifier, close } = await openVerifier(deps, flags, run.blockchain, await serverOfRun(deps, run, flags))
+  const settings = await settingsIfFound(deps, run, flags)
+  const server = (await settings?.server().catch(() => null)) ?? null
+  const { verifier, close } = await openVerifier(deps, flags, run.blockchain, server)
+  const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))
   const tally = new VerifyTally()
   try {
-    await print(verifiedRecords(verifyRows(rows, verifier), tally))
+    await print(verifiedRecords(verifyRows(rows, verifier, records), tally))
   } finally {
     await close()
   }
@@ -139,7 +146,7 @@ async function* verifiedRecords(rows: AsyncIterable<VerifiedRow>, tally: VerifyT
   for await (const verified of rows) {
     const { result, row, verification } = verified
     tally.add(verified)
-    const verify_error = verification === null ? null : verifyText(verification)
+    const verify_error = verification === null ? null : rowVerifyText(verification)
     yield { record: { ...result, verified: verification?.verified ?? null, verify_error }, row }
   }
 }

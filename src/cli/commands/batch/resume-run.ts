@@ -17,7 +17,7 @@ import { manifestOptions } from './manifest-options.ts'
 import { labelOf, runOptions } from './mint-manifest.ts'
 import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
-import { settingsOfRun, whichServer } from './which-server.ts'
+import { findRun, settingsOfRun } from './which-server.ts'
 
 const MAX_SHOWN_EDITS = 5
 
@@ -30,7 +30,7 @@ export async function resumeRun(
 ): Promise<void> {
   const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   const { stateDir } = await deps.settings(flags)
-  const run = await findRun(deps, stateDir, name, flags)
+  const run = await findOnAny(deps, name, flags)
   const settings = await settingsOfRun(deps, run, flags)
   const options: BatchOptions = {
     stateDir,
@@ -56,17 +56,13 @@ export async function resumeRun(
   }
 }
 
-/**
- * Finds a run by name. If several have the name, a server flag selects one of them. `settingsOfRun` rejects a flag for
- * another server.
- */
-async function findRun(deps: Deps, stateDir: string, name: string, flags: BatchMintFlags): Promise<Run> {
+/** Finds a run on any server: `settingsOfRun` rejects a flag for another one. If several match, the flag selects one. */
+async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
+  const { stateDir } = await deps.settings(flags)
   try {
-    return await openRun(stateDir, name)
-  } catch (error) {
-    const server = await whichServer(deps, flags)
-    if (server === undefined) throw error
-    return await openRun(stateDir, name, server)
+    return await openRun(stateDir, name, { cwd: deps.cwd })
+  } catch {
+    return await findRun(deps, name, flags)
   }
 }
 

@@ -1,5 +1,5 @@
 import { removeRun } from '../../../batch/remove-run.ts'
-import { listRuns, openRun, type Run, runStatus, runStatuses, type ServerOfRuns } from '../../../batch/runs.ts'
+import { listRuns, type Run, runStatus, runStatuses, type ServerOfRuns } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
@@ -12,7 +12,7 @@ import { count, rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { commandRunRecords } from './command-runs.ts'
-import { whichServer } from './which-server.ts'
+import { findRun, whichServer } from './which-server.ts'
 
 export interface RmFlags extends OutputFlags, ServerFlags {
   finished?: boolean
@@ -50,11 +50,10 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
     })
   }
   const { stateDir } = await deps.settings(flags)
-  const server = await whichServer(deps, flags)
   const removed =
     name === undefined
-      ? await rmFinished(deps, stateDir, server, flags.yes)
-      : await rmNamed(deps, stateDir, name, server, flags.yes)
+      ? await rmFinished(deps, stateDir, await whichServer(deps, flags), flags.yes)
+      : await rmNamed(deps, stateDir, name, flags)
   await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
 }
 
@@ -62,17 +61,16 @@ async function rmNamed(
   deps: Deps,
   stateDir: string,
   name: string,
-  server: ServerOfRuns | undefined,
-  yes: boolean | undefined,
+  flags: RmFlags,
 ): Promise<Pick<Run, 'id' | 'name'>[]> {
-  const commands = await commandRunRecords(stateDir, server)
+  const commands = await commandRunRecords(stateDir, await whichServer(deps, flags))
   const command = commands.find(({ run, run_id }) => name === run || name === run_id)
-  if (command !== undefined) return [await rmCommand(deps, stateDir, command, yes)]
-  const run = await openRun(stateDir, name, server)
+  if (command !== undefined) return [await rmCommand(deps, stateDir, command, flags.yes)]
+  const run = await findRun(deps, name, flags)
   refuseRunning(run)
   const status = await runStatus(run)
-  if (isFinished(status)) await confirmRemoval(deps, yes, `Remove the finished run ${safe(run.name)}?`)
-  else await confirmLoss(deps, yes, run.name, lossOf(status))
+  if (isFinished(status)) await confirmRemoval(deps, flags.yes, `Remove the finished run ${safe(run.name)}?`)
+  else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
   await removeRun(run)
   deps.io.note(
     `Removed ${safe(run.name)}. Only a server with reference IDs keeps its manifest from being minted again.`,

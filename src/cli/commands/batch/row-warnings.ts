@@ -4,7 +4,7 @@ import type { ManifestIssue } from '../../../manifest/row.ts'
 import type { RowWarnings } from '../../../manifest/row-warnings.ts'
 import type { Deps } from '../../deps.ts'
 import { count } from '../../render/count.ts'
-import { printWarnings } from './check-files.ts'
+import { printWarning, printWarnings } from './check-files.ts'
 
 const MAX_SHOWN = 10
 
@@ -21,6 +21,16 @@ export function duplicateWarnings(file: string, { count: all, rows }: Duplicates
 /** Prints the warnings of a manifest before its rows are minted. */
 export function printRowWarnings({ io }: Pick<Deps, 'io'>, warnings: Pick<RowWarnings, 'all'> | undefined): void {
   if (warnings !== undefined) printWarnings(io, { warnings: warnings.all })
+}
+
+const MAX_BRIEF = 3
+
+/** Prints the first warnings of a manifest whose rows are planned, without their hints. */
+export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly ManifestIssue[]): void {
+  if (io.settings.quiet) return
+  for (const warning of warnings.slice(0, MAX_BRIEF)) printWarning(io, warning)
+  const left = warnings.length - MAX_BRIEF
+  if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; \`gdn batch validate\` lists them`)
 }
 
 /**

@@ -87,7 +87,7 @@ function differingParts({ counts, differing }: Verified): string[] {
 /** The error of a comparison with chain and storage, without a run. */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
-    hint: 'An owner differs if the NFT was transferred since. Investigate any other difference.',
+    hint: 'The server of the run reports no change that explains it. Investigate each difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
 }

@@ -37,7 +37,7 @@ import { confirmDuplicates, printRowWarnings } from './row-warnings.ts'
 import { runCommands } from './run-commands.ts'
 import { differingRows, errorOfRun } from './run-error.ts'
 import { printNextSteps, summaryData } from './summary.ts'
-import { verifyRows } from './verify-rows.ts'
+import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
 /** More than the pacer permits, so that only the pacer sets the limit. */
@@ -153,7 +153,8 @@ export async function sendRun(
     )
     progress.stop()
     const verifies = flags.verify && summary.stopped === null
-    return { summary, verified: verifies ? await verify(deps, summary, options, flags, server) : null }
+    const records = recordsOf(deps, async () => connection)
+    return { summary, verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null }
   } finally {
     progress.stop()
     await client.close()
@@ -249,7 +250,9 @@ export async function verifyFinished(
 ): Promise<void> {
   const run = await openRun(options.stateDir, id)
   const { counts } = await runStatus(run)
-  const tally = await verify(deps, { run, counts }, options, flags, await settings.server())
+  const server = await settings.server()
+  const records = recordsOf(deps, () => deps.connect(settings))
+  const tally = await verify(deps, { run, counts }, options, { flags, server, records })
   if (tally.differing.length > 0) throw differingRows(tally)
   refuseUnverified(tally)
 }
@@ -257,7 +260,7 @@ export async function verifyFinished(
 /** Rejects a verification that verified nothing: a script must not read it as a success. */
 function refuseUnverified(tally: VerifyTally): void {
   tally.refuseUnread()
-  if (tally.counts.verified > 0) return
+  if (tally.counts.verified + tally.counts.changed > 0) return
   throw new GdnError('pending', 'no row is deployed, so none was verified', {
     hint: 'Run the same command again without --no-wait.',
   })
@@ -268,18 +271,17 @@ async function verify(
   deps: Deps,
   { run, counts }: Pick<BatchSummary, 'run' | 'counts'>,
   { stateDir, blockchain }: BatchOptions,
-  flags: VerifyFlags,
-  server: Server,
+  { flags, server, records }: { flags: VerifyFlags; server: Server; records: ReadRecords },
 ): Promise<VerifyTally> {
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   const tally = new VerifyTally()
   const text = () => {
-    const { verified, differing, unread } = tally.counts
-    return `Comparing with chain and storage: ${verified + differing + unread} of ${counts.deployed}`
+    const { verified, changed, differing, unread } = tally.counts
+    return `Comparing with chain and storage: ${verified + changed + differing + unread} of ${counts.deployed}`
   }
   const progress = await deps.io.progress(text())
   try {
-    for await (const row of verifyRows(runRows(await openRun(stateDir, run.id)), verifier)) {
+    for await (const row of verifyRows(runRows(await openRun(stateDir, run.id)), verifier, records)) {
       tally.add(row)
       progress.update(text())
     }

@@ -1,4 +1,4 @@
-import { openRun, runStatus } from '../../../batch/runs.ts'
+import { runStatus } from '../../../batch/runs.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
@@ -12,7 +12,7 @@ import { watch } from '../../request/watch.ts'
 import { commandRunRecords } from './command-runs.ts'
 import { runData, runView } from './run-view.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
-import { settingsIfFound, whichServer } from './which-server.ts'
+import { findRun, settingsIfFound, whichServer } from './which-server.ts'
 
 export type StatusFlags = OutputFlags & ServerFlags & { costs?: boolean; watch?: boolean }
 
@@ -45,7 +45,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   if (command === undefined) {
     const output = createOutput(deps.io, flags, view)
     const look = async () => {
-      const run = await openRun(stateDir, name, server)
+      const run = await findRun(deps, name, flags)
       const seen = await runStatus(run)
       const data = runData(seen)
       const settings = flags.costs ? await settingsIfFound(deps, run, flags) : null

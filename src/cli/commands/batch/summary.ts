@@ -5,9 +5,13 @@ import { rowsByState } from '../../render/count.ts'
 import type { Card, View } from '../../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
-/** Counts of deployed rows compared with chain and storage. Rows that are `unread` could not be read. */
+/**
+ * Counts of deployed rows compared with chain and storage. `changed`: as their server says that they are now. Rows that
+ * are `unread` could not be read.
+ */
 export interface VerifiedCounts {
   verified: number
+  changed: number
   differing: number
   unread: number
 }
@@ -31,6 +35,7 @@ export const summaryView = (stateDir: string | undefined): View => ({
     'verified',
     'differing',
     'unread',
+    'changed',
   ],
   columns: ['run', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
   id: 'run',
@@ -47,9 +52,10 @@ export function runCard(record: DataRecord, stateDir: string | undefined): Card 
   ]
 }
 
-function verifiedText({ verified, differing, unread }: DataRecord): string | null {
+function verifiedText({ verified, changed, differing, unread }: DataRecord): string | null {
   if (typeof verified !== 'number') return null
   const parts = [`${verified} as requested on chain and in storage`]
+  if (Number(changed) > 0) parts.push(`${changed} changed since`)
   if (Number(differing) > 0) parts.push(`${differing} differ`)
   if (Number(unread) > 0) parts.push(`${unread} can't be read here`)
   return parts.join(', ')

@@ -79,7 +79,8 @@ Mint it: gdn batch mint ${file}`,
 type Rows = readonly Readonly<Record<string, string>>[]
 
 const TEXT: Readonly<Record<Format, (rows: Rows) => string>> = {
-  csv: (rows) => [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))].map(csvLine).join(''),
+  csv: (rows) =>
+    [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))].map((cells) => csvLine(cells)).join(''),
   json: (rows) => `${JSON.stringify(rows, null, 2)}\n`,
   jsonl: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
 }

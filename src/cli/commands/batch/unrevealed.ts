@@ -1,4 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
 import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { statusOf } from '../../../client/answers.ts'
 import type { RunLimit } from '../../../client/run-limit.ts'
@@ -112,7 +113,7 @@ export async function isCommitted(
       if (status !== 403 && status !== 404 && status !== 405) throw error
       return { provenances: [] }
     })
-  const valid = provenances.filter(({ status }) => status !== 'failed')
+  const valid = provenances.filter(({ status }) => !hasFailed(status))
   const rows = valid.length === 0 ? null : await readCommitment(read())
   return valid.some(({ provenance }) => provenance === rows?.commitment.provenance)
 }

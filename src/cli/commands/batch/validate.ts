@@ -71,7 +71,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
 }
 
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, VIEW)
+  const output = createOutput(deps.io, flags, VIEW, { manifest })
   const settings = await deps.settings(flags)
   const options = manifestOptions(deps, flags, settings)
   const source = manifestSource(deps, manifest)

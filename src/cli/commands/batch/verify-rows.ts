@@ -1,25 +1,44 @@
+import type { NftRecord } from '../../../api/nft-record.ts'
+import { sameAddress } from '../../../api/same-address.ts'
 import type { RunRow } from '../../../batch/run-rows.ts'
-import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { asRequested, type RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../../nft/verify.ts'
 import type { Verifier } from '../../connect/open-verifier.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { verifyText } from '../../render/verify-text.ts'
+import { fetchNfts } from '../../request/fetch-nfts.ts'
+
+/** The result of the comparison of a row. `changed`: it differs only by changes after the mint that its server reports. */
+export type RowVerification = Verification | { verified: null; changed: string }
 
 export interface VerifiedRow extends RunRow {
   /** Null for a row that isn't deployed. */
-  verification: Verification | null
+  verification: RowVerification | null
 }
+
+/** Returns the present records of NFTs, as their server has them. It omits those that it doesn't know. */
+export type ReadRecords = (ids: readonly string[]) => Promise<NftRecord[]>
 
 /** Rows verified together: two calls each, as many as a node accepts in one batch. */
 const TOGETHER = 50
 
-/** Compares each deployed row with chain and storage. Other rows pass through. */
-export async function* verifyRows(rows: AsyncIterable<RunRow>, verifier: Verifier): AsyncGenerator<VerifiedRow> {
-  let waiting: { row: RunRow; claim: Claim | null }[] = []
+/**
+ * Compares each deployed row with chain and storage. Other rows pass through. A row that differs from its request is
+ * compared with what its server reports as the present state. If that is also what this machine recorded of the row
+ * last, it is verified. Otherwise it is `changed`, because only the server says so.
+ *
+ * @param records null if the server of the run can't be asked
+ */
+export async function* verifyRows(
+  rows: AsyncIterable<RunRow>,
+  verifier: Verifier,
+  records: ReadRecords | null,
+): AsyncGenerator<VerifiedRow> {
+  let waiting: Waiting[] = []
   async function* settle(): AsyncGenerator<VerifiedRow> {
-    const claims = waiting.flatMap(({ claim }) => claim ?? [])
-    const verifications = (await verificationsOf(verifier, claims))[Symbol.iterator]()
-    for (const { row, claim } of waiting) {
-      yield { ...row, verification: claim === null ? null : (verifications.next().value ?? null) }
-    }
+    const verifications = await verificationsOf(verifier, waiting, records)
+    for (const [i, { row }] of waiting.entries()) yield { ...row, verification: verifications[i] ?? null }
     waiting = []
   }
   for await (const row of rows) {
@@ -29,9 +48,91 @@ export async function* verifyRows(rows: AsyncIterable<RunRow>, verifier: Verifie
   yield* settle()
 }
 
-async function verificationsOf(verifier: Verifier, claims: readonly Claim[]): Promise<Verification[]> {
-  if ('reason' in verifier) return claims.map(() => ({ verified: null, reason: verifier.reason }))
-  return await verifyNfts(verifier.chain, verifier.storage, claims)
+interface Waiting {
+  row: RunRow
+  /** Null for a row that isn't deployed. */
+  claim: Claim | null
+}
+
+async function verificationsOf(
+  verifier: Verifier,
+  waiting: readonly Waiting[],
+  records: ReadRecords | null,
+): Promise<(RowVerification | null)[]> {
+  const verifyEach = async (claims: readonly (Claim | null)[]): Promise<(Verification | null)[]> => {
+    const wanted = claims.filter((claim) => claim !== null)
+    const found = (
+      'reason' in verifier
+        ? wanted.map(() => ({ verified: null, reason: verifier.reason }))
+        : await verifyNfts(verifier.chain, verifier.storage, wanted)
+    )[Symbol.iterator]()
+    return claims.map((claim) => (claim === null ? null : (found.next().value ?? null)))
+  }
+  const asRequested = await verifyEach(waiting.map(({ claim }) => claim))
+  const differing = waiting.flatMap(({ row }, i) =>
+    asRequested[i]?.verified === false ? (row.result.nft_gdn_id ?? []) : [],
+  )
+  if (differing.length === 0 || records === null) return asRequested
+  const byId = new Map((await records(differing)).map((nft) => [nft.nft_gdn_id, nft]))
+  const changes = waiting.map(({ row, claim }, i) => {
+    const record = byId.get(row.result.nft_gdn_id ?? '')
+    return claim === null || record === undefined || asRequested[i]?.verified !== false ? null : { row, claim, record }
+  })
+  const presentClaims = changes.map((one) => one && presentClaim(one))
+  const asPresent = await verifyEach(presentClaims)
+  const isPresent = (i: number) => asPresent[i]?.verified === true
+  const asRecorded = await verifyEach(
+    presentClaims.map((claim, i) => (claim !== null && isPresent(i) ? recordedClaim(waiting[i]?.row, claim) : null)),
+  )
+  return asRequested.map((first, i) => {
+    const one = changes[i]
+    if (asRecorded[i]?.verified === true) return { verified: true }
+    if (one && isPresent(i)) return { verified: null, changed: changeText(one) }
+    return one?.record.burned === true && isMissing(first) ? { verified: null, changed: 'burned' } : first
+  })
+}
+
+/** Describes the result of a row in a sentence. Null if everything is as requested. */
+export const rowVerifyText = (verification: RowVerification): string | null =>
+  'changed' in verification
+    ? `changed since the mint, as the server says: ${verification.changed}`
+    : verifyText(verification)
+
+interface Changed {
+  row: RunRow
+  claim: Claim
+  record: NftRecord
+}
+
+/** Returns what the server reports now. Null if it reports an update without its metadata. */
+function presentClaim({ claim, record }: Changed): Claim | null {
+  const owner = record.receiver_wallet_address ?? claim.owner
+  if (!isUpdated(record)) return { ...claim, owner }
+  const requested = asRequested(record.request_metadata)
+  const metadataUrl = record.metadata_url ?? null
+  return requested === null || metadataUrl === null ? null : { ...claim, owner, metadataUrl, requested }
+}
+
+/**
+ * Returns a claim with owner and metadata of the row that this machine recorded last. Null if they can't be compared: the
+ * URLs of local files are not recorded.
+ */
+function recordedClaim(row: RunRow | undefined, present: Claim): Claim | null {
+  const recorded = row?.row ?? null
+  if (recorded === null || recorded.localFiles.length > 0) return null
+  return { ...present, owner: recorded.receiver, requested: recorded.metadata }
+}
+
+const isUpdated = ({ revision }: NftRecord): boolean => (revision ?? 0) > 0
+
+/** Whether the token is not on the chain. */
+const isMissing = (verification: Verification | null): boolean =>
+  verification?.verified === false && verification.isMissing === true
+
+function changeText({ claim, record }: Changed): string {
+  const owner = record.receiver_wallet_address ?? claim.owner
+  const moved = sameAddress(owner, claim.owner) ? [] : [`transferred to ${owner}`]
+  return [...(isUpdated(record) ? ['updated'] : []), ...moved].join(' and ')
 }
 
 async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | null> {
@@ -42,5 +143,20 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
     owner: row?.receiver ?? result.receiver_wallet_address,
     metadataUrl: result.metadata_url,
     requested: (await sentMetadata()) as RequestedMetadata | null,
+  }
+}
+
+/** Returns a reader of present records. Without a response, it returns none, so that differences stay differences. */
+export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
+  let client: Promise<Connection['client']> | null = null
+  return async (ids) => {
+    try {
+      client ??= connect().then((connection) => connection.client)
+      return await fetchNfts(deps, await client, ids)
+    } catch (error) {
+      if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
+      deps.io.debug(`can't read what changed since the mint: ${error.message}`)
+      return []
+    }
   }
 }

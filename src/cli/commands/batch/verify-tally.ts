@@ -1,43 +1,51 @@
 import { GdnError } from '../../../core/errors.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
-import { verifyText } from '../../render/verify-text.ts'
-import type { DifferingRow } from './run-error.ts'
+import { type DifferingRow, linesOf } from './run-error.ts'
 import type { VerifiedCounts } from './summary.ts'
-import type { VerifiedRow } from './verify-rows.ts'
+import { rowVerifyText, type VerifiedRow } from './verify-rows.ts'
 
 const MAX_NAMED = 50
 
 /** Counts the results of comparing rows with chain and storage, and collects the first rows that differ. */
 export class VerifyTally {
-  readonly counts: VerifiedCounts = { verified: 0, differing: 0, unread: 0 }
+  readonly counts: VerifiedCounts = { verified: 0, changed: 0, differing: 0, unread: 0 }
   readonly differing: DifferingRow[] = []
+  readonly #changed: { line: number }[] = []
   /** Why rows could not be read; null if all could. */
   reason: string | null = null
 
   add({ result, verification }: VerifiedRow): void {
     if (verification === null) return
     if (verification.verified === true) this.counts.verified++
-    else if (verification.verified === null) {
+    else if ('changed' in verification) {
+      this.counts.changed++
+      if (this.#changed.length < MAX_NAMED) this.#changed.push({ line: result.line })
+    } else if (verification.verified === null) {
       this.counts.unread++
       this.reason ??= verification.reason
     } else {
       this.counts.differing++
       const { key, line } = result
-      if (this.differing.length < MAX_NAMED) this.differing.push({ key, line, differs: verifyText(verification) ?? '' })
+      if (this.differing.length < MAX_NAMED)
+        this.differing.push({ key, line, differs: rowVerifyText(verification) ?? '' })
     }
   }
 
-  /** Warns about rows that could not be read, so that they aren't taken as verified. */
+  /** Warns about rows that were changed or could not be read, so that they aren't taken as verified. */
   warn(io: Io): void {
-    const { unread } = this.counts
+    const { unread, changed } = this.counts
+    if (changed > 0) {
+      const rows = `${count(changed, 'row')} changed since the mint`
+      io.warn(`${rows}: chain and storage are as the server says they are now (${linesOf(this.#changed)}).`)
+    }
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
   }
 
   /** Rejects a verification that read nothing: a script must not take it as a success. */
   refuseUnread(): void {
-    const { verified, unread } = this.counts
-    if (verified > 0 || unread === 0) return
+    const { verified, changed, unread } = this.counts
+    if (verified + changed > 0 || unread === 0) return
     throw new GdnError('unreachable', `no row could be verified: ${safe(this.reason ?? 'nothing could be read')}`)
   }
 }

@@ -1,4 +1,4 @@
-import type { Run, ServerOfRuns } from '../../../batch/runs.ts'
+import { openRun, type Run, type ServerOfRuns } from '../../../batch/runs.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
 import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
@@ -15,12 +15,15 @@ type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
 /** Returns the server that a flag selects; undefined means any server. It may be unreachable. */
 export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
-  if (flags.local || flags.profile === 'local') {
+  return namesServer(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
+}
+
+async function configuredServer(deps: Deps, settings: Settings): Promise<ServerOfRuns> {
+  if (settings.profile === 'local' && settings.baseUrl === null) {
     const id = await localBackendId(localDataDirectory(deps.env))
     return { name: 'the local backend', has: (run) => id !== null && run.backendId === id }
   }
-  if (flags.baseUrl === undefined && flags.profile === undefined) return undefined
-  const server = await (await deps.settings(flags)).server()
+  const server = await settings.server()
   const { origin } = server
   if (!server.loopback) return { name: origin, has: (run) => run.origin === origin }
   const id = (await seenAt(deps, server))?.id ?? null
@@ -28,6 +31,29 @@ export async function whichServer(deps: Deps, flags: ServerFlags): Promise<Serve
     id === null ? parseUrl(run.url ?? '')?.origin === origin : run.backendId === id
   return { name: origin, has }
 }
+
+/**
+ * Finds a run by what names it. A flag limits the search to one server. If several runs match, the server of the
+ * environment or the profile selects one.
+ *
+ * @throws GdnError `not_found_locally`, also if several runs match
+ */
+export async function findRun(deps: Deps, name: string, flags: ServerFlags): Promise<Run> {
+  const settings = await deps.settings(flags)
+  try {
+    return await openRun(settings.stateDir, name, { server: await whichServer(deps, flags), cwd: deps.cwd })
+  } catch (error) {
+    if (!isSeveral(error) || namesServer(flags) || (settings.baseUrl ?? settings.profile) === null) throw error
+    const server = await configuredServer(deps, settings)
+    return await openRun(settings.stateDir, name, { server, cwd: deps.cwd }).catch((other: unknown) => {
+      throw isSeveral(other) ? other : error
+    })
+  }
+}
+
+/** Whether several runs match. */
+export const isSeveral = (error: unknown): boolean =>
+  error instanceof GdnError && error.code === 'not_found_locally' && error.details !== undefined
 
 /** Returns the backend that responds at a server; null if none does. */
 async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
@@ -110,12 +136,6 @@ export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: Serve
     if (isGone && !namesServer(flags)) return null
     throw error
   })
-}
-
-/** Returns the server of a run; null if its backend isn't found. */
-export async function serverOfRun(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Server | null> {
-  const settings = await settingsIfFound(deps, run, flags)
-  return (await settings?.server().catch(() => null)) ?? null
 }
 
 const namesServer = ({ local, baseUrl, profile }: ServerFlags): boolean =>

@@ -12,6 +12,8 @@ interface Asked {
   image: unknown
   enable_transfer: unknown
   is_locked: unknown
+  dynamic: unknown
+  enable_burn: unknown
 }
 
 /** Prompts for missing fields of a collection request, on a terminal. */
@@ -38,16 +40,22 @@ export async function askForMissing(
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
   const image = await ask(given.image, 'URL of the image', '--image')
-  // No prompt if the output is captured or --yes is given: the API's default applies.
-  const mayTransfer = !yes && io.stdoutTty && given.is_locked !== true && known !== undefined && isEvm(known)
+  // No prompt if the output is captured or --yes is given: the API's defaults apply.
+  const mayAskMore = !yes && io.stdoutTty && known !== undefined && isEvm(known)
+  const whether = async (value: unknown, message: string, flag: string) =>
+    value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
+  // A request contains these only if they are true, because the hosted API doesn't know them.
+  const dynamic =
+    (await whether(given.dynamic, `Let the API update the metadata of its NFTs? ${PERMANENT}`, '--dynamic')) ||
+    undefined
+  const enable_burn =
+    (await whether(given.enable_burn, `Let the API burn its NFTs? ${PERMANENT}`, '--enable-burn')) || undefined
   const enable_transfer =
-    given.enable_transfer ??
-    (mayTransfer
-      ? await askWhether(io, {
-          message: 'Let the API transfer its NFTs? The owner can change this later.',
-          flag: '--enable-transfer',
-          default: false,
-        })
-      : undefined)
-  return { ...given, name, blockchain, wallet_address, description, image, enable_transfer }
+    given.is_locked === true
+      ? given.enable_transfer
+      : await whether(given.enable_transfer, `Let the API transfer its NFTs? ${CHANGEABLE}`, '--enable-transfer')
+  return { ...given, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
 }
+
+const PERMANENT = "This can't be changed later."
+const CHANGEABLE = 'The owner can change this later.'

@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
+import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
@@ -113,10 +115,10 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       image: flags.image ?? fromFile.image,
       enable_transfer: flags.enableTransfer ?? fromFile.enable_transfer,
       is_locked: flags.locked ?? fromFile.is_locked,
+      dynamic: flags.dynamic ?? fromFile.dynamic,
+      enable_burn: flags.enableBurn ?? fromFile.enable_burn,
     })),
     enable_api: flags.enableApi,
-    dynamic: flags.dynamic,
-    enable_burn: flags.enableBurn,
     royalty_bps: flags.royalty,
     royalty_receiver: flags.royaltyReceiver,
   }
@@ -137,6 +139,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       content: request,
       note: 'collection create',
       async request(limit) {
+        await refuseUnlessKnown(deps, connection, request)
         const what = `Create the collection "${request.name}"`
         const priced = { limit, worst: () => worstOfRequest('createcollection', request) }
         await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)
@@ -145,6 +148,23 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     },
     (taken) => finish(deps, connection, { request, flags, output }, taken),
   )
+}
+
+/** Refuses rights that the server would ignore, because they can't be added later. */
+async function refuseUnlessKnown(
+  { signals: { signal } }: Deps,
+  { client, server }: Connection,
+  { dynamic, enable_burn }: z.output<typeof createcollection.request>,
+): Promise<void> {
+  const flag = dynamic ? '--dynamic' : enable_burn ? '--enable-burn' : null
+  if (flag === null) return
+  if (client.supportsUpdates() === null) await client.learnIdempotency({ signal })
+  if (client.supportsUpdates() !== false) return
+  const what = dynamic ? 'update' : 'burn'
+  throw new GdnError('usage', `${safe(server.origin)} can't ${what} NFTs of a collection`, {
+    place: { flag },
+    hint: `Nothing was sent. Omit ${flag}.`,
+  })
 }
 
 interface Requested {
@@ -190,7 +210,7 @@ async function finish(
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
     io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)
   }
-  const isFailed = record?.status === 'failed'
+  const isFailed = hasFailed(record?.status ?? '')
   const state = problem === null ? 'deployed' : isFailed ? 'failed' : null
   return { ended: state !== null, state, problem } as const
 }

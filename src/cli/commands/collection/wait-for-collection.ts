@@ -1,4 +1,5 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
 import { statusOf } from '../../../client/answers.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -47,11 +48,11 @@ export async function waitForCollection(
 /** Whether a collection needs no more waiting. Records of the hosted API have no status, so the address decides. */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)
-  return status === 'failed' || (status === 'deployed' && Boolean(contract_address))
+  return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))
 }
 
 function failureOf({ status, error }: CollectionRecord): GdnError | null {
-  if (status !== 'failed') return null
+  if (!hasFailed(status ?? '')) return null
   return new GdnError('refused', `the collection failed: ${error ?? 'the server returned no reason'}`, {
     hint: 'Fix the cause, then run the command again.',
   })

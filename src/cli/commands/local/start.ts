@@ -42,6 +42,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   const dataDir = localDataDirectory(env)
   const running = await runningBackend(dataDir)
   if (running !== null) {
+    refuseOtherPort(running.url, flags.port)
     io.note(`The local backend is already running on ${running.url}.`)
     if (running.version !== VERSION) {
       io.note(
@@ -63,6 +64,14 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
   io.note('Add --local to a command to use it. Run `gdn local stop` to stop it.')
   await tell(started)
+}
+
+function refuseOtherPort(url: string, port: number | undefined): void {
+  if (port === undefined || port === 0 || new URL(url).port === String(port)) return
+  throw new GdnError('usage', `the local backend is already running on ${safe(url)}`, {
+    place: { flag: '--port' },
+    hint: `Run \`gdn local stop\` first, then \`gdn local start --port ${port}\`.`,
+  })
 }
 
 /** Starts the backend on the given port, or else on the last or default port, or on a free port if that is in use. */

@@ -6,6 +6,7 @@ import type { AcceptedOperation } from '../../../operations/types.ts'
 import { DEFAULT_TIMEOUT_MS, isMinted } from '../../../operations/waiting.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
+import { paidByMints } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
@@ -110,7 +111,9 @@ async function finish(
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
   const { records, pending, problem } = await waitForNfts(deps, connection, ids, timeout, isMinted(endpoint, sent))
-  await print(accepted.map((nft) => ({ ...nft, ...records.find((record) => record.nft_gdn_id === nft.nft_gdn_id) })))
+  const paid = problem === null ? await paidByMints(deps, connection, ids) : null
+  const seen = new Map(records.map((record) => [record.nft_gdn_id, record]))
+  await print(accepted.map((nft) => ({ ...nft, ...seen.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))
   const ended = pending.length === 0
   if (problem === null) {
     io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)

@@ -2,6 +2,7 @@ import { isBlockchain } from '../../../api/blockchains.ts'
 import { createnfttrans, createTransRequest12 } from '../../../api/endpoints/createnfttrans.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
@@ -48,7 +49,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
 }
 
 export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, GRANTED_VIEW)
+  const output = createOutput(deps.io, flags, withPaid(GRANTED_VIEW))
   const settings = await deps.settings(flags)
   const prepared = await nftRequest(deps, flags, settings, 'grant')
   if (prepared.kind === 'manifest') {

@@ -33,8 +33,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [
         'Print tokens and owners for a spreadsheet',
-        'gdn nft list -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon -o csv \\',
-        '  --fields token_id,receiver_wallet_address',
+        'gdn nft list -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
+        '  -o csv --for-spreadsheet --fields token_id,receiver_wallet_address',
       ],
       ['Print the IDs, for a script', 'gdn nft list -o ids'],
     ],

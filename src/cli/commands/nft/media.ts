@@ -5,9 +5,10 @@ import { basename, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
-import { localContentProblem } from '../../../files/file-content.ts'
+import { inspectFile } from '../../../files/inspect/inspect-file.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
 import { mediaFlag } from '../../request/check-request.ts'
 
 /** A local file of an NFT. A placeholder takes the place of its URL until it is uploaded. */
@@ -19,44 +20,57 @@ export interface LocalFile {
 export interface Media {
   fields: { key: string; url: string }[]
   localFiles: LocalFile[]
+  /** What some marketplaces may not show, with the flag. */
+  warnings: string[]
 }
 
 /**
- * Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file.
+ * Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file, which is inspected
+ * as those of manifests are.
  *
  * @param flagOf returns the flag of a key, for errors
  */
 export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf = mediaFlag): Promise<Media> {
   const fields: Media['fields'] = []
   const localFiles: LocalFile[] = []
+  const warnings: string[] = []
   for (const { key, value } of media) {
     if (isUrl(value)) {
       fields.push({ key, url: value })
       continue
     }
     const path = resolve(cwd, value)
-    await checkFile(path, flagOf(key))
+    const warning = await checkFile(path, flagOf(key))
+    if (warning !== null) warnings.push(`${flagOf(key)}: ${path} ${warning}`)
     const placeholder = `https://local.invalid/${localFiles.length}`
     localFiles.push({ path, placeholder })
     fields.push({ key, url: placeholder })
   }
-  return { fields, localFiles }
+  return { fields, localFiles, warnings }
 }
 
 const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
 
-async function checkFile(path: string, flag: string): Promise<void> {
-  const fail = (message: string) => new GdnError('invalid_input', message, { place: { flag } })
+/** Returns the warning about a file, or null. @throws GdnError `invalid_input` for a file that isn't taken */
+async function checkFile(path: string, flag: string): Promise<string | null> {
+  const fail = (message: string, hint?: string) =>
+    new GdnError('invalid_input', message, { place: { flag }, ...(hint === undefined ? {} : { hint }) })
   const found = await stat(path).catch((error: unknown) => {
     throw fail(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
   })
   if (!found.isFile()) throw fail(`${path} is not a regular file`)
   if (found.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
-  const problem = await localContentProblem(path).catch(() => {
+  const { problem, warning } = await inspectFile(path).catch(() => {
     throw fail(`${path} can't be read`)
   })
-  if (problem !== null) throw fail(`${path} is ${problem}`)
+  if (problem !== null) throw fail(`${path} is ${problem.message}`, problem.hint)
+  return warning
+}
+
+/** Prints the warnings about local files. */
+export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<Media, 'warnings'>): void {
+  for (const warning of warnings) io.warn(`${io.errPaint.busy('warning:')} ${safe(warning)}`)
 }
 
 /** Returns a content hash for each placeholder. It identifies a request by the bytes of its files, not their paths. */

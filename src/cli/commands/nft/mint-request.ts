@@ -9,7 +9,7 @@ import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askText } from '../../prompt/ask-for.ts'
 import { askAddress, askLine, mayAsk, orAsk } from '../../prompt/ask-missing.ts'
 import { nameFields } from '../../request/named-addresses.ts'
-import { type LocalFile, readMedia } from './media.ts'
+import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
 /** The input of the command: one request, or a manifest, which is minted as a batch. */
@@ -79,6 +79,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
   }
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
   const media = await readMedia(distinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
+  printMediaWarnings(deps, media)
   const collection = await whichCollection(deps, settings, await settings.server(), io)
   const metadata = {
     ...Object.fromEntries(distinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),

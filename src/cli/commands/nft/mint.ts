@@ -1,5 +1,6 @@
 import { createnft } from '../../../api/endpoints/createnft.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
@@ -59,7 +60,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
 }
 
 export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, NFT_VIEW)
+  const output = createOutput(deps.io, flags, withPaid(NFT_VIEW))
   const settings = await deps.settings(flags)
   const prepared = await nftRequest(deps, flags, settings, 'mint')
   if (prepared.kind === 'manifest') {

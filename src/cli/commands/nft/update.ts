@@ -18,7 +18,14 @@ import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
 import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
-import { hashLocalFiles, type LocalFile, readMedia, replaceUrls, uploadLocalFiles } from './media.ts'
+import {
+  hashLocalFiles,
+  type LocalFile,
+  printMediaWarnings,
+  readMedia,
+  replaceUrls,
+  uploadLocalFiles,
+} from './media.ts'
 import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
 
 export type UpdateFlags = ChangeFlags &
@@ -124,7 +131,9 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
     throw new GdnError('usage', 'no change is specified', { hint: 'Name what to change: --title Dusk, for example.' })
   }
   const images = image === undefined ? [] : [{ key: 'image', value: image }]
-  const { fields, localFiles } = await readMedia([...images, ...media], deps.cwd)
+  const read = await readMedia([...images, ...media], deps.cwd)
+  printMediaWarnings(deps, read)
+  const { fields, localFiles } = read
   const replaced = <Item>(before: readonly Item[], after: readonly Item[], nameOf: (item: Item) => string) => [
     ...before.map((one) => after.find((item) => nameOf(item) === nameOf(one)) ?? one),
     ...after.filter((item) => !before.some((one) => nameOf(one) === nameOf(item))),

@@ -3,7 +3,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
+import { asRequested } from '../../../nft/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../nft/verify.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -246,14 +246,6 @@ async function readChain(
     progress.stop()
     await close()
   }
-}
-
-/** Returns the metadata of the request, if the server returns it as it was sent. */
-function asRequested(metadata: unknown): RequestedMetadata | null {
-  if (metadata === null || typeof metadata !== 'object') return null
-  const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
-  const isWhole = typeof title === 'string' && typeof description === 'string' && Array.isArray(file_fields)
-  return isWhole ? (metadata as RequestedMetadata) : null
 }
 
 const verificationData = (verification: Verification) => ({

@@ -22,6 +22,7 @@ export function addPlanFlags(command: GdnCommand): void {
   valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
   valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
   switchFlag(command, '--take-over', 'Replace what others changed with what the manifest says')
+  switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   switchFlag(command, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
 }
 
@@ -32,8 +33,12 @@ export interface PlanSource {
   isSaved?: boolean
   /** The labels that the label of the run replaces, in a saved plan. */
   adoptLabels?: readonly string[]
+  /** Whether a saved plan mints new rows even if rows without an ID are missing. */
+  newRows?: boolean
   /** Whether NFTs whose rows are gone are burned. */
   prune?: boolean
+  /** What is valid in the manifest, but most likely not intended. A saved plan has none. */
+  warnings?: OpenedManifest['warnings']
   /** What the local files of the rows contain. */
   contents: LocalContents
 }
@@ -42,7 +47,7 @@ export interface PlanSource {
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read, isSaved = false, adoptLabels, prune = false, contents }: PlanSource,
+  { options, read, isSaved = false, adoptLabels, newRows, prune = false, contents }: PlanSource,
   takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
@@ -50,6 +55,7 @@ export async function openPlan<Result>(
   const progress = await io.progress('Comparing the manifest with the server')
   const planned: PlanOptions = {
     ...options,
+    newRows: newRows ?? options.newRows === true,
     takeOver,
     isSaved,
     adoptLabels,

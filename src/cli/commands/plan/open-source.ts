@@ -35,6 +35,7 @@ export async function openSource(
     isSaved: true,
     prune: header.prune,
     adoptLabels: header.adopt,
+    newRows: header.new_rows || flags.newRows === true,
     read: (saved) => readPlan(path, header, { contents, saved, fileFolders: [deps.cwd], signal }),
   }
 }

@@ -83,6 +83,10 @@ function paintAction(action: Action, paint: Paint): string {
 export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
   mint + update + transfer + burn + impossible
 
+/** The rows that got an ID since their mint, and whose pairs `apply` stores at the server or only here. */
+export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
+  paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length
+
 /** The changes that a plan shows. */
 export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
 

@@ -8,6 +8,7 @@ import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/o
 import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
 import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-network.ts'
 import type { Signer } from '../../../../server/chain/evm/signers.ts'
+import { missingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
@@ -61,6 +62,12 @@ export async function applySettings(
     if (flags.dryRun) {
       await output.many(changes.map((change) => recordOf(change, 'planned')))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
+    }
+    if (node !== null) {
+      const role = flags.acceptOwner ? 'new owner' : 'owner'
+      const payer = { role, address: from, blockchain, coin: coinOf(network.chainId) } as const
+      const lacks = missingFunds(payer, await network.publicNetwork.balance(from), offer.most)
+      if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
     }
     const signer = await openWallet(deps, flags, from)
     const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
@@ -116,7 +123,9 @@ interface Offer {
   fees: Fees
   /** Maximum gas of each setting. */
   gas: ReadonlyMap<string, bigint>
-  /** The maximum cost of all: `0.001 POL`. */
+  /** The maximum cost of all, in wei. */
+  most: bigint
+  /** The same in coins: `0.001 POL`. */
   text: string
 }
 
@@ -137,7 +146,7 @@ async function priceChanges(
     }
   }
   const most = [...gas.values()].reduce((sum, one) => sum + one, 0n) * fees.maxFeePerGas
-  return { fees, gas, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
+  return { fees, gas, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
 }
 
 /** Opens the keystore of the wallet that may make the changes. */

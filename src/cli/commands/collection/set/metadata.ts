@@ -8,7 +8,7 @@ import { createStorageReader } from '../../../../nft/storage-reader.ts'
 import { httpUrl } from '../../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { VERSION } from '../../../version.ts'
-import { hashLocalFiles, readMedia, uploadLocalFiles } from '../../nft/media.ts'
+import { hashLocalFiles, printMediaWarnings, readMedia, uploadLocalFiles } from '../../nft/media.ts'
 import type { SetFlags } from './flags.ts'
 
 /** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
@@ -43,6 +43,7 @@ export async function changeMetadata(
     { key: 'banner_image', flag: '--banner', value: banner },
   ].flatMap(({ value, ...one }) => (value === undefined ? [] : { ...one, value }))
   const media = await readMedia(images, deps.cwd, (key) => images.find((one) => one.key === key)?.flag ?? '')
+  printMediaWarnings(deps, media)
   const changes = {
     ...Object.fromEntries(media.fields.map(({ key, url }) => [key, url])),
     ...(description === undefined ? {} : { description }),

@@ -13,7 +13,15 @@ export async function createReferences(db: Kysely<unknown>): Promise<void> {
     .addColumn('target_id', 'text', (c) => c.notNull())
     .addColumn('label', 'text')
     .addColumn('kind', 'text')
+    .addColumn('alias', 'text')
     .addPrimaryKeyConstraint('operation_references_key', ['scope_id', 'operation', 'reference_id'])
     .$call((table) => (isPostgres(db) ? table : table.modifyEnd(sql`without rowid`)))
+    .execute()
+  const index = (name: string) => db.schema.createIndex(`operation_references_${name}`).on('operation_references')
+  const isContent = sql<boolean>`kind = 'content'`
+  await index('content').column('target_id').where(isContent).execute()
+  await index('unaliased')
+    .columns(['scope_id', 'operation', 'label', 'reference_id'])
+    .where(sql<boolean>`${isContent} and alias is null`)
     .execute()
 }

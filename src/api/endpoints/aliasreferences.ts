@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { checkAnyAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain, oneOrMore } from '../fields.ts'
+import { nftGdnId } from '../nft-record.ts'
+import { referenceId, referenceLabel } from '../reference-id.ts'
+import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
+
+export const aliasreferences = defineEndpoint({
+  name: 'aliasreferences',
+  summary: 'Name NFTs by the IDs that their rows got later',
+  origin: 'extension',
+  permissions: ['nft:create'],
+  request: z
+    .strictObject({
+      operation: z.enum(['createnft', 'createnfttrans', 'creatednft']),
+      contract_address: address,
+      blockchain,
+      reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
+      /** The NFT of each reference ID. Its own reference ID was made from content. */
+      nft_gdn_ids: oneOrMore(nftGdnId, MAX_REFERENCES_PER_REQUEST),
+      /** The label of the NFTs. */
+      reference_label: referenceLabel.optional(),
+    })
+    .check(checkAnyAddresses('contract_address'))
+    .check(({ value: { reference_ids, nft_gdn_ids }, issues }) => {
+      const [ids, nfts] = [reference_ids.length, nft_gdn_ids.length]
+      if (ids === nfts) return
+      const message = `must have one entry for each of the ${ids} reference IDs, but has ${nfts}`
+      issues.push({ code: 'custom', path: ['nft_gdn_ids'], message, input: nft_gdn_ids })
+    }),
+  response: z.looseObject({
+    requests: z.looseObject({ reference_ids: z.unknown(), nft_gdn_ids: z.unknown() }),
+    /** The number of reference IDs that are new. */
+    aliased: z.number(),
+  }),
+  example: {
+    request: {
+      operation: 'createnft',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      reference_ids: ['row-1'],
+      nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      reference_label: 'drops/january.csv',
+    },
+    response: {
+      requests: {
+        operation: 'createnft',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        blockchain: 'polygon',
+        reference_ids: ['row-1'],
+        nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+        reference_label: 'drops/january.csv',
+      },
+      aliased: 1,
+    },
+  },
+})

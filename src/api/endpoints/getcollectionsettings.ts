@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { defineEndpoint } from '../endpoint.ts'
+import { oneOrMore, transactionGdnId } from '../fields.ts'
+
+/** Reading the settings of one takes several calls to its chain. */
+export const MAX_COLLECTIONS_WITH_SETTINGS = 100
+
+/** What is set in a collection now. Its owner, and others before them, may have changed it since its creation. */
+export const collectionSettings = z.looseObject({
+  transaction_gdn_id: z.string(),
+  /** Whether the contract was read. Otherwise, the values are those of its creation and of changes that are known. */
+  is_read_from_chain: z.boolean(),
+  /** Why the contract, or its metadata, was not read; null if nothing is missing. */
+  problem: z.string().nullable(),
+  wallet_address: z.string(),
+  /** Who was offered the ownership; null if nobody was. */
+  pending_wallet_address: z.string().nullable(),
+  enable_api: z.boolean(),
+  enable_transfer: z.boolean(),
+  is_frozen: z.boolean(),
+  royalty_bps: z.number(),
+  royalty_receiver: z.string().nullable(),
+  /** The URI of its metadata (ERC-7572), if its owner has set one. */
+  contract_uri: z.string().nullable(),
+  description: z.string().nullable(),
+  image: z.string().nullable(),
+})
+
+export type CollectionSettings = z.output<typeof collectionSettings>
+
+export const getcollectionsettings = defineEndpoint({
+  name: 'getcollectionsettings',
+  summary: 'Read what is set in collections now',
+  tag: 'Collections',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, MAX_COLLECTIONS_WITH_SETTINGS) }),
+  response: z.looseObject({
+    requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
+    collections: z.array(collectionSettings),
+  }),
+  example: {
+    request: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
+    response: {
+      requests: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
+      collections: [
+        {
+          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+          is_read_from_chain: true,
+          problem: null,
+          wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          pending_wallet_address: null,
+          enable_api: true,
+          enable_transfer: false,
+          is_frozen: false,
+          royalty_bps: 750,
+          royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          contract_uri: 'ipfs://bafkreidivzimqfqtoqxkrpge6bjyhlvxqs3rhe73owtmdulaxr5do5in7u',
+          description: 'Hours of the tide',
+          image: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',
+        },
+      ],
+    },
+  },
+})

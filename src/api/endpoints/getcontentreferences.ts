@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { checkAnyAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain } from '../fields.ts'
+import { referenceId, referenceLabel } from '../reference-id.ts'
+
+/** Maximum number of reference IDs in one response. */
+export const MAX_CONTENT_REFERENCES = 1000
+
+export const getcontentreferences = defineEndpoint({
+  name: 'getcontentreferences',
+  summary: 'List the NFTs of a label that were minted without an ID',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z
+    .strictObject({
+      operation: z.enum(['createnft', 'createnfttrans', 'creatednft']),
+      contract_address: address,
+      blockchain,
+      reference_label: referenceLabel,
+      /** The `next` of the previous response. */
+      after: referenceId.optional(),
+    })
+    .check(checkAnyAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ operation: z.string(), reference_label: z.string() }),
+    references: z.array(z.looseObject({ reference_id: z.string(), nft_gdn_id: z.string() })),
+    /** Null at the end. A response may have fewer reference IDs than there are, and a next one. */
+    next: z.string().nullable(),
+  }),
+  example: {
+    request: {
+      operation: 'createnft',
+      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      blockchain: 'polygon',
+      reference_label: 'drops/january.csv',
+    },
+    response: {
+      requests: {
+        operation: 'createnft',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        blockchain: 'polygon',
+        reference_label: 'drops/january.csv',
+      },
+      references: [{ reference_id: 'row-1', nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d' }],
+      next: null,
+    },
+  },
+})

@@ -1,0 +1,244 @@
+import { GdnError } from '../core/errors.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import { type RowsIn, rowsAt, tableOf } from '../state/rows.ts'
+import {
+  type FreshRow,
+  freshRows,
+  MAX_PAIRS,
+  pairsOf,
+  renamedUnknown,
+  type SentRow,
+  vanishedRows,
+} from './edited-rows.ts'
+import { type KeptRow, keptRow } from './manifest-row.ts'
+import { isContentKey, type RowKey, referenceId, rowKey } from './row-key.ts'
+import type { RunStore } from './run-store.ts'
+import { type MintOperation, ServerNames } from './server-names.ts'
+import type { BatchClient, BatchOptions } from './types.ts'
+
+/** A row that got its `id` after the mint, and its NFT. */
+export interface Pair {
+  row: KeptRow
+  nftGdnId: string
+  /** The operation of its mint, and the reference ID that its `id` makes. */
+  operation: MintOperation
+  reference: string
+  /** Its operation in the state, which has no ID yet; null where the state doesn't know the NFT. */
+  sent: string | null
+  /** `impossible`: the server can't store it, so the pair is known on this machine only. */
+  alias: 'stored' | 'wanted' | 'impossible'
+}
+
+/** An NFT that was minted without an `id`, and whose row is not in the manifest. */
+interface Unnamed {
+  /** Null while the outcome of its mint is unknown. */
+  nftGdnId: string | null
+  operation: MintOperation
+  /** Its reference ID, which is made from content. */
+  reference: string
+  /** Whether the server has the reference ID. */
+  isOnServer: boolean
+  /** Its row in the state; null where only the server knows it. */
+  sent: SentRow | null
+}
+
+/** Returns the pairs whose operations in the state get an ID. */
+export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
+  pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
+
+type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
+type Client = Pick<
+  BatchClient,
+  'call' | 'learnIdempotency' | 'supportsReferences' | 'supportsLabels' | 'supportsAliases'
+>
+
+/**
+ * Returns the rows that got an `id` after they were minted without one. The server knows the pairs of all machines.
+ * Other rows are paired by their content, and equal rows in their order. Nothing is guessed: an edited row is not paired.
+ *
+ * @param client null to ask no server
+ * @throws GdnError `edited_rows` where rows with an ID are new while NFTs without an ID have lost their rows: they may be
+ *   the same, edited. Not if new rows are permitted
+ */
+export async function findPairs(
+  store: RunStore,
+  options: Options,
+  client: Client | null,
+  rows: RowsIn,
+): Promise<Pair[]> {
+  const { drop } = store
+  const { label = null, signal } = options
+  if (!(await store.read((sql) => hasIds(sql, rows)))) return []
+  const vanished = drop.setId === null ? [] : await store.read((sql) => vanishedRows(sql, drop, rows))
+  const inState = vanished.filter(({ key }) => isContentKey(key)).map((sent) => unnamedOf(drop.referenceScope, sent))
+  if (inState.length === 0 && label === null) return []
+  if (client?.supportsReferences() === null) await client.learnIdempotency({ signal })
+  const server = client?.supportsReferences() === true ? new ServerNames(client, options) : null
+  const storesAliases = server !== null && client?.supportsAliases() === true
+  const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)
+  if (server !== null && storesAliases && label !== null) {
+    const known = new Set(inState.map(({ nftGdnId }) => nftGdnId))
+    const listed = (await server.unaliased(label)).filter(({ nftGdnId }) => !known.has(nftGdnId))
+    for (const one of await store.read((sql) => withoutRows(sql, store, rows, listed))) {
+      unnamed.push({ ...one, isOnServer: true, sent: null })
+    }
+  }
+  if (inState.length + unnamed.length === 0) return []
+
+  const fresh = (await store.read((sql) => freshRows(sql, drop, rows, drop.setId))).filter(
+    ({ key }) => !isContentKey(key),
+  )
+  const referenceOf = ({ key }: FreshRow) => referenceId(drop.referenceScope, key)
+  const names = (await server?.nftsOf(fresh.map(referenceOf))) ?? new Map<string, string>()
+  const matches = new Map<FreshRow, Unnamed>()
+  const byNft = new Map(inState.map((one) => [one.nftGdnId, one]))
+  for (const row of fresh) {
+    const of = byNft.get(names.get(referenceOf(row)) ?? '')
+    if (of !== undefined) matches.set(row, of)
+  }
+  const named = new Set<string | null>(names.values())
+  const free = unnamed.filter(({ nftGdnId }) => !named.has(nftGdnId))
+  const open = fresh.filter((row) => !names.has(referenceOf(row)))
+  const byContent = await store.read((sql) => matchByContent(sql, store, rows, { open, free }))
+  const taken = new Set(byContent.values())
+  const left = free.filter((one) => !taken.has(one))
+  const added = open.filter((row) => !byContent.has(row))
+  if (options.newRows !== true && left.length > 0 && added.length > 0) {
+    const ended = (await server?.endedOf(left.flatMap(({ nftGdnId }) => nftGdnId ?? []))) ?? new Set<string | null>()
+    const existing = left.filter(({ nftGdnId }) => !ended.has(nftGdnId))
+    if (existing.length > 0) throw await store.read((sql) => notPaired(sql, store, rows, { existing, added }))
+  }
+
+  const pairOf = (sql: Sql, row: FreshRow, of: Unnamed, alias: Pair['alias']): Pair => {
+    const { nftGdnId, operation, sent } = of
+    if (nftGdnId === null) throw renamedUnknown(drop.name)
+    const [record] = rowsAt(sql, rows, [row.position])
+    if (record === undefined) throw new Error('a row that was just read is missing')
+    return { row: keptRow(record), nftGdnId, operation, reference: referenceOf(row), sent: sent?.id ?? null, alias }
+  }
+  return await store.read((sql) => [
+    ...[...matches].map(([row, of]) => pairOf(sql, row, of, 'stored')),
+    ...[...byContent].map(([row, of]) =>
+      pairOf(sql, row, of, storesAliases && of.isOnServer ? 'wanted' : 'impossible'),
+    ),
+  ])
+}
+
+const hasIds = (sql: Sql, rows: RowsIn): boolean =>
+  sql.get(`SELECT 1 FROM ${tableOf(rows)} WHERE key LIKE 'id:%' LIMIT 1`) !== undefined
+
+function unnamedOf(scope: string, sent: SentRow): Unnamed {
+  const reference = sent.mintedAs ?? referenceId(scope, sent.reference ?? sent.key)
+  return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent }
+}
+
+/** Returns the NFTs without those that got an ID on any machine. */
+async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
+  const records = await server.lookUp(unnamed)
+  return unnamed.flatMap((one): Unnamed[] => {
+    const record = records.get(one)
+    const isOnServer = record?.nft_gdn_id === one.nftGdnId && record?.reference_kind === 'content'
+    return isOnServer && typeof record?.reference_alias === 'string' ? [] : [{ ...one, isOnServer }]
+  })
+}
+
+type Listed = Awaited<ReturnType<ServerNames['unaliased']>>[number]
+
+/** Returns the NFTs that neither a row of the manifest nor another one in the state has. */
+function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
+  if (listed.length === 0) return []
+  const byReference = new Map(listed.map((one) => [one.reference, one]))
+  const keys = sql.all<{ key: RowKey }>(
+    `SELECT coalesce(reference, key) AS key FROM ${tableOf(rows)} WHERE key LIKE 'row:%'`,
+  )
+  for (const { key } of keys) byReference.delete(referenceId(drop.referenceScope, key))
+  const others = sql.all<{ nft: string }>(
+    `SELECT n.nft_gdn_id AS nft FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value
+      JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+      WHERE o.run_id <> ? OR o.is_replaced = 1 OR substr(o.identity, ?) IN (SELECT key FROM ${tableOf(rows)})`,
+    JSON.stringify([...byReference.values()].map(({ nftGdnId }) => nftGdnId)),
+    drop.id,
+    drop.scope.length + 1,
+  )
+  const known = new Set(others.map(({ nft }) => nft))
+  return [...byReference.values()].filter(({ nftGdnId }) => !known.has(nftGdnId))
+}
+
+/** Pairs rows with NFTs of the same content, the first with the first. */
+function matchByContent(
+  sql: Sql,
+  { drop }: RunStore,
+  rows: RowsIn,
+  { open, free }: { open: readonly FreshRow[]; free: readonly Unnamed[] },
+): Map<FreshRow, Unnamed> {
+  const left = new Set(free)
+  const contents = new Map<string, Unnamed[]>()
+  for (const one of free) {
+    // Not by the content that was sent: all rows of an unrevealed drop have that of the placeholder.
+    const content = one.sent === null ? null : contentOfKey(one.sent.key)
+    if (content === null) continue
+    const copies = contents.get(content)
+    if (copies === undefined) contents.set(content, [one])
+    else copies.push(one)
+  }
+  for (const copies of contents.values()) copies.sort((a, b) => copyOf(a) - copyOf(b))
+  const references = new Map(free.map((one) => [one.reference, one]))
+  const counts = copyCounts(sql, rows)
+  const matches = new Map<FreshRow, Unnamed>()
+  const take = (row: FreshRow, one: Unnamed | undefined): boolean => {
+    if (one === undefined || !left.delete(one)) return false
+    matches.set(row, one)
+    return true
+  }
+  for (const row of open) {
+    if (contents.get(row.content)?.some((one) => take(row, one)) === true) continue
+    // A copy of the manifest elsewhere has other paths of its files.
+    const twin = row.twin ?? row.content
+    for (let copy = 1; copy <= (counts.get(twin) ?? 1); copy++) {
+      if (take(row, references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy))))) break
+    }
+  }
+  return matches
+}
+
+/** The number of a copy among equal rows. */
+const copyOf = ({ sent }: Unnamed): number => Number(sent?.key.split('#')[1] ?? 1)
+
+const contentOfKey = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
+
+/** Returns how often a content occurs that occurs more than once. */
+function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
+  const found = sql.all<{ twin: string; n: number }>(
+    `SELECT coalesce(twin, content) AS twin, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
+  )
+  return new Map(found.map(({ twin, n }) => [twin, n]))
+}
+
+function notPaired(
+  sql: Sql,
+  { drop }: RunStore,
+  rows: RowsIn,
+  { existing, added }: { existing: readonly Unnamed[]; added: readonly FreshRow[] },
+): GdnError {
+  const [vanished, fresh] = [existing.length, added.length]
+  const sent =
+    vanished === 1 ? '1 NFT that was minted without an ID has' : `${vanished} NFTs that were minted without an ID have`
+  const are = fresh === 1 ? '1 row with an ID has' : `${fresh} rows with an ID have`
+  const first = existing.slice(0, MAX_PAIRS).flatMap((one) => one.sent ?? [])
+  const lines = rowsAt(
+    sql,
+    rows,
+    added.slice(0, MAX_PAIRS).map(({ position }) => position),
+  )
+  return new GdnError('edited_rows', `${sent} no row, and ${are} no NFT: ${drop.name}`, {
+    hint: [
+      'Nothing was sent. A row that was edited since its mint can only be paired with its NFT if it got its ID before.',
+      'If you edited rows, revert these edits, keep the IDs, and run `gdn apply`. Then edit the rows again.',
+      'To mint the rows with an ID as new NFTs, add --new-rows.',
+    ].join('\n'),
+    details: {
+      ...{ run: drop.name, vanished, new: fresh, pairs: pairsOf(sql, first, rows, added) },
+      ...{ rows: lines.map(({ line }) => ({ line })), count: fresh },
+    },
+  })
+}

@@ -1,0 +1,105 @@
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
+import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
+import { hasFailed } from '../api/nft-status.ts'
+import type { ResponseOf } from '../client/api-client.ts'
+import type { OtherLabel } from './other-labels.ts'
+import type { BatchClient, BatchOptions } from './types.ts'
+
+/** `createnft` stands for creatednft too: they share their reference IDs. */
+export type MintOperation = OtherLabel['operation']
+
+const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
+
+export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
+
+interface Asked {
+  operation: MintOperation
+  reference: string
+}
+
+/** The names of NFTs in a collection, as a server with reference IDs has them. */
+export class ServerNames {
+  readonly #client: Pick<BatchClient, 'call'>
+  readonly #of: { contract_address: string; blockchain: BatchOptions['blockchain'] }
+  readonly #signal: AbortSignal | undefined
+
+  constructor(
+    client: Pick<BatchClient, 'call'>,
+    {
+      contractAddress,
+      blockchain,
+      signal,
+    }: Pick<BatchOptions, 'contractAddress' | 'blockchain'> & { signal?: AbortSignal | undefined },
+  ) {
+    this.#client = client
+    this.#of = { contract_address: contractAddress, blockchain }
+    this.#signal = signal
+  }
+
+  /** Returns what reference IDs name, apart from those that a retry may reuse. */
+  async lookUp<One extends Asked>(asked: readonly One[]): Promise<Map<One, ReferenceRecord>> {
+    const found = new Map<One, ReferenceRecord>()
+    for (const operation of OPERATIONS) {
+      const all = asked.filter((one) => one.operation === operation)
+      for (let from = 0; from < all.length; from += MAX_REFERENCES_PER_REQUEST) {
+        const page = new Map(all.slice(from, from + MAX_REFERENCES_PER_REQUEST).map((one) => [one.reference, one]))
+        const { references } = await this.#client.call(
+          'getreferences',
+          { ...this.#of, operation, reference_ids: [...page.keys()] },
+          { signal: this.#signal },
+        )
+        for (const record of references) {
+          const one = page.get(record.reference_id)
+          if (one !== undefined && !record.is_free) found.set(one, record)
+        }
+      }
+    }
+    return found
+  }
+
+  /** Returns the NFTs of reference IDs. A row may have got or lost its sender since its mint. */
+  async nftsOf(references: readonly string[]): Promise<Map<string, string>> {
+    const nfts = new Map<string, string>()
+    for (const operation of OPERATIONS) {
+      const asked = references
+        .filter((reference) => !nfts.has(reference))
+        .map((reference) => ({ operation, reference }))
+      for (const [{ reference }, { nft_gdn_id }] of await this.lookUp(asked)) {
+        if (typeof nft_gdn_id === 'string') nfts.set(reference, nft_gdn_id)
+      }
+    }
+    return nfts
+  }
+
+  /** Returns the NFTs of a label that were minted without an ID and have no alias, each once. */
+  async unaliased(reference_label: string): Promise<(Asked & { nftGdnId: string })[]> {
+    const found = new Map<string, Asked & { nftGdnId: string }>()
+    for (const operation of OPERATIONS) {
+      let after: string | undefined
+      do {
+        const { references, next } = await this.#client.call(
+          'getcontentreferences',
+          { ...this.#of, operation, reference_label, after },
+          { signal: this.#signal },
+        )
+        for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
+          found.set(nftGdnId, { operation, reference, nftGdnId })
+        }
+        // A page that returns to an earlier one would never end.
+        after = next !== null && next > (after ?? '') ? next : undefined
+      } while (after !== undefined)
+    }
+    return [...found.values()]
+  }
+
+  /** Returns those of the NFTs that failed or were burned. */
+  async endedOf(nfts: readonly string[]): Promise<Set<string>> {
+    const ended = new Set<string>()
+    for (let from = 0; from < nfts.length; from += MAX_IDS_PER_REQUEST) {
+      const nft_gdn_ids = nfts.slice(from, from + MAX_IDS_PER_REQUEST)
+      const page = await this.#client.call('getnfts', { nft_gdn_ids }, { signal: this.#signal })
+      for (const nft of page.nfts) if (nft.burned === true || hasFailed(nft.status)) ended.add(nft.nft_gdn_id)
+    }
+    return ended
+  }
+}

@@ -1,0 +1,38 @@
+import { type ColumnNaming, parseColumnName } from './columns.ts'
+import { openCsv } from './csv.ts'
+import { decodeText } from './decode.ts'
+import { ManifestError } from './manifest-error.ts'
+import { openSource } from './source.ts'
+
+/** The header of a CSV manifest. */
+export interface CsvHeader {
+  separator: string
+  /** As the manifest spells them. */
+  names: string[]
+}
+
+/** Maximum length of the text that is read. */
+const HEAD_CHARACTERS = 64 * 1024
+
+/** Returns the header of a CSV manifest; null for another format, and for a file that can't be read. */
+export async function readCsvHeader(path: string, naming: ColumnNaming = {}): Promise<CsvHeader | null> {
+  try {
+    const open = await openSource({ path })
+    let head = ''
+    for await (const piece of decodeText(open.bytes, open.name)) {
+      head += piece
+      if (head.length >= HEAD_CHARACTERS) break
+    }
+    if ((open.format ?? (/^\s*[[{]/.test(head) ? 'json' : 'csv')) !== 'csv' || head.trim() === '') return null
+    const known = (name: string) => 'role' in parseColumnName(name, { ...naming, unknownColumns: 'error' })
+    const { header, delimiter } = await openCsv(only(head), open.name, known)
+    return { separator: delimiter, names: header.names }
+  } catch (error) {
+    if (error instanceof ManifestError) return null
+    throw error
+  }
+}
+
+async function* only(text: string): AsyncGenerator<string> {
+  yield text
+}

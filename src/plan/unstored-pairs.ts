@@ -1,0 +1,54 @@
+import type { RunStore } from '../batch/run-store.ts'
+import { ServerNames } from '../batch/server-names.ts'
+import type { StoredPair } from '../batch/store-pairs.ts'
+import type { BatchClient } from '../batch/types.ts'
+import type { Candidate, Place } from './find-nfts.ts'
+
+interface Minted {
+  id: string
+  operation: StoredPair['operation']
+  /** The reference ID of its request; null without one. */
+  reference: string | null
+}
+
+/** Returns pairs that the state has and the server doesn't: storing them was interrupted, or the server can't do it. */
+export async function unstoredPairs(
+  { state }: RunStore,
+  place: Place,
+  client: Pick<BatchClient, 'supportsAliases'>,
+  candidates: readonly Candidate[],
+): Promise<StoredPair[]> {
+  if (!place.hasReferences) return []
+  const unknown = new Map(
+    candidates.flatMap((one) =>
+      one.named === null && one.sent?.nft != null && one.row.row.id !== null ? [[one.sent.id, one] as const] : [],
+    ),
+  )
+  if (unknown.size === 0) return []
+  const minted = await state.read((sql) =>
+    sql.all<Minted>(
+      `SELECT o.id, o.kind AS operation, json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference
+        FROM json_each(?) j JOIN operations o ON o.id = j.value JOIN requests q ON q.id = o.request_id`,
+      JSON.stringify([...unknown.keys()]),
+    ),
+  )
+  const renamed = minted.flatMap(({ id, operation, reference }) => {
+    const candidate = unknown.get(id)
+    const isRenamed = candidate !== undefined && reference !== null && reference !== candidate.reference
+    return isRenamed ? [{ operation, reference, candidate }] : []
+  })
+  const pairOf = ({ operation, candidate }: (typeof renamed)[number], alias: StoredPair['alias']): StoredPair => ({
+    ...{ nftGdnId: candidate.sent?.nft ?? '', operation, reference: candidate.reference, sent: null, alias },
+    key: candidate.row.key,
+  })
+  if (client.supportsAliases() !== true) return renamed.map((one) => pairOf(one, 'impossible'))
+  const records = await new ServerNames(place.client, place).lookUp(renamed)
+  return renamed.flatMap((one) => {
+    const record = records.get(one)
+    const isOpen =
+      record?.nft_gdn_id === one.candidate.sent?.nft &&
+      record?.reference_kind === 'content' &&
+      typeof record.reference_alias !== 'string'
+    return isOpen ? [pairOf(one, 'wanted')] : []
+  })
+}

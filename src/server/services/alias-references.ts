@@ -1,0 +1,79 @@
+import type * as z from 'zod'
+import type { aliasreferences } from '../../api/endpoints/aliasreferences.ts'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
+import { type ContentReference, findContentReferences, setAlias } from '../store/references.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { claimReferences, refuseOtherLabels, refuseRepeated, scopeIn } from './references.ts'
+import { badRequest, Refusal } from './refusal.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/**
+ * Gives NFTs a second reference ID, which is made from the ID that their row got after the mint. A repetition changes
+ * nothing more. An NFT gets one alias, permanently, so that no two rows name it.
+ *
+ * @throws Refusal 400 if the collection has no such NFT that was minted without an ID, 409 if a reference ID names
+ *   another NFT, or an NFT has another alias or label; then nothing is changed
+ */
+export async function aliasReferences(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed, body }: ServiceRequest<z.output<typeof aliasreferences.request>>,
+) {
+  const {
+    operation,
+    contract_address: contractAddress,
+    blockchain,
+    reference_ids,
+    nft_gdn_ids,
+    reference_label,
+  } = parsed
+  refuseRepeated(reference_ids)
+  const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
+  const scope = scopeIn(collection.id, operation)
+  const aliased = await store.transaction(async (db) => {
+    const found = await findContentReferences(db, scope, nft_gdn_ids)
+    const byNft = new Map(found.map((one) => [one.target_id, one]))
+    const wanted = nft_gdn_ids.map((nft, index) => {
+      const content = byNft.get(nft)
+      byNft.delete(nft)
+      if (content === undefined) throw noContentReference(index)
+      return { index, alias: reference_ids[index] ?? '', content }
+    })
+    refuseOtherLabels(
+      scope,
+      wanted.map(({ content: { reference_id } }) => ({ reference_id, label: reference_label ?? null })),
+      new Map(found.map((one) => [one.reference_id, { ...one, status: '', accepted_at: 0, isFree: false }])),
+    )
+    const existing = await claimReferences(
+      db,
+      scope,
+      wanted.map(({ alias, content: { digest, target_id, label } }) => ({
+        ...{ reference_id: alias, digest, target_id, label },
+        kind: 'id' as const,
+      })),
+    )
+    for (const { index, alias, content } of inOrder(wanted)) {
+      // Another NFT with the same content has the same digest.
+      const { target_id: named = content.target_id } = existing.get(alias) ?? {}
+      if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" names the NFT ${named}`)
+      if (await setAlias(db, scope, content, alias)) continue
+      throw conflict(`nft_gdn_ids[${index}] ${content.target_id} has another reference ID than "${alias}"`)
+    }
+    return wanted.length - existing.size
+  })
+  return { requests: { ...body, reference_ids: body.reference_ids, nft_gdn_ids: body.nft_gdn_ids }, aliased }
+}
+
+const noContentReference = (index: number) =>
+  badRequest(
+    `nft_gdn_ids[${index}] is repeated, or the collection has no such NFT whose reference ID was made from content`,
+  )
+
+const conflict = (message: string) =>
+  new Refusal(409, TITLES.conflict, `${message}; nothing was changed`, {
+    [HEADERS.errorCode]: REFERENCE_ERRORS.conflict,
+  })
+
+/** Always the same order, so that two processes can't deadlock. */
+const inOrder = <One extends { content: ContentReference }>(wanted: readonly One[]): One[] =>
+  [...wanted].sort((a, b) => (a.content.reference_id < b.content.reference_id ? -1 : 1))

@@ -1,0 +1,152 @@
+import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
+import { isIpfsUrl } from '../../core/ipfs-url.ts'
+import { within } from '../../core/within.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import { type OwnerSettings, readOwnerSettings } from '../chain/evm/owner/settings.ts'
+import { findStored } from '../storage/find-stored.ts'
+import { firstBytes } from '../storage/first-bytes.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import type { ServiceDeps } from './services.ts'
+
+/** Nothing depends on the settings that are shown, so a slow chain isn't waited for. */
+const PATIENCE_MS = 3000
+/** Maximum size of the metadata of a collection. */
+const MAX_METADATA_BYTES = 64 * 1024
+/** The contract has such a URI, with its name, until the owner sets another. */
+const DATA_URI = 'data:application/json;base64,'
+
+type SettingsDeps = Pick<ServiceDeps, 'chains' | 'storage'>
+type Row = Pick<
+  CollectionRow,
+  | 'id'
+  | 'blockchain'
+  | 'contract_address'
+  | 'status'
+  | 'wallet_address'
+  | 'enable_api'
+  | 'enable_transfer'
+  | 'frozen'
+  | 'royalty_bps'
+  | 'royalty_receiver'
+  | 'description'
+  | 'image'
+>
+
+/**
+ * Returns what is set in a collection, by its contract. If the chain doesn't respond in time, these are the recorded
+ * values, with the problem. The metadata is read from the contract and from this server's storage alone: its URI may be
+ * any, so nothing is fetched.
+ *
+ * @param leftMs milliseconds that the caller has left
+ */
+export async function readCollectionSettings(
+  deps: SettingsDeps,
+  row: Row,
+  leftMs = PATIENCE_MS,
+): Promise<CollectionSettings> {
+  const recorded = recordedSettings(row)
+  const { blockchain, status } = row
+  if (status !== 'deployed' || !isBlockchain(blockchain) || !isEvm(blockchain)) return recorded
+  const contract = row.contract_address as Hex
+  const read = deps.chains
+    .network(blockchain)
+    .then((network) => readOwnerSettings(network, contract))
+    .catch(() => null)
+  const current = await within(read, Math.min(leftMs, PATIENCE_MS))
+  if (current === null) return { ...recorded, problem: unreadable(blockchain) }
+  const metadata = await metadataAt(deps, current.contractUri)
+  return {
+    ...recorded,
+    ...settingsOf(current),
+    is_read_from_chain: true,
+    problem: 'problem' in metadata ? metadata.problem : null,
+    ...('fields' in metadata ? metadata.fields : {}),
+  }
+}
+
+/** The values of a collection as this backend has recorded them. */
+function recordedSettings(row: Row): CollectionSettings {
+  return {
+    transaction_gdn_id: row.id,
+    is_read_from_chain: false,
+    problem: null,
+    wallet_address: row.wallet_address,
+    pending_wallet_address: null,
+    enable_api: row.enable_api === 1,
+    enable_transfer: row.enable_transfer === 1,
+    is_frozen: row.frozen === 1,
+    royalty_bps: row.royalty_bps,
+    royalty_receiver: row.royalty_receiver,
+    contract_uri: null,
+    description: row.description,
+    image: row.image,
+  }
+}
+
+const settingsOf = ({
+  owner,
+  pendingOwner,
+  enableApi,
+  enableTransfer,
+  frozen,
+  royalty,
+  contractUri,
+}: OwnerSettings) => ({
+  wallet_address: owner,
+  pending_wallet_address: pendingOwner,
+  enable_api: enableApi,
+  enable_transfer: enableTransfer,
+  is_frozen: frozen,
+  royalty_bps: royalty?.basisPoints ?? 0,
+  royalty_receiver: royalty?.receiver ?? null,
+  contract_uri: contractUri.startsWith(DATA_URI) ? null : contractUri,
+})
+
+const unreadable = (blockchain: Blockchain) =>
+  `${blockchain} can't be read now, so the royalty, description and image are those of the creation`
+
+type Fields = Partial<Pick<CollectionSettings, 'description' | 'image'>>
+
+/** Returns the description and image in a collection's metadata; a field that it doesn't have is absent. */
+async function metadataAt({ storage }: SettingsDeps, uri: string): Promise<{ fields: Fields } | { problem: string }> {
+  const content = uri.startsWith(DATA_URI)
+    ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')
+    : isIpfsUrl(uri)
+      ? await within(
+          storedAt(storage, uri).catch(() => null),
+          PATIENCE_MS,
+        )
+      : null
+  if (content === null) {
+    return { problem: 'its metadata is not stored here, so the description and image are those of the creation' }
+  }
+  const metadata = objectIn(content)
+  if (metadata === null) {
+    return { problem: 'its metadata is not a JSON object, so the description and image are those of the creation' }
+  }
+  const { description, image } = metadata
+  return {
+    fields: {
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(typeof image === 'string' ? { image } : {}),
+    },
+  }
+}
+
+async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {
+  const found = await findStored(storage, uri, { ours: true })
+  if (found === null || found.content.size > MAX_METADATA_BYTES) return null
+  return await firstBytes(found.content, MAX_METADATA_BYTES)
+}
+
+function objectIn(content: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(content).toString('utf8'))
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,31 @@
+import type * as z from 'zod'
+import type { CollectionSettings, getcollectionsettings } from '../../api/endpoints/getcollectionsettings.ts'
+import { listCollections } from '../store/collections.ts'
+import { readCollectionSettings } from './collection-settings.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Number of contracts that are read at once. */
+const AT_ONCE = 10
+/** Time for all contracts of a request. Those that are left then are not read. */
+const PATIENCE_MS = 10_000
+
+/** Returns what is set in the account's collections, in the order of the IDs; unknown IDs are left out. */
+export async function getCollectionSettings(
+  deps: Pick<ServiceDeps, 'store' | 'chains' | 'storage'>,
+  { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollectionsettings.request>>,
+) {
+  const ids = [...new Set(parsed.transaction_gdn_ids)]
+  const rows = await listCollections(deps.store.db, accountId, ids)
+  const read: CollectionSettings[] = []
+  const end = performance.now() + PATIENCE_MS
+  for (let at = 0; at < rows.length; at += AT_ONCE) {
+    const left = Math.max(0, end - performance.now())
+    const part = rows.slice(at, at + AT_ONCE)
+    read.push(...(await Promise.all(part.map((row) => readCollectionSettings(deps, row, left)))))
+  }
+  const byId = new Map(read.map((settings) => [settings.transaction_gdn_id, settings]))
+  return {
+    requests: { transaction_gdn_ids: body.transaction_gdn_ids },
+    collections: ids.flatMap((id) => byId.get(id) ?? []),
+  }
+}

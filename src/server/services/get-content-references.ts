@@ -1,0 +1,27 @@
+import type * as z from 'zod'
+import { type getcontentreferences, MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
+import { listUnaliased } from '../store/references.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { scopeIn } from './references.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/**
+ * Lists the reference IDs of a label that were made from content, and whose NFTs have no other one. Failed and burned
+ * NFTs are left out, so a page may be empty and have a next one.
+ */
+export async function getContentReferences(
+  { store }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed, body }: ServiceRequest<z.output<typeof getcontentreferences.request>>,
+) {
+  const { operation, contract_address: contractAddress, blockchain, reference_label, after = '' } = parsed
+  const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
+  const limit = MAX_CONTENT_REFERENCES
+  const page = await listUnaliased(store.db, scopeIn(collection.id, operation), reference_label, { after, limit })
+  return {
+    requests: { ...body, operation, reference_label },
+    references: page
+      .filter(({ exists }) => exists)
+      .map(({ reference_id, target_id: nft_gdn_id }) => ({ reference_id, nft_gdn_id })),
+    next: page.length < limit ? null : (page.at(-1)?.reference_id ?? null),
+  }
+}

@@ -1,0 +1,399 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { BatchOptions } from '../../src/batch/types.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import type { PlanOptions } from '../../src/plan/planned.ts'
+import { ALICE, BOB, Machine, Server } from './world.ts'
+
+const DROP: Partial<PlanOptions> = { manifestPath: '/shop/jan/drop.csv', label: 'jan/drop.csv' }
+
+let server: Server
+const machines: Machine[] = []
+const start = async () => {
+  const started = await Machine.start(server)
+  machines.push(started)
+  return started
+}
+beforeEach(() => {
+  server = new Server()
+})
+afterEach(async () => {
+  for (const each of machines.splice(0)) await each.stop()
+})
+
+/** A row without an ID. */
+const row = (title: string, line = 2, receiver = ALICE): ManifestRow => ({
+  ...{ line, id: null, receiver, sender: null, localFiles: [] },
+  metadata: { title, description: '', file_fields: [] },
+})
+const rowsOf = (...titles: string[]) => titles.map((title, n) => row(title, n + 2))
+/** The rows with IDs from 1. */
+const withIds = (rows: readonly ManifestRow[], from = 1) => rows.map((one, n) => ({ ...one, id: `${n + from}` }))
+const titled = (one: ManifestRow, title: string) => ({ ...one, metadata: { ...one.metadata, title } })
+
+const titles = () => server.nfts.map(({ metadata }) => (metadata as { title: string }).title)
+const mint = (machine: Machine, rows: readonly ManifestRow[], more: Partial<BatchOptions> = {}) =>
+  machine.mint(rows, { ...DROP, ...more })
+const plan = (machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions> = {}) =>
+  machine.plan(rows, { ...DROP, ...more })
+const apply = (machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions> = {}) =>
+  machine.apply(rows, { ...DROP, ...more })
+
+const STORED = (rows: string) => `${rows} since their mint. gdn apply stores which NFTs they are`
+const DROPPED = rowsOf('A', 'B', 'C')
+
+describe('rows that get their IDs after the mint', () => {
+  test('are unchanged, are paired by apply, and can be edited then, on any machine', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const named = withIds(DROPPED)
+    const first = await plan(machine, named)
+    expect(first).toMatchObject({ changes: [], counts: { unchanged: 3, mint: 0, vanished: 0 } })
+    expect(first.notes).toEqual([STORED('3 rows got an ID')])
+    await apply(machine, named)
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+    expect(await plan(machine, named)).toMatchObject({ paired: [], changes: [], notes: [] })
+
+    const edited = [
+      titled(named[0] as ManifestRow, 'A!'),
+      named[1] as ManifestRow,
+      titled(named[2] as ManifestRow, 'C!'),
+    ]
+    for (const each of [machine, await start()]) {
+      const { changes, counts, notes } = await plan(each, edited, { prune: true })
+      expect(changes).toEqual(['update update 1: title A → A!', 'update update 3: title C → C!'])
+      expect(counts).toMatchObject({ mint: 0, burn: 0, vanished: 0, unchanged: 1 })
+      expect(notes).toEqual([])
+    }
+    await apply(await start(), edited)
+    expect(titles()).toEqual(['A!', 'B', 'C!'])
+    expect((await plan(machine, edited)).changes).toEqual([])
+    expect(server.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('are paired by batch mint too, which mints only added rows', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await mint(machine, withIds(rowsOf('A', 'B', 'C', 'D')))
+    expect(titles()).toEqual(['A', 'B', 'C', 'D'])
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+    const edited = withIds(rowsOf('A', 'B!', 'C', 'D'))
+    expect((await plan(await start(), edited)).changes).toEqual(['update update 2: title B → B!'])
+  })
+
+  test('are paired without a state, by the reference IDs that the server made from content', async () => {
+    await mint(await start(), DROPPED)
+    const machine = await start()
+    expect(await plan(machine, withIds(DROPPED))).toMatchObject({ changes: [], counts: { unchanged: 3 } })
+    await apply(machine, withIds(DROPPED))
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+    await mint(await start(), withIds(DROPPED))
+    expect(titles()).toEqual(['A', 'B', 'C'])
+  })
+
+  test('are paired without a state by batch mint', async () => {
+    await mint(await start(), DROPPED)
+    const machine = await start()
+    await mint(machine, withIds(rowsOf('A', 'B', 'C', 'D')))
+    expect(titles()).toEqual(['A', 'B', 'C', 'D'])
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+    expect((await plan(machine, withIds(rowsOf('A', 'B', 'C', 'D')))).changes).toEqual([])
+  })
+
+  test('may be some of the rows', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const [a, b, c] = DROPPED as [ManifestRow, ManifestRow, ManifestRow]
+    const some = [a, { ...b, id: 'b' }, c]
+    await apply(machine, some)
+    expect(server.aliased).toEqual(['B'])
+    const { changes } = await plan(await start(), [a, titled({ ...b, id: 'b' }, 'B!'), c])
+    expect(changes).toEqual(['update update b: title B → B!'])
+  })
+
+  test('are paired after a mint that was interrupted, and the others are minted', async () => {
+    const machine = await start()
+    let n = 0
+    const stop = { status: 403, json: { error: { title: 'Forbidden', message: 'no more' } } }
+    server.onRequest = (endpoint) => (endpoint === 'createnft' && ++n > 1 ? stop : undefined)
+    await expect(mint(machine, DROPPED, { chunkSize: 1, inOrder: true })).rejects.toMatchObject({ code: 'forbidden' })
+    server.onRequest = () => undefined
+    expect(titles()).toEqual(['A'])
+    const named = withIds(DROPPED)
+    const { counts } = await plan(machine, named)
+    expect(counts).toMatchObject({ mint: 2, unchanged: 1 })
+    await apply(machine, named)
+    await mint(machine, named, { keepEdited: true })
+    expect(titles()).toEqual(['A', 'B', 'C'])
+  })
+
+  test('keep their NFTs if the run is resumed from its stored rows', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await apply(machine, withIds(DROPPED))
+    const rows = await machine.state((sql) =>
+      sql.all<{ key: string }>('SELECT r.key FROM rows r JOIN drops d ON d.set_id = r.set_id ORDER BY r.position'),
+    )
+    expect(rows.map(({ key }) => key)).toEqual(['id:1', 'id:2', 'id:3'])
+    await expect(mint(machine, withIds(DROPPED))).rejects.toMatchObject({ code: 'run_finished' })
+  })
+
+  test('can be burned by the plan of a manifest without them', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await apply(machine, withIds(DROPPED))
+    const { changes } = await plan(machine, withIds(DROPPED).slice(1), { prune: true })
+    expect(changes).toEqual([expect.stringMatching(/^burn burn 1: owner/)])
+    // Transferred under their IDs.
+    const moved = withIds(DROPPED).map((one) => ({ ...one, receiver: BOB }))
+    await apply(machine, moved)
+    expect((await plan(machine, moved.slice(1), { prune: true })).changes).toEqual([
+      expect.stringMatching(/^burn burn 1: owner/),
+    ])
+  })
+
+  test('with swapped IDs after that are edits of both', async () => {
+    const machine = await start()
+    await mint(machine, rowsOf('A', 'B'))
+    await apply(machine, withIds(rowsOf('A', 'B')))
+    const { changes } = await plan(await start(), withIds(rowsOf('B', 'A')))
+    expect(changes).toEqual(['update update 1: title A → B', 'update update 2: title B → A'])
+  })
+})
+
+describe('equal rows', () => {
+  const EQUAL = rowsOf('Same', 'Same', 'Same')
+
+  test('are paired in their order', async () => {
+    const machine = await start()
+    await mint(machine, EQUAL)
+    const { paired } = await plan(machine, withIds(EQUAL))
+    expect(paired).toEqual(['id:1 nft-1 wanted', 'id:2 nft-2 wanted', 'id:3 nft-3 wanted'])
+    expect((await plan(await start(), withIds(EQUAL))).paired).toEqual(paired)
+  })
+
+  test('of which some have no ID yet keep one NFT each', async () => {
+    const machine = await start()
+    await mint(machine, EQUAL)
+    const some = [{ ...(EQUAL[0] as ManifestRow), id: '1' }, ...EQUAL.slice(1)]
+    for (const each of [machine, await start()]) {
+      expect(await plan(each, some)).toMatchObject({ changes: [], paired: ['id:1 nft-3 wanted'] })
+    }
+  })
+
+  test('that two machines pair differently have the pairs that were stored first', async () => {
+    const [one, two] = [await start(), await start()]
+    await mint(one, EQUAL)
+    await mint(two, EQUAL)
+    const reversed = withIds(EQUAL).reverse()
+    await apply(one, withIds(EQUAL))
+    await apply(two, reversed)
+    const edited = reversed.map((each) => titled(each, `Row ${each.id}`))
+    await apply(two, edited)
+    expect(titles()).toEqual(['Row 1', 'Row 2', 'Row 3'])
+    for (const each of [one, two, await start()]) expect((await plan(each, edited)).changes).toEqual([])
+  })
+
+  test('that two machines pair differently at the same time stop the second one', async () => {
+    const [one, two] = [await start(), await start()]
+    await mint(one, EQUAL)
+    await mint(two, EQUAL)
+    let isFirst = true
+    server.onRequest = async (endpoint) => {
+      if (endpoint === 'aliasreferences' && isFirst) {
+        isFirst = false
+        await apply(one, withIds(EQUAL))
+      }
+      return undefined
+    }
+    const reversed = withIds(EQUAL).reverse()
+    await expect(apply(two, reversed)).rejects.toMatchObject({ code: 'refused' })
+    await apply(two, reversed)
+    expect((await plan(two, reversed)).paired).toEqual([])
+    expect((await two.live('createnft')).length).toBe(3)
+  })
+})
+
+describe('a kill', () => {
+  test('between the alias and the state is repaired by the next apply', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const named = withIds(DROPPED)
+    await apply(await start(), named)
+    // The server has the pairs, this state doesn't: as after a kill.
+    const edited = [titled(named[0] as ManifestRow, 'A!'), ...named.slice(1)]
+    expect(await plan(machine, edited, { prune: true })).toMatchObject({
+      changes: ['update update 1: title A → A!'],
+      ...{ counts: { mint: 0, burn: 0, vanished: 0 }, notes: [] },
+      paired: ['id:1 nft-1 stored', 'id:2 nft-2 stored', 'id:3 nft-3 stored'],
+    })
+    await apply(machine, edited)
+    expect(titles()).toEqual(['A!', 'B', 'C'])
+    expect((await plan(machine, edited)).paired).toEqual([])
+  })
+
+  test('between pages of aliases leaves pairs that the next apply completes', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const [a] = withIds(DROPPED)
+    await apply(machine, [a as ManifestRow, ...DROPPED.slice(1)])
+    expect(server.aliased).toEqual(['A'])
+    await apply(await start(), withIds(DROPPED))
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+  })
+
+  test('after the state was written and before the server knows it is repaired by the next apply', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const named = withIds(DROPPED)
+    server.onRequest = (endpoint, body) =>
+      endpoint === 'aliasreferences' ? { status: 200, json: { requests: body, aliased: 3 } } : undefined
+    await apply(machine, named)
+    server.onRequest = () => undefined
+    expect(server.aliased).toEqual([])
+    const again = await plan(machine, named)
+    expect(again).toMatchObject({ changes: [], notes: [STORED('3 rows got an ID')] })
+    await apply(machine, named)
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+  })
+})
+
+describe('a row that was edited and got its ID at once', () => {
+  const EDITED = withIds(rowsOf('A', 'B', 'C!'))
+  const refusal = {
+    code: 'edited_rows',
+    message: expect.stringMatching(
+      /^1 NFT that was minted without an ID has no row, and 1 row with an ID has no NFT: /,
+    ),
+    hint: expect.stringMatching(/revert these edits, keep the IDs, and run `gdn apply`[\s\S]*add --new-rows/),
+    details: { vanished: 1, new: 1, rows: [{ line: 4 }], count: 1 },
+  }
+
+  test.each([
+    ['where it was minted', true],
+    ['on a machine without a state', false],
+  ])('is refused by each command %s', async (_, hasState) => {
+    const first = await start()
+    await mint(first, DROPPED)
+    for (const command of [
+      (machine: Machine) => plan(machine, EDITED),
+      (machine: Machine) => plan(machine, EDITED, { prune: true }),
+      (machine: Machine) => plan(machine, EDITED, { adopt: true }),
+      (machine: Machine) => apply(machine, EDITED),
+      (machine: Machine) => mint(machine, EDITED),
+      (machine: Machine) => mint(machine, EDITED, { adopt: true }),
+    ]) {
+      await expect(command(hasState ? first : await start())).rejects.toMatchObject(refusal)
+    }
+    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.aliased).toEqual([])
+    expect(server.sent).toHaveLength(1)
+  })
+
+  test('is minted with --new-rows, and the others are paired', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const { changes } = await plan(machine, EDITED, { newRows: true })
+    expect(changes).toEqual(['mint mint 3: '])
+    await apply(machine, EDITED, { newRows: true })
+    await mint(machine, EDITED, { newRows: true })
+    expect(titles()).toEqual(['A', 'B', 'C', 'C!'])
+    expect(server.aliased).toEqual(['A', 'B'])
+    // This machine has seen that the third row is another one. It is not asked again.
+    expect((await plan(machine, [...EDITED, ...withIds([row('D', 5)], 4)])).changes).toEqual(['mint mint 4: '])
+  })
+
+  test('is paired once the edit was reverted and its ID kept', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await expect(plan(machine, EDITED)).rejects.toMatchObject({ code: 'edited_rows' })
+    await apply(machine, withIds(DROPPED))
+    expect((await plan(machine, EDITED)).changes).toEqual(['update update 3: title C → C!'])
+  })
+
+  test('is not compared with burned NFTs', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    Object.assign(server.nft('C'), { isBurned: true })
+    for (const each of [machine, await start()]) {
+      expect((await plan(each, EDITED)).counts).toMatchObject({ mint: 1, unchanged: 2 })
+    }
+  })
+
+  test('is not compared with NFTs of another label, or without one', async () => {
+    await mint(await start(), DROPPED, { runName: 'other', label: 'other' })
+    await mint(await start(), rowsOf('X'), { manifestPath: '/x.csv', label: null })
+    expect((await plan(await start(), EDITED)).counts).toMatchObject({ mint: 3 })
+  })
+
+  test('is not paired with an NFT that another row has', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await apply(machine, withIds(DROPPED))
+    // Row 1 is edited. A new row has its former content, and another ID.
+    const rows = [...withIds(rowsOf('A!', 'B', 'C')), { ...row('A', 5), id: 'new' }]
+    for (const each of [machine, await start()]) {
+      expect((await plan(each, rows)).changes).toEqual(['update update 1: title A → A!', 'mint mint new: '])
+    }
+    // The same, and row 1 is gone.
+    for (const each of [machine, await start()]) {
+      expect((await plan(each, rows.slice(1))).changes).toEqual(['mint mint new: '])
+    }
+  })
+})
+
+describe('a row without an ID', () => {
+  test('that has the content of an NFT whose row got an ID is neither minted nor compared', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await apply(machine, withIds(DROPPED))
+    const rows = [...withIds(rowsOf('A!', 'B', 'C')), row('A', 5)]
+    for (const each of [machine, await start()]) {
+      const { changes } = await plan(each, rows)
+      expect(changes).toEqual([
+        'update update 1: title A → A!',
+        expect.stringMatching(/^impossible mint .*: the NFT of this row got an ID: add it to the row, or/),
+      ])
+      await expect(mint(each, rows)).rejects.toMatchObject({
+        code: 'seems_minted',
+        message: '1 row without an ID has the content of NFTs whose rows got IDs',
+      })
+      expect(titles()).toEqual(['A', 'B', 'C'])
+    }
+  })
+
+  test('that was edited is described as such, and no other row is', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const edited = '. Without an id, an edited row is a new row: it would be minted in addition'
+    const gone = '1 row that was minted is no longer in the manifest'
+    const burns = 'Their NFTs are burned only by a plan that was saved with --prune and --out'
+    expect((await plan(machine, rowsOf('A', 'B', 'C!'))).notes).toEqual([gone + edited, burns])
+    expect((await plan(machine, rowsOf('A', 'B'))).notes).toEqual([gone, burns])
+    const mixed = [...rowsOf('A', 'B'), { ...row('New', 4), id: 'new' }]
+    expect((await plan(machine, mixed, { newRows: true })).notes).toEqual([gone, burns])
+  })
+})
+
+describe('a server without aliases', () => {
+  test.each([
+    ['and with labels', { hasAliases: false }],
+    ['or labels', { hasLabels: false }],
+    ['or reference IDs', { isOurs: false }],
+  ])('%s leaves the pairs to this machine, and plan says so', async (_, abilities) => {
+    server = new Server(abilities)
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const { notes } = await plan(machine, withIds(DROPPED))
+    expect(notes).toEqual([
+      "3 rows got an ID since their mint. The server can't store which NFTs they are: only this machine knows it",
+    ])
+    await apply(machine, withIds(DROPPED))
+    expect((await plan(machine, withIds(rowsOf('A!', 'B', 'C')))).changes).toEqual([
+      expect.stringMatching(/^(update|impossible) update 1: title A → A!/),
+    ])
+    await expect(plan(machine, [...withIds(rowsOf('A', 'B', 'C')), row('A', 5)])).resolves.toMatchObject({
+      counts: { unchanged: expect.any(Number) },
+    })
+    expect(titles()).toEqual(['A', 'B', 'C'])
+  })
+})
