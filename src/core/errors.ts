@@ -57,8 +57,8 @@ export interface Place {
 }
 
 export interface GdnErrorOptions {
-  hint?: string
-  place?: Place
+  hint?: string | undefined
+  place?: Place | undefined
   details?: unknown
   /** The operation that it concerns, of `mint()` and `transfer()`. */
   operationId?: string
@@ -97,7 +97,7 @@ export class GdnError extends Error {
   withHint(hint: string): GdnError {
     if (this.hint !== undefined) return this
     const { code, message, place, details, cause } = this
-    return new GdnError(code, message, { hint, details, cause, ...(place === undefined ? {} : { place }) })
+    return new GdnError(code, message, { hint, details, cause, place })
   }
 
   get exitCode(): ExitCode {

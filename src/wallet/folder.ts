@@ -14,7 +14,7 @@ export const KEYSTORE_ENDING = '.json'
  */
 export function checkWalletFolder(path: string): boolean {
   const fail = (message: string, hint?: string) =>
-    new GdnError('invalid_input', message, { place: { file: path }, ...(hint === undefined ? {} : { hint }) })
+    new GdnError('invalid_input', message, { place: { file: path }, hint })
   let found: ReturnType<typeof lstatSync>
   try {
     found = lstatSync(path)

@@ -176,7 +176,8 @@ describe('identical rows', () => {
     )
     const { createnft, files, getnfts } = uploads()
     const api = await fakeApi({
-      ...{ createnft, files },
+      createnft,
+      files,
       getnftgdnids: listing('first', 'second'),
       getnfts: (body: { nft_gdn_ids: string[] }) => {
         const found = minted.filter(({ nft_gdn_id: id }) => body.nft_gdn_ids.includes(id))

@@ -13,7 +13,7 @@ export const collectionSettings = z.looseObject({
   /** Why the contract, or its metadata, was not read; null if nothing is missing. */
   problem: z.string().nullable(),
   wallet_address: z.string(),
-  /** Who was offered the ownership; null if nobody was. */
+  /** The wallet that the ownership was offered to, or null. */
   pending_wallet_address: z.string().nullable(),
   enable_api: z.boolean(),
   enable_transfer: z.boolean(),

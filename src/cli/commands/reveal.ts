@@ -117,7 +117,7 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
   for await (const item of committable(read())) {
     if (!('issue' in item)) continue
     const { message, hint, place } = item.issue
-    throw new GdnError('invalid_manifest', message, { place, ...(hint === undefined ? {} : { hint }) })
+    throw new GdnError('invalid_manifest', message, { place, hint })
   }
   throw new GdnError('refused', 'the manifest was edited while it was read', { hint: 'Run the command again.' })
 }

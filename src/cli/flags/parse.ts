@@ -7,7 +7,7 @@ import { knowKeysIn } from '../../core/secret.ts'
 import type { Parse, Takes } from '../command.ts'
 
 const bad = (flag: string, message: string, hint?: string) =>
-  new GdnError('usage', message, { place: { flag }, ...(hint === undefined ? {} : { hint }) })
+  new GdnError('usage', message, { place: { flag }, hint })
 
 const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 

@@ -55,14 +55,8 @@ export async function readCollectionSettings(
     .catch(() => null)
   const current = await within(read, Math.min(leftMs, PATIENCE_MS))
   if (current === null) return { ...recorded, problem: unreadable(blockchain) }
-  const metadata = await metadataAt(deps, current.contractUri)
-  return {
-    ...recorded,
-    ...settingsOf(current),
-    is_read_from_chain: true,
-    problem: 'problem' in metadata ? metadata.problem : null,
-    ...('fields' in metadata ? metadata.fields : {}),
-  }
+  const described = await describedAt(deps, current.contractUri, recorded)
+  return { ...recorded, ...settingsOf(current), is_read_from_chain: true, ...described }
 }
 
 /** The values of a collection as this backend has recorded them. */
@@ -106,10 +100,14 @@ const settingsOf = ({
 const unreadable = (blockchain: Blockchain) =>
   `${blockchain} can't be read now, so the royalty, description and image are those of the creation`
 
-type Fields = Partial<Pick<CollectionSettings, 'description' | 'image'>>
+const AS_CREATED = 'so the description and image are those of the creation'
 
-/** Returns the description and image in a collection's metadata; a field that it doesn't have is absent. */
-async function metadataAt({ storage }: SettingsDeps, uri: string): Promise<{ fields: Fields } | { problem: string }> {
+/** Returns the description and image in a collection's metadata, else the recorded ones, and why it can't be read. */
+async function describedAt(
+  { storage }: SettingsDeps,
+  uri: string,
+  { description, image }: CollectionSettings,
+): Promise<Pick<CollectionSettings, 'description' | 'image' | 'problem'>> {
   const content = uri.startsWith(DATA_URI)
     ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')
     : isIpfsUrl(uri)
@@ -118,20 +116,12 @@ async function metadataAt({ storage }: SettingsDeps, uri: string): Promise<{ fie
           PATIENCE_MS,
         )
       : null
-  if (content === null) {
-    return { problem: 'its metadata is not stored here, so the description and image are those of the creation' }
-  }
+  if (content === null) return { description, image, problem: `its metadata is not stored here, ${AS_CREATED}` }
   const metadata = objectIn(content)
-  if (metadata === null) {
-    return { problem: 'its metadata is not a JSON object, so the description and image are those of the creation' }
-  }
-  const { description, image } = metadata
-  return {
-    fields: {
-      ...(typeof description === 'string' ? { description } : {}),
-      ...(typeof image === 'string' ? { image } : {}),
-    },
-  }
+  if (metadata === null) return { description, image, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
+  const textIn = (field: string, recorded: string | null) =>
+    typeof metadata[field] === 'string' ? metadata[field] : recorded
+  return { description: textIn('description', description), image: textIn('image', image), problem: null }
 }
 
 async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {

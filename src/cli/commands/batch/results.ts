@@ -92,7 +92,8 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
     // The title is one of the manifest's own columns.
     const fields = view.fields.filter((field) => field !== 'title')
     await printResultsCsv(io, wanted, {
-      ...{ columns: columnsLike(columns, header, naming), fields },
+      columns: columnsLike(columns, header, naming),
+      fields,
       csv: createCsv(flags, header?.separator),
     })
   }

@@ -61,7 +61,7 @@ function checkUrl(url: string): string {
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const { message, hint } = error
-    throw new GdnError('usage', message, { place: { flag: '--base-url' }, ...(hint === undefined ? {} : { hint }) })
+    throw new GdnError('usage', message, { place: { flag: '--base-url' }, hint })
   }
 }
 

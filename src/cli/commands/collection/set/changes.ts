@@ -80,7 +80,7 @@ function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, pl
   return [plain('owner', owner, pendingOwner, { kind: 'accept_ownership' })]
 }
 
-const refused = (message: string, hint?: string) => new GdnError('refused', message, hint === undefined ? {} : { hint })
+const refused = (message: string, hint?: string) => new GdnError('refused', message, { hint })
 
 function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
   if (royalty === undefined && royaltyReceiver === undefined) return current

@@ -36,7 +36,7 @@ export interface OwnerSettings {
   /** Null without royalties. */
   royalty: Royalty | null
   contractUri: string
-  /** Who was offered the ownership; null if nobody was. */
+  /** The wallet that the ownership was offered to, or null. */
   pendingOwner: Hex | null
   /** The metadata of no NFT can be updated any more. */
   frozen: boolean
