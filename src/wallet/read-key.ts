@@ -31,8 +31,7 @@ export interface ReadKeyOptions {
  * @throws GdnError `invalid_input`
  */
 export async function readKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
-  const fail = (message: string, hint?: string) =>
-    new GdnError('invalid_input', message, { place: { file }, hint })
+  const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { file }, hint })
   const given = text.trim()
   if (given === '') throw fail('is empty')
   if (given.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')

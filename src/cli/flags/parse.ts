@@ -6,8 +6,7 @@ import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import type { Parse, Takes } from '../command.ts'
 
-const bad = (flag: string, message: string, hint?: string) =>
-  new GdnError('usage', message, { place: { flag }, hint })
+const bad = (flag: string, message: string, hint?: string) => new GdnError('usage', message, { place: { flag }, hint })
 
 const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 

@@ -54,8 +54,7 @@ const isUrl = (value: string) =>
 
 /** Returns the warning about a file, or null. @throws GdnError `invalid_input` for a file that isn't taken */
 async function checkFile(path: string, flag: string): Promise<string | null> {
-  const fail = (message: string, hint?: string) =>
-    new GdnError('invalid_input', message, { place: { flag }, hint })
+  const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { flag }, hint })
   const found = await stat(path).catch((error: unknown) => {
     throw fail(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
   })
