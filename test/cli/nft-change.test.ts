@@ -143,7 +143,7 @@ test('gdn nft burn names title and owner first, and burns once', async () => {
   const id = ids[4] ?? ''
   const asked = await gdn('nft', 'burn', id)
   expect(asked.code).toBe(3)
-  expect(asked.stderr).toMatch(/^Five \(.*\), owned by 0x/m)
+  expect(asked.stderr).toMatch(/^Five \(.*\), token 5, owned by 0x/m)
   expect(await json('nft', 'burn', id, '--yes')).toMatchObject([
     { nft_gdn_id: id, status: 'burned', receiver_wallet_address: null },
   ])

@@ -8,6 +8,7 @@ import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { shortAddress } from '../../render/fit-columns.ts'
 import { createOutput } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
@@ -50,23 +51,21 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     return io.note(ids.length === 1 ? 'It is burned already.' : 'They are burned already.')
   }
   if (flags.dryRun) return await output.many(nfts.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
-  if (!flags.yes) {
-    for (const { nft_gdn_id, title, receiver_wallet_address } of nfts) {
-      io.note(safe(`${title} (${nft_gdn_id}), owned by ${receiver_wallet_address}`))
-    }
-    const what = nfts.length === 1 ? 'Burn it for good' : `Burn these ${nfts.length} NFTs for good`
-    const cost = io.interactive ? await mostOf(deps, connection, nfts, flags) : ''
-    if (!(await io.confirm(safe(`${what}${cost}?`), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
-  }
   const burned: DataRecord[] = []
+  let isConfirmed = flags.yes === true
   try {
-    for (const nft of nfts) {
+    for (const [index, nft] of nfts.entries()) {
       const { nft_gdn_id, contract_address, receiver_wallet_address } = nft
       const request = { contract_address, nft_gdn_id, holder_wallet_address: receiver_wallet_address }
       const change = {
         ...({ endpoint: 'burnnft', note: 'nft burn', what: `the burn of ${safe(nft_gdn_id)}` } as const),
         ...{ blockchain: nft.blockchain, contract: contract_address, content: { nft_gdn_id } },
-        request: async () => request,
+        // Called after --max-cost is checked, and not for a burn that was accepted before.
+        request: async (limit: bigint | null) => {
+          if (!isConfirmed) await confirm(deps, connection, nfts.slice(index), limit)
+          isConfirmed = true
+          return request
+        },
       }
       await changeOnce(deps, connection, flags, change, async (seen) => {
         const isBurned = seen.status === 'deployed'
@@ -76,21 +75,26 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     }
   } finally {
     // After an error too: these are burned.
-    await output.many(burned)
+    if (isConfirmed || burned.length > 0) await output.many(burned)
   }
 }
 
-/** Returns the most that the burns can cost, as the end of a question; nothing if they are on several blockchains. */
-async function mostOf(
+/** Prompts once for all NFTs, with the most that it can cost. @throws GdnError `not_confirmed` */
+async function confirm(
   deps: Deps,
   connection: Connection,
   nfts: readonly FoundNft[],
-  { maxCost }: Pick<ChangeFlags, 'maxCost'>,
-): Promise<string> {
+  limit: bigint | null,
+): Promise<void> {
+  for (const { nft_gdn_id, title, token_id, receiver_wallet_address } of nfts) {
+    deps.io.note(safe(`${title} (${nft_gdn_id}), token ${token_id}, owned by ${receiver_wallet_address}`))
+  }
   const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
-  if (others.length > 0) return ''
-  // A limit in money is converted when it is enforced.
-  const limit = maxCost !== undefined && 'wei' in maxCost ? maxCost.wei : null
+  const places = new Set(nfts.map((nft) => `${shortAddress(nft.contract_address)} on ${nft.blockchain}`))
+  const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
-  return await atMostText(deps, connection, blockchain, { limit, worst })
+  // Coins of several blockchains have no sum.
+  const cost = others.length > 0 ? '' : await atMostText(deps, connection, blockchain, { limit, worst })
+  const question = `Burn ${what} of ${[...places].join(' and ')} for good${cost}?`
+  if (!(await deps.io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
 }
