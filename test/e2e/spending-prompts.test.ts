@@ -28,7 +28,7 @@ const compact = (text: string) => text.replaceAll(/\s/g, '')
 /** Returns the question of a command on a terminal, compact, after answering no. */
 async function questionOf(argv: string, env: NodeJS.ProcessEnv): Promise<string> {
   const terminal = atTerminal(argv, env)
-  await terminal.showsNow(/y\/N/i)
+  await terminal.showsNow(/y\s*\/\s*N/i)
   terminal.type('n\r')
   const { code, screen } = await terminal.end()
   expect(code, screen).toBe(3)
@@ -83,9 +83,10 @@ describe('a prompt on a public network', () => {
     'names the most that it can cost: gdn %s',
     async (_name, argv) => {
       const filled = argv.replaceAll('OWNER', OWNER).replaceAll('OTHER', OTHER)
-      expect(await ask(filled)).toMatch(/,foratmost0\.0\d+POL\?\(y\/N\)/)
+      const price = /,foratmost0\.0\d+POL\?\(y\/N\)/
+      expect(await ask(filled)).toMatch(price)
       if (/^(collection create|api) /.test(argv)) return
-      expect(await ask(`${filled} --max-cost 0.75`)).toContain(compact(', for at most 0.75 POL? (y/N)'))
+      expect(await ask(`${filled} --max-cost 0.75`)).toMatch(price)
     },
     120_000,
   )

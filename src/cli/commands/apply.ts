@@ -152,8 +152,8 @@ async function confirmPlan(
   if (pending === 0 || flags.yes) return flags.yes === true
   if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
   const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
-  const priced = { limit: flags.given ?? plan.run.maxCost, worst: () => worstOfPlan(plan, flags) }
-  const cost = io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+  const priced = { limit: flags.given ?? plan.run.maxCost, run: plan.run.id, worst: () => worstOfPlan(plan, flags) }
+  const cost = await atMostText(deps, connection, blockchain, priced)
   const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}${cost}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   return true

@@ -194,8 +194,12 @@ async function confirm(
   const { io } = deps
   const { pending, accepted, run } = plan
   if (flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
-  const priced = { limit: flags.given ?? run.maxCost, worst: () => worstOfChanges('update', pending - accepted) }
-  const cost = io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+  const priced = {
+    limit: flags.given ?? run.maxCost,
+    run: run.id,
+    worst: () => worstOfChanges('update', pending - accepted),
+  }
+  const cost = await atMostText(deps, connection, blockchain, priced)
   const question = `Reveal ${count(pending, 'NFT')} on ${blockchain} through ${connection.server.origin}${cost}? Everybody can see them then.`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
 }

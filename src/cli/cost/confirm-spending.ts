@@ -43,7 +43,7 @@ export async function confirmSpending(
 ): Promise<void> {
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
-  const cost = priced !== null && deps.io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+  const cost = priced !== null ? await atMostText(deps, connection, blockchain, priced) : ''
   if (await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

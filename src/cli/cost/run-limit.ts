@@ -4,6 +4,7 @@ import type { ResponseOf } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
+import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 
@@ -44,13 +45,10 @@ export async function refuseAboveLimit(
   const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
   const limit = given ?? lower(known, kept)
   if (limit === null) return
-  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
   // The fees by which the server decides, not those of a node that is named.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
-  const maxFee = costs?.max_fee == null ? fees.offered : BigInt(costs.max_fee)
-  const needed = worstCost(await worst(), { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
-  const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
-  const left = limit > counted ? limit - counted : 0n
+  const needed = await costOfRun(await worst(), fees, costs)
+  const { counted, left } = leftOf(limit, costs)
   if (needed <= left) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} are spent or reserved)`
@@ -67,12 +65,27 @@ export async function refuseAboveLimit(
 
 const lower = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b < a) ? b : a)
 
+type RunCosts = ResponseOf<'getruncosts'>['costs']
+
+/** Returns the most that requests of a run cost in wei, at the fees of the network and the maximum fee of the run. */
+export async function costOfRun(use: WorstUse, fees: NetworkFees, costs: RunCosts | null): Promise<bigint> {
+  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+  const maxFee = costs?.max_fee == null ? fees.offered : BigInt(costs.max_fee)
+  return worstCost(use, { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
+}
+
+/** Returns what counts toward a limit and what is left of it, in wei. */
+export function leftOf(limit: bigint, costs: RunCosts | null): { counted: bigint; left: bigint } {
+  const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
+  return { counted, left: limit > counted ? limit - counted : 0n }
+}
+
 /** Returns the costs of a run; null if the server doesn't know it. */
-async function costsOf(
+export async function costsOf(
   { client }: Pick<Connection, 'client'>,
   run: string,
   signal: AbortSignal,
-): Promise<ResponseOf<'getruncosts'>['costs'] | null> {
+): Promise<RunCosts | null> {
   try {
     return (await client.call('getruncosts', { run }, { signal })).costs
   } catch (error) {

@@ -263,7 +263,44 @@ describe('a limit that was not confirmed is not kept', () => {
   })
 })
 
+describe('the question of a run, also in the error off a terminal,', () => {
+  const priceIn = (result: Awaited<ReturnType<typeof cli>>) =>
+    / for at most (0\.\d+) POL\?/.exec(errorOf(result).message)?.[1] ?? errorOf(result).message
+
+  test.each(['apply', 'batch mint'])('names the price of what is left, not the limit: %s', async (command) => {
+    const client = await machine(await collectionOf(), row('a', 'A'))
+    expect(await client.mint('--max-cost', '0.5')).toMatchObject({ code: 0 })
+    await client.edit(row('a', 'A') + row('b', 'B'))
+    const price = Number(priceIn(await client.ask(command.split(' '))))
+    expect(price).toBeGreaterThan(0)
+    expect(price).toBeLessThan(0.1)
+  })
+
+  test('names the limit if the run may cost more', async () => {
+    const client = await machine(await collectionOf(), row('a', 'A') + row('b', 'B', CAROL))
+    const limit = (Number(priceIn(await client.ask(['batch', 'mint']))) * 0.7).toFixed(7)
+    const { message } = errorOf(await client.ask(['batch', 'mint'], '--max-cost', limit))
+    expect(message).toContain(`, for at most ${Number(limit)} POL (the limit of the run)?`)
+  })
+})
+
 describe('a single command', () => {
+  test('nft burn names token, collection and network, and refuses an impossible limit before it prompts', async () => {
+    const collection = await collectionOf()
+    const { run } = await machine(collection, '')
+    const [id = ''] = await mint(backend, collection, plainMetadata(1), { receiver: BOB })
+    await settled(backend, [id])
+    const burn = ['nft', 'burn', id, '-b', 'polygon', '--json']
+    const { address } = collection
+    expect(errorOf(await run(...burn))).toMatchObject({
+      code: 'not_confirmed',
+      message: expect.stringMatching(
+        `Burn token 1 of ${address.slice(0, 6)}…${address.slice(-4)} on polygon for good, for at most 0\\.\\d+ POL\\?$`,
+      ),
+    })
+    expect(errorOf(await run(...burn, '--max-cost', '0.00000001')).code).toBe('max_cost')
+  })
+
   test('sends nothing that may cost more than its --max-cost, and is a run of its own', async () => {
     const collection = await collectionOf()
     const { run } = await machine(collection, '')

@@ -143,7 +143,7 @@ export async function sendRun(
               blockchain,
               connection,
               `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
-              { limit: limitIn(runLimit), worst: () => worstOfMints(mints, others) },
+              { limit: limitIn(runLimit), run: planned.run.id, worst: () => worstOfMints(mints, others) },
             )
           }
           await beforeSending?.(planned, connection, runLimit)

@@ -59,7 +59,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
       for (const { nft_gdn_id, title } of left) io.note(safe(`${title} (${nft_gdn_id})`))
       const question = left.length === 1 ? 'Freeze its metadata' : `Freeze the metadata of these ${left.length} NFTs`
       const priced = { limit, worst: () => worstOfRequest('freezenft', { nft_gdn_ids }) }
-      const cost = io.interactive ? await atMostText(deps, connection, blockchain, priced) : ''
+      const cost = await atMostText(deps, connection, blockchain, priced)
       if (!(await io.confirm(safe(`${question} for good${cost}?`), '--yes')))
         throw new GdnError('not_confirmed', 'nothing was sent')
     }
