@@ -143,6 +143,11 @@ describe('gdn collection set', () => {
     expect((await royalty())[1]).toBe(0n)
   })
 
+  test('names the old and the new value of each setting before it prompts', async () => {
+    const { stderr } = await set('--royalty', '5%', '--no-enable-api', ...as('owner'))
+    expect(stderr).toMatch(/^enable_api: true → false\nroyalty: 5% to 0x\w{40}\nerror: confirmation required/m)
+  })
+
   test('keeps the fields of the metadata that no flag names, and uploads nothing for a dry run', async () => {
     const uri = 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
     const stored: object[] = []

@@ -7,6 +7,7 @@ import { whichCollection } from '../../connect/which-collection.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { textOf } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
 const VIEW: View = {
@@ -14,15 +15,6 @@ const VIEW: View = {
   columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
   id: 'transaction_hash',
   cells: ({ before, after, ...record }) => ({ ...record, before: textOf(before), after: textOf(after) }),
-}
-
-/** What a person reads of a value: `5% to 0x…`, or the fields of metadata. */
-function textOf(value: unknown): unknown {
-  if (value === null || typeof value !== 'object') return value
-  if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`
-  return Object.entries(value)
-    .map(([key, field]) => `${key}: ${typeof field === 'string' ? field : JSON.stringify(field)}`)
-    .join(', ')
 }
 
 export function command(deps: Deps, run = set): GdnCommand {

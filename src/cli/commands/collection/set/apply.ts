@@ -19,7 +19,7 @@ import type { Output } from '../../../render/output.ts'
 import { timeUp } from '../../chain/time-up.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
-import { type Change, changesOf } from './changes.ts'
+import { type Change, changesOf, textOf } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { changeMetadata } from './metadata.ts'
 
@@ -186,6 +186,10 @@ async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<voi
   const { isPublic, contract, blockchain, changes, offer } = plan
   const final = changes.flatMap((change) => change.final ?? [])
   if (yes || (!isPublic && final.length === 0)) return
+  for (const { setting, before, after } of changes) {
+    const old = before === null ? '' : `${textOf(before)} → `
+    io.note(safe(`${setting}: ${old}${after === null ? 'none' : textOf(after)}`))
+  }
   const settings = changes.map(({ setting }) => setting).join(', ')
   const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''

@@ -108,3 +108,12 @@ const sameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
 
 const shownRoyalty = (royalty: Royalty | null) =>
   royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }
+
+/** What a person reads of a value: `5% to 0x…`, or the fields of metadata. */
+export function textOf(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`
+  return Object.entries(value)
+    .map(([key, field]) => `${key}: ${typeof field === 'string' ? field : JSON.stringify(field)}`)
+    .join(', ')
+}
