@@ -6,13 +6,16 @@ export interface PaidFee {
   hash: Hex
   fee: bigint
   block: number
+  /** It succeeded, and isn't the empty transaction of a cancellation. */
+  hasEffect: boolean
 }
 
 interface Block {
   hash: Hex
-  transactions: { hash: Hex }[]
+  transactions: { hash: Hex; input: Hex }[]
 }
 interface Receipt {
+  status: Hex
   gasUsed: Hex
   effectiveGasPrice: Hex
 }
@@ -45,9 +48,10 @@ export class PaidFees {
     const known = this.#blocks.get(block.hash)
     if (known !== undefined) return known
     const paid: PaidFee[] = []
-    for (const { hash } of block.transactions) {
+    for (const { hash, input } of block.transactions) {
       const receipt = await this.#network.call<Receipt>('eth_getTransactionReceipt', [hash])
-      paid.push({ hash, fee: BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice), block: number })
+      const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)
+      paid.push({ hash, fee, block: number, hasEffect: receipt.status === '0x1' && input !== '0x' })
     }
     this.#blocks.set(block.hash, paid)
     return paid

@@ -137,9 +137,11 @@ const known = () =>
     return rows.map((row) => ({ ...row, run: runs.get(row.id) ?? row.run }))
   })
 
-/** Adds up what the operator's transactions on chain have paid, by run. Their runs are remembered. */
+/** Adds up what the operator's transactions on chain have paid, by run. Their runs are remembered after a restore. */
 class Spending {
   readonly #runs = new Map<string, string | null>()
+  /** Hashes that a restored database doesn't know. */
+  readonly #forgotten = new Set<string>()
   readonly #paid: PaidFees
 
   constructor(paid: PaidFees) {
@@ -149,8 +151,18 @@ class Spending {
   /** Reads the runs of transactions. */
   async learn(): Promise<void> {
     for (const { hash, other, run } of await known()) {
-      for (const one of [hash, other]) if (one !== null && !this.#runs.get(one)) this.#runs.set(one, run)
+      for (const one of [hash, other]) {
+        if (one === null) continue
+        if (!this.#runs.get(one)) this.#runs.set(one, run)
+        this.#forgotten.delete(one)
+      }
     }
+  }
+
+  /** Called when a backup was restored. */
+  async forget(): Promise<void> {
+    for (const hash of this.#runs.keys()) this.#forgotten.add(hash)
+    await this.learn()
   }
 
   /** Describes the transactions of a run, for a failure. */
@@ -172,7 +184,9 @@ class Spending {
   async byRun(): Promise<Map<string, bigint>> {
     const spent = new Map<string, bigint>()
     await this.learn()
-    for (const { hash, fee } of await this.#paid.read()) {
+    for (const { hash, fee, hasEffect } of await this.#paid.read()) {
+      // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
+      if (!hasEffect && this.#forgotten.has(hash)) continue
       const run = this.#runs.get(hash)
       if (run === undefined) throw new Error(`the database does not know transaction ${hash}`)
       if (run !== null) spent.set(run, (spent.get(run) ?? 0n) + fee)
@@ -319,7 +333,10 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       await sleep(300 * random())
       await spending.learn()
       await real.mine(2, fee)
-      await stopAnd(() => restore(place.dataDir, backup))
+      await stopAnd(async () => {
+        await restore(place.dataDir, backup)
+        await spending.forget()
+      })
     },
   }
   const DICE = (
