@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
@@ -32,7 +33,7 @@ function parseCsv(text: string): string[][] {
   return rows.slice(0, -1)
 }
 
-test('prints the manifest as minted with outcome columns appended, as CSV', async () => {
+test('prints the manifest as minted with outcome columns appended, as CSV', { tags: ['promise'] }, async () => {
   const nasty = 'a "b", c\nd;e =1'
   const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
   const { results } = await minted(

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openMcpSession } from '../helpers/mcp-session.ts'
@@ -42,7 +43,9 @@ describe('rows without an ID', () => {
     expect(await validated(`${COLUMNS}\n${row('a')}${row('b')}`)).toEqual([])
   })
 
-  test('are warned about before a mint and by a dry run, but not when the run is resumed', async () => {
+  test('are warned about before a mint and by a dry run, but not when the run is resumed', {
+    tags: ['promise'],
+  }, async () => {
     const { gdn, manifest } = await drop(`title,description,receiver\nDawn,x,${OWNER}\n`)
     const api = await fakeApi(service())
     const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url]
@@ -158,7 +161,7 @@ describe('identical rows', () => {
     expect(stdout).not.toContain('{')
   })
 
-  test('need --allow-duplicates in gdn apply', async () => {
+  test('need --allow-duplicates in gdn apply', { tags: ['promise'] }, async () => {
     const { gdn, manifest } = await drop(TWO)
     const api = await fakeApi({})
     const apply = ['apply', manifest, ...TARGET, '--base-url', api.url, '--yes', '--json']

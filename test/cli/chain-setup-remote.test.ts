@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -73,7 +74,7 @@ test('sets a network up with admin and operators in remote signers, and appoints
   )
 })
 
-test('stores and sends nothing if the signer of the admin signs something else', async () => {
+test('stores and sends nothing if the signer of the admin signs something else', { tags: ['promise'] }, async () => {
   const [admin, operator] = await real.call<[Hex, Hex]>('eth_accounts')
   const inService = (address: Hex) => ({ remote_signer: service.url, address })
   await configure([inService(operator)], { admin: inService(admin) })

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'

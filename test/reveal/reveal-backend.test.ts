@@ -384,9 +384,7 @@ test('needs a confirmation where the server does not say that coins have no valu
   }
 })
 
-test('counts a row as revealed whose update of another machine ends during the reveal', {
-  tags: ['promise'],
-}, async () => {
+test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const letGo = await holdSettling(data.path, 'update')

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterEach, expect, it } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { call, createTestCollection, showCollection, until } from '../helpers/backend.ts'

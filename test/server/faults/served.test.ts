@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   createTestCollection,
@@ -84,14 +85,14 @@ describe('fault injection over HTTP', () => {
     await replays(backend, dataDir)
   })
 
-  it('cut after acceptance: accepts the request and closes the connection', async () => {
+  it('cut after acceptance: accepts the request and closes the connection', { tags: ['promise'] }, async () => {
     const dataDir = await dir()
     const backend = await startWith([{ endpoint: 'createcollection', fault: 'cut', when: 'after' }], dataDir)
     await expect(create(backend)).rejects.toThrow('fetch failed')
     await replays(backend, dataDir)
   })
 
-  it('cut before acceptance: closes the connection and accepts nothing', async () => {
+  it('cut before acceptance: closes the connection and accepts nothing', { tags: ['promise'] }, async () => {
     const dataDir = await dir()
     const backend = await startWith([{ endpoint: 'createcollection', fault: 'cut', when: 'before' }], dataDir)
     await expect(create(backend)).rejects.toThrow('fetch failed')
@@ -180,7 +181,7 @@ describe('fault injection over HTTP', () => {
     })
   })
 
-  it('rejects an invalid file at the start before anything is created', async () => {
+  it('rejects an invalid file at the start before anything is created', { tags: ['promise'] }, async () => {
     const dataDir = await dir()
     const faults = { text: 'faults: 1', file: 'bad.yaml' }
     await expect(startTestBackend(dataDir, { faults })).rejects.toMatchObject({

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -120,7 +121,9 @@ describe('the settings of a collection', () => {
     expect(performance.now() - since).toBeLessThan(20_000)
   })
 
-  it('never fetches metadata from another server, and names what it could not read', async () => {
+  it('never fetches metadata from another server, and names what it could not read', {
+    tags: ['promise'],
+  }, async () => {
     let hits = 0
     const hostile = createServer((_, response) => {
       hits++
