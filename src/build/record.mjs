@@ -2,17 +2,17 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { execa } from 'execa'
 import { build } from './build.mjs'
 import { root } from './paths.mjs'
 import { screenshots } from './record/screenshots.mjs'
+import { recordSession, SCREEN, TITLE } from './record/session.mjs'
 import { animation } from './record/svg.mjs'
 import { Recorder } from './record/terminal.mjs'
 
-const SCREEN = { columns: 100, rows: 35 }
-const WALLET = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
 const MEDIA = join(root, '.github', 'media')
 const MAX_SVG_BYTES = 150_000
-const PROMPT = '\u001b[32m$\u001b[0m '
+const MAX_MS = 12_000
 
 async function record() {
   await build()
@@ -29,52 +29,30 @@ async function record() {
     GDN_BLOCKCHAIN: 'polygon',
   }
   const recorder = new Recorder(SCREEN.columns, SCREEN.rows)
-  const gdn = async (shown, ...args) => {
-    await recorder.write(PROMPT)
-    recorder.hold(500)
-    await recorder.type(shown)
-    const output = await recorder.run(process.execPath, [join(root, 'bin', 'gdn.js'), ...args], env)
-    recorder.hold(1400)
-    return output
-  }
+  const gdn = async (...args) =>
+    (await execa(process.execPath, [join(root, 'bin', 'gdn.js'), ...args], { env, extendEnv: false })).stdout
   try {
-    const started = await gdn('gdn local start', 'local', 'start')
-    const create = ['collection', 'create', '--name', 'Tidal Hours', '--wallet', WALLET, '--enable-transfer']
-    await gdn(`gdn collection create --name "Tidal Hours" --wallet ${WALLET} --enable-transfer`, ...create)
-    await recorder.write('\u001b[2J\u001b[H')
-    await gdn('gdn batch mint examples/drop.csv', 'batch', 'mint', join(root, 'examples', 'drop.csv'))
-    const listed = await new Recorder(400, 60).run(
-      process.execPath,
-      [join(root, 'bin', 'gdn.js'), 'nft', 'list', '-o', 'ids'],
-      env,
-    )
-    const [id = ''] = listed.trim().split(/\s+/)
-    await recorder.write('\u001b[2J\u001b[H')
-    await gdn(`gdn nft show ${id}`, 'nft', 'show', id)
-    await recorder.write(PROMPT)
-    recorder.hold(4000)
-    const svg = animation(atHome(recorder.frames, home), {
-      ...SCREEN,
-      title:
-        'A terminal: start a backend, create a collection, mint 24 NFTs from a CSV file, and show one with its picture',
-    })
+    const started = await gdn('local', 'start')
+    await recordSession(recorder, env, gdn)
+    const frames = within(MAX_MS, recorder.frames)
+    const svg = animation(frames, { ...SCREEN, title: TITLE })
     if (svg.length > MAX_SVG_BYTES) throw new Error(`the recording has ${svg.length} bytes, more than ${MAX_SVG_BYTES}`)
     await writeFile(join(MEDIA, 'session.svg'), svg)
-    say(`session.svg: ${recorder.frames.length} frames, ${svg.length} bytes`)
+    say(`session.svg: ${frames.length} frames, ${svg.length} bytes`)
+    const [collection] = JSON.parse(await gdn('collection', 'list', '--json'))
+    const [id] = (await gdn('nft', 'list', '-c', collection.contract_address, '-o', 'ids')).split('\n')
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(started)?.[0]
     for (const { name, bytes } of await screenshots(url, id, MEDIA)) say(`${name}: ${bytes} bytes`)
   } finally {
-    await new Recorder(80, 24)
-      .run(process.execPath, [join(root, 'bin', 'gdn.js'), 'local', 'stop'], env)
-      .catch(() => {})
+    await gdn('local', 'stop').catch(() => {})
     await rm(home, { recursive: true, force: true })
   }
 }
 
-/** Replaces the temporary home directory with a typical one. */
-function atHome(frames, home) {
-  const renamed = (run) => ({ ...run, text: run.text.replaceAll(home, '/home/you') })
-  return frames.map(({ lines, ms }) => ({ ms, lines: lines.map((runs) => runs.map(renamed)) }))
+/** Returns the frames at a speed at which they take no longer than this. */
+function within(maxMs, frames) {
+  const ms = frames.reduce((sum, frame) => sum + frame.ms, 0)
+  return frames.map((frame) => ({ ...frame, ms: frame.ms * Math.min(1, maxMs / ms) }))
 }
 
 function say(line) {

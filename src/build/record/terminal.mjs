@@ -1,16 +1,25 @@
 // A terminal without a window that records its screen.
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import xterm from '@xterm/headless'
 
 // A pseudo-terminal by script(1) of util-linux, because Node has none.
 const PTY = 'script'
 
+/** Screens that follow each other within this time are one. */
 const CLOSER_MS = 70
-const LONGEST_MS = 900
+const LONGEST_MS = 300
+
+/** Exit code of a shell whose program was killed. */
+const KILLED = 137
+
+const childrenOf = (pid) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+const kill = (pid) => process.kill(Number(pid), 'SIGKILL')
 
 /** Records every screen with its duration. Long waits are shortened. */
 export class Recorder {
-  constructor(columns, rows) {
+  constructor(columns, rows, { closerMs = CLOSER_MS } = {}) {
+    this.closerMs = closerMs
     this.columns = columns
     this.rows = rows
     this.frames = []
@@ -39,10 +48,14 @@ export class Recorder {
     await this.write('\r\n')
   }
 
-  /** Runs a program in a pseudo-terminal of this size, and shows its output as it arrives. */
-  async run(program, args, env) {
+  /**
+   * Runs a program in a pseudo-terminal of this size, and shows its output as it arrives.
+   *
+   * @param killAt a pattern: the program is killed when its output matches, and the shell says so
+   */
+  async run(program, args, env, { killAt } = {}) {
     const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
-    const line = `stty cols ${this.columns} rows ${this.rows}; exec ${words.join(' ')}`
+    const line = `stty cols ${this.columns} rows ${this.rows}; ${killAt === undefined ? 'exec ' : ''}${words.join(' ')}`
     const child = spawn(PTY, ['-qec', line, '/dev/null'], {
       env: { ...env, SHELL: '/bin/sh' },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -51,18 +64,19 @@ export class Recorder {
     let all = ''
     for await (const chunk of child.stdout.setEncoding('utf8')) {
       const waited = performance.now() - shownAt
-      if (waited >= CLOSER_MS) {
+      if (waited >= this.closerMs) {
         this.hold(Math.min(waited, LONGEST_MS))
         shownAt = performance.now()
       }
       all += chunk
       await this.write(chunk)
+      if (killAt?.test(chunk)) for (const shell of childrenOf(child.pid)) for (const pid of childrenOf(shell)) kill(pid)
     }
     this.hold(200)
     const code = await new Promise((resolve) =>
       child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode),
     )
-    if (code !== 0) throw new Error(`${words.join(' ')} exited with ${code}:\n${all}`)
+    if (code !== (killAt === undefined ? 0 : KILLED)) throw new Error(`${words.join(' ')} exited with ${code}:\n${all}`)
     return all
   }
 

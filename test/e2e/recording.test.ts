@@ -1,0 +1,38 @@
+/** @module-tag slow */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { recordSession, SCREEN } from '../../src/build/record/session.mjs'
+import type { Run } from '../../src/build/record/svg.mjs'
+import { Recorder } from '../../src/build/record/terminal.mjs'
+import { makeHome } from '../helpers/gdn.ts'
+import { HAS_PTY } from '../helpers/terminal.ts'
+
+const SVG = join(import.meta.dirname, '../../.github/media/session.svg')
+const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' }
+
+/** Text without what differs from run to run: numbers, the ID of the run, and the length of progress bars. */
+const shape = (text: string) =>
+  text
+    .trim()
+    .replace(/drop-[0-9a-f]{4}/g, 'drop-…')
+    .replace(/\d+/g, 'N')
+    .replace(/([█▒·])\1+/g, '$1')
+
+test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what the commands print', async () => {
+  const home = await makeHome()
+  onTestFinished(() => home.remove())
+  await home.json(['local', 'start'])
+  onTestFinished(async () => void (await home.run(['local', 'stop'])))
+  const env = { ...home.env, TERM: 'xterm-256color', LANG: 'C.UTF-8', GDN_PROFILE: 'local', GDN_BLOCKCHAIN: 'polygon' }
+  const recorder = new Recorder(SCREEN.columns, SCREEN.rows, { closerMs: 0 })
+  await recordSession(recorder, env, async (...args) => (await home.run(args, { env })).stdout)
+
+  const printed = new Set(recorder.frames.flatMap(({ lines }) => lines.flat().map(({ text }: Run) => shape(text))))
+  const shown = [...(await readFile(SVG, 'utf8')).matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
+    shape(text.replace(/&\w+;/g, (entity) => ENTITIES[entity] ?? entity)),
+  )
+  expect(shown).toContain('Killed')
+  expect(shown).toContain('N rows: N deployed')
+  expect([...new Set(shown)].filter((text) => !printed.has(text))).toEqual([])
+})
