@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { folded, narrowed } from '../../src/cli/io/prompts.ts'
+import { folded, narrowed, unbroken } from '../../src/cli/io/prompts.ts'
 
 const CHAINS = ['polygon', 'polygon-mumbai', 'astar', 'bnb-testnet', 'fantom-testnet'].map((name) => ({ name }))
 const names = (typed: string) => narrowed(CHAINS, typed).map(({ name }) => name)
@@ -21,4 +21,16 @@ test('wraps an error about an answer between words and indents it', async () => 
     'no wallet or address is named @alice\n  here: gdn wallet list names those\n  there are',
   )
   expect(await folded(() => true, 40)('x')).toBe(true)
+})
+
+test('wraps a question between words, with room for (y/N) and the answer in its last line', () => {
+  const question = 'Burn token 1 of 0x5aAe…eAed for good, for at most 0.0372 POL?'
+  expect(unbroken(question, 72)).toBe('Burn token 1 of 0x5aAe…eAed for good, for at most 0.0372\n  POL?')
+  expect(unbroken(question, 73)).toBe(question)
+  for (let columns = 24; columns < 90; columns++) {
+    const lines = unbroken(question, columns).split('\n  ')
+    expect(lines.join(' ')).toBe(question)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns - 2)
+    expect((lines.at(-1) + ' (y/N) Yes').length).toBeLessThanOrEqual(columns - 2)
+  }
 })

@@ -22,7 +22,7 @@ async function home(): Promise<GdnHome> {
   return made
 }
 
-/** The terminal breaks lines inside of words, so questions are compared without spaces. */
+/** Questions are wrapped to the terminal, so they are compared without spaces. */
 const compact = (text: string) => text.replaceAll(/\s/g, '')
 
 /** Returns the question of a command on a terminal, compact, after answering no. */
@@ -32,7 +32,9 @@ async function questionOf(argv: string, env: NodeJS.ProcessEnv): Promise<string>
   terminal.type('n\r')
   const { code, screen } = await terminal.end()
   expect(code, screen).toBe(3)
-  return compact(screen.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, ''))
+  const shown = screen.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
+  expect(shown).toContain('? (y/N) ')
+  return compact(shown)
 }
 
 describe('a prompt on a public network', () => {

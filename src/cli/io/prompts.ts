@@ -26,7 +26,7 @@ export function prompts(output: OutStream): Prompts {
   }
 
   const whether: Prompts['whether'] = ({ message, default: usual }) =>
-    answer({ type: 'confirm', message: terminalText(message), default: usual })
+    answer({ type: 'confirm', message: unbroken(message, stream.columns), default: usual })
 
   return {
     ask: (question) => whether({ message: question, default: false }),
@@ -34,14 +34,14 @@ export function prompts(output: OutStream): Prompts {
     text: ({ message, default: usual, check }) =>
       answer({
         type: 'input',
-        message: terminalText(message),
+        message: unbroken(message, stream.columns),
         ...(usual === undefined ? {} : { default: terminalText(usual) }),
         ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
       }),
     secret: ({ message, check }) =>
       answer({
         type: 'password',
-        message: terminalText(message),
+        message: unbroken(message, stream.columns),
         mask: false,
         // A key on the screen would also be in a screen recording.
         toggleMask: false,
@@ -62,6 +62,19 @@ export function prompts(output: OutStream): Prompts {
       })
     },
   }
+}
+
+/** Columns for ` (y/N) Yes`, or for the beginning of an answer. */
+const ANSWER_WIDTH = 10
+
+/**
+ * Makes a question inert and wraps it between words, because inquirer breaks it at any character. Its last line has room
+ * for the answer. inquirer shows it after `? `.
+ */
+export function unbroken(question: string, columns: number | undefined): string {
+  const answer = '\u00a0'.repeat(ANSWER_WIDTH)
+  const lines = wrap(terminalText(question) + answer, Math.max(20, (columns || 80) - 2))
+  return lines.join('\n  ').slice(0, -ANSWER_WIDTH)
 }
 
 /** Wraps the problem with an answer between words. inquirer shows it after `> `. */
