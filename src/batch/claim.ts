@@ -208,7 +208,7 @@ function alreadyAccepted({ rows, keys: { size: count }, runs, ofOtherFiles }: Ta
         ? ofOtherFiles
           ? 'If this manifest is another drop, whose rows have the same IDs, add --run <name> --again. Of a copy, that mints all rows a second time.'
           : 'To mint them a second time, add --again.'
-        : 'To send the other rows, remove these from the manifest and run `gdn batch mint`.',
+        : 'To send the other rows, remove these from the manifest and run the same command again.',
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })

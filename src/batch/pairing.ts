@@ -5,6 +5,7 @@ import {
   type FreshRow,
   freshRows,
   MAX_PAIRS,
+  type Paired,
   pairsOf,
   renamedUnknown,
   type SentRow,
@@ -45,6 +46,11 @@ interface Unnamed {
 /** Returns the pairs whose operations in the state get an ID. */
 export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
+
+export const pairedOf = (pairs: readonly Pair[]): Paired => ({
+  operations: new Set(renamedOf(pairs).map(({ sent }) => sent)),
+  positions: new Set(pairs.map(({ row }) => row.position)),
+})
 
 type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
 type Client = Pick<

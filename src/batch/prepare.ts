@@ -8,7 +8,7 @@ import { findReplaced } from './edited-rows.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
 import { meetBackend } from './meet-backend.ts'
 import { refuseFinished } from './open-store.ts'
-import { findPairs, type Pair, renamedOf } from './pairing.ts'
+import { findPairs, type Pair, pairedOf, renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
@@ -56,16 +56,12 @@ export async function prepare(
   const replaced =
     isNew || !hasNew
       ? []
-      : await store.read((sql) => {
-          const paired = {
-            operations: new Set(renamed.map(({ sent }) => sent)),
-            positions: new Set(pairs.map(({ row }) => row.position)),
-          }
-          return findReplaced(sql, drop, gathered.rows, {
+      : await store.read((sql) =>
+          findReplaced(sql, drop, gathered.rows, {
             newRows: options.newRows === true,
-            ...{ setId: drop.setId, paired },
-          })
-        })
+            ...{ setId: drop.setId, paired: pairedOf(pairs) },
+          }),
+        )
   const known = new Map(
     pairs.map(({ row, sent }): [number, 'renamed' | 'adopted'] => [
       row.position,

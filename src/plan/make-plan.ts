@@ -2,10 +2,11 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
+import { findReplaced } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
 import { shownLabel, shownLabels } from '../batch/other-labels.ts'
-import { findPairs, type Pair, renamedOf } from '../batch/pairing.ts'
+import { findPairs, type Pair, pairedOf, renamedOf } from '../batch/pairing.ts'
 import { isContentKey } from '../batch/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import type { RunStore } from '../batch/run-store.ts'
@@ -65,6 +66,7 @@ export async function withPlan<Result>(
       moved: saved.moved,
       relabeled: planner.relabeled,
       paired: planner.paired,
+      refuseEdited: () => planner.refuseEdited(),
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
@@ -297,6 +299,14 @@ class Planner {
     await this.#store.read((sql) =>
       refuseTaken(sql, this.#store, { ...options, newRows: true }, { rows: 'draft', isRead: true, pending, renamed }),
     )
+  }
+
+  /** Refuses edited rows without an ID as the mint does, which would send them as new ones. */
+  async refuseEdited(): Promise<void> {
+    const { drop } = this.#store
+    if (this.#options.newRows === true || drop.setId === null) return
+    const paired = pairedOf([...this.#pairs.values()])
+    await this.#store.read((sql) => findReplaced(sql, drop, 'draft', { newRows: false, setId: drop.setId, paired }))
   }
 
   #notePairs(): void {

@@ -102,6 +102,8 @@ export interface ChangePlan {
   relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
   /** Rows that got an ID since their mint, and whose NFTs `apply` stores. */
   paired: readonly StoredPair[]
+  /** Throws where a mint would refuse to send rows, because they may be edited ones. @throws GdnError `edited_rows` */
+  refuseEdited(): Promise<void>
   /** All changes in the order of the manifest, burns at the end. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */

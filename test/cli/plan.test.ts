@@ -1,15 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
 import { shellWord } from '../../src/core/shell-word.ts'
 import { folder, service, TARGET } from './drop.ts'
-import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
-import { cli, errorOf } from './harness.ts'
+import { announce, CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
+import { type CliOptions, cli, errorOf } from './harness.ts'
 
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const CSV = `id,title,description,receiver\na,Dawn,x,${OWNER}\nb,Dusk,x,${OWNER}\n`
 
 /** A machine with a manifest, and a hosted service without extensions. */
-async function machine(text = CSV) {
+async function machine(text = CSV, onMint = () => {}) {
   const { path, options } = await folder({ 'drop.csv': text })
   const { createnft, getnfts } = service()
   const owners = new Map<string, string>()
@@ -17,7 +18,10 @@ async function machine(text = CSV) {
   const api = await fakeApi({
     '*': (body: never, { path: asked }): Reply => {
       const name = asked.split('/').at(-1)
-      if (name === 'createnft') return createnft(body)
+      if (name === 'createnft') {
+        onMint()
+        return createnft(body)
+      }
       if (name === 'getnftgdnids') {
         return { body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] } }
       }
@@ -43,7 +47,7 @@ async function machine(text = CSV) {
     owners,
     write: (manifest: string) => writeFile(path('drop.csv'), manifest),
     mint: () => cli(['batch', 'mint', path('drop.csv'), ...target, '--rate', '100'], options),
-    apply: () => cli(['apply', path('drop.csv'), ...target, '--yes'], options),
+    apply: (more: CliOptions = {}) => cli(['apply', path('drop.csv'), ...target, '--yes'], { ...options, ...more }),
     plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
     planAtTerminal: () => cli(['plan', path('drop.csv'), ...target], { ...options, tty: true, colors: true }),
     run: (...args: string[]) => cli([...args, ...target], options),
@@ -183,5 +187,44 @@ describe('gdn plan -o markdown', () => {
     expect(all).toBe('1000')
     expect(stdout).toContain(`${1_000 - Number(shown)} changes are left out.`)
     expect(stdout.match(/<tr><td>/g)).toHaveLength(Number(shown))
+  })
+})
+
+describe('gdn apply', () => {
+  test('refuses an edited row without an ID before it prompts', async () => {
+    const rows = `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`
+    const { path, api, write, mint, run } = await machine(rows)
+    await mint()
+    await write(rows.replace('Dusk', 'Dust'))
+    announce(null)
+    const sent = api.bodies('createnft').length
+    const { code, stderr } = await run('apply', path('drop.csv'))
+    expect(stderr).toContain('sent line 3: Dusk\n')
+    expect(stderr).toContain('1 row that the run has sent is not in the manifest anymore, and 1 row is new')
+    expect(stderr).not.toContain('confirmation required')
+    expect(code).toBe(2)
+    expect((await run('apply', path('drop.csv'), '--new-rows')).stderr).toContain('confirmation required')
+    expect(api.bodies('createnft')).toHaveLength(sent)
+  })
+
+  test('names itself as the command that resumes it after Ctrl-C', async () => {
+    const pressed = new AbortController()
+    const { path, api, apply } = await machine(CSV, () => pressed.abort(new GdnError('interrupted', 'interrupted')))
+    const { code, stderr } = await apply({ signal: pressed.signal })
+    expect(code).toBe(130)
+    const again = `gdn apply ${shellWord(path('drop.csv'))} --contract ${CONTRACT} --blockchain polygon --base-url ${api.url}`
+    expect(stderr).toContain(`Run \`${again}\` to resume the run.`)
+    expect(stderr).not.toMatch(/gdn batch (resume|retry)/)
+    expect(await apply()).toMatchObject({ code: 0 })
+  })
+
+  test('does not say of an edited row that it is kept', async () => {
+    const { write, mint, apply } = await machine()
+    await mint()
+    await write(`${CSV.replace(`Dawn,x,${OWNER}`, `Dawn,x,${OTHER}`)}c,Noon,x,${OWNER}\n`)
+    const { code, stderr } = await apply()
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('The manifest changed: 1 row added, 1 changed, 0 removed.')
+    expect(stderr).not.toContain("won't be sent again")
   })
 })

@@ -2,6 +2,7 @@ import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
 import { storeAliases, storePairs } from '../../batch/store-pairs.ts'
 import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -19,7 +20,9 @@ import { safe } from '../io/io.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
+import { printEditedRows } from './batch/edited-rows.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
+import { flagsAgain } from './batch/flags-again.ts'
 import { printBriefly } from './batch/row-warnings.ts'
 import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
@@ -95,7 +98,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       // The server decides if another machine stores other pairs at the same time.
       await storeAliases(connection.client, { ...opened.options, signal: deps.signals.signal }, plan.paired)
       await storePairs({ ...opened.options, signal: deps.signals.signal }, plan.paired)
-      const minted = await mint(deps, opened, plan, { ...flags, yes, given })
+      const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: applyAgain(manifest, flags) })
       const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
       await output.one({
         ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted },
@@ -114,6 +117,19 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
 interface Given {
   /** The limit of the run's cost that this command was given, in wei. */
   given: bigint | null
+}
+
+/** Returns the command that goes on after an interruption. The run keeps its limit. */
+function applyAgain(manifest: string, flags: ApplyFlags): string {
+  const { run, only, maxBurns, takeOver, newRows } = flags
+  return [
+    `gdn apply ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
+    ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
+    ...(only === undefined ? [] : [`--only ${only}`]),
+    ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
+    ...(takeOver === true ? ['--take-over'] : []),
+    ...(newRows === true ? ['--new-rows'] : []),
+  ].join(' ')
 }
 
 type Opened = Awaited<ReturnType<typeof openSource>>
@@ -141,6 +157,7 @@ async function confirmPlan(
       details: { counts },
     })
   }
+  if (counts.mint > 0) await refuseEdited(io, plan)
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, flags)
@@ -157,6 +174,16 @@ async function confirmPlan(
   const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}${cost}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   return true
+}
+
+/** Refuses edited rows without an ID before the prompt. The mint would refuse them after it. */
+async function refuseEdited(io: Deps['io'], plan: ChangePlan): Promise<void> {
+  try {
+    await plan.refuseEdited()
+  } catch (error) {
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
+    throw error
+  }
 }
 
 /** Returns what the changes of a plan use at most, without those that were accepted before. */
@@ -207,7 +234,7 @@ async function mint(
   deps: Deps,
   { options, settings }: Opened,
   plan: ChangePlan,
-  flags: ApplyFlags & Given,
+  { resumedBy, ...flags }: ApplyFlags & Given & { resumedBy: string },
 ): Promise<number> {
   const { counts } = plan
   if (counts.mint === 0) return 0
@@ -224,7 +251,7 @@ async function mint(
     async *read() {
       for await (const { row } of plan.rows()) yield { row: row.row }
     },
-    flags,
+    ...{ flags, resumedBy },
     run: runBatch,
     given: flags.given,
     others: flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn,

@@ -84,9 +84,7 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
     for (const { kind, key, line } of examples.slice(0, MAX_SHOWN_EDITS))
       io.warn(`  ${kind}: ${safe(key)} (line ${line})`)
     if (examples.length > MAX_SHOWN_EDITS) io.warn(`  and ${added + changed + removed - MAX_SHOWN_EDITS} more`)
-    io.warn(
-      `The run continues with the planned rows. To send the manifest as it is now, run \`gdn batch mint ${word}\`.`,
-    )
+    io.warn(`The run continues with the planned rows. To make NFTs equal to the manifest, run \`gdn apply ${word}\`.`)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_manifest') throw error
     io.warn(`${name} has changed since the run was planned, and now has errors: ${safe(error.message)}`)

@@ -51,7 +51,11 @@ export function errorOfRun(
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
-  const hints = [stopped?.hint ?? null, ...nextSteps(summary, commands)].filter((hint) => hint !== null)
+  // Every run that was interrupted is resumed by one of the next steps.
+  const isInterrupted = stopped?.code === 'interrupted' || stopped?.code === 'terminated'
+  const hints = [isInterrupted ? null : (stopped?.hint ?? null), ...nextSteps(summary, commands)].filter(
+    (hint) => hint !== null,
+  )
   return new GdnError(code, parts.join('\n'), {
     hint: hints.join('\n'),
     details: {

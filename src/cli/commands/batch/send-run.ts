@@ -62,6 +62,8 @@ interface Sending {
   others?: number
   /** The limit that this command was given, in wei; read from the flags if undefined. */
   given?: bigint | null
+  /** The command that resumes the run; `gdn batch resume` if undefined. */
+  resumedBy?: string
   /** The status of a resumed run. */
   known?: RunStatus
   onEvent?: (event: BatchEvent) => void
@@ -95,7 +97,7 @@ export async function sendRun(
   deps: Deps,
   { settings, options, read, files = null, localFiles = null, flags, run, ...sending }: Sending,
 ): Promise<SentRun> {
-  const { beforeSending, known, others = 0, onEvent, warnings } = sending
+  const { beforeSending, known, others = 0, onEvent, resumedBy, warnings } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
@@ -132,7 +134,7 @@ export async function sendRun(
         confirm: async (planned, runLimit, mints) => {
           const rows = planned.rows.pending
           progress.stop()
-          printPlan(deps, planned)
+          printPlan(deps, planned, resumedBy !== undefined)
           if (rows > 0) {
             printRowWarnings(deps, warnings)
             await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates)
@@ -172,9 +174,9 @@ async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Pr
 export async function refuseFailure(
   deps: Deps,
   { summary, verified }: SentRun,
-  { options, flags }: Pick<Sending, 'options' | 'flags'>,
+  { options, flags, resumedBy }: Pick<Sending, 'options' | 'flags' | 'resumedBy'>,
 ): Promise<void> {
-  const commands = runCommands(summary.run.name, flags.stateDir)
+  const commands = runCommands(summary.run.name, flags.stateDir, resumedBy)
   const failure = errorOfRun(summary, commands, verified ?? undefined, options.manifestPath)
   if (options.reconcileOnly !== true) await writeJobSummary(deps, summary)
   if (failure !== null) throw failure
@@ -293,10 +295,15 @@ async function verify(
   return tally
 }
 
-/** Prints the plan of a run before it is sent, with changes since the last time. */
+/**
+ * Prints the plan of a run before it is sent, with changes since the last time.
+ *
+ * @param isApplied whether edited rows are updated after it
+ */
 function printPlan(
   { io }: Deps,
   { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] }: PlannedEvent,
+  isApplied: boolean,
 ): void {
   io.note(`Run ${io.errPaint.bold(safe(run.name))}${resumed ? ', resumed' : ''}`)
   const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
@@ -311,7 +318,7 @@ function printPlan(
   const { added, changed, removed, keptAccepted, examples } = changes
   if (resumed && added + changed + removed > 0) {
     io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
-    if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
+    if (keptAccepted > 0 && !isApplied) io.note(`  ${keptText(keptAccepted)}`)
     for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)
   }
 }

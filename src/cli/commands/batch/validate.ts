@@ -18,6 +18,7 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from './check-files.ts'
 import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
+import { flagsAgain } from './flags-again.ts'
 import { MappedColumns, manifestOptions, manifestSource } from './manifest-options.ts'
 import { duplicateWarnings } from './row-warnings.ts'
 
@@ -161,19 +162,6 @@ export function throwProblems(
     ...(problem.hint === undefined ? {} : { hint: problem.hint }),
     details: { issues, issue_count: issueCount, ...(check === null ? {} : { warnings: check.warnings }) },
   })
-}
-
-/** Formats the flags of the validation, for the command that mints. */
-function flagsAgain(flags: BatchMintFlags): string {
-  const { contract, blockchain, receiver, sender, baseUrl, profile } = flags
-  const values = { contract, blockchain, receiver, sender, 'base-url': baseUrl, profile }
-  const given = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${shellWord(safe(value))}`],
-  )
-  for (const { key, value } of flags.map ?? []) given.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
-  if (flags.unknownColumns !== undefined) given.push(`--unknown-columns ${flags.unknownColumns}`)
-  if (flags.local) given.push('--local')
-  return given.map((flag) => ` ${flag}`).join('')
 }
 
 /** Returns the specified collection or the only one created on this machine; null if unclear or without a server. */
