@@ -38,12 +38,17 @@ export class DuplicateRows implements Duplicates {
  * Finds the rows that equal an earlier one and are new to the run: it has neither planned nor sent them, so nobody has
  * permitted them yet.
  *
- * @param adopted positions of rows that the server has already
+ * @param isMinted whether the row at a position is to be minted; the server has the others already
  */
-export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, adopted: ReadonlySet<number>): Duplicates {
+export function newDuplicates(
+  sql: Sql,
+  drop: Drop,
+  rows: RowsIn,
+  isMinted: (position: number) => boolean,
+): Duplicates {
   const found: Duplicates = { count: 0, rows: [] }
   for (const { position, line, firstLine } of copiesOf(sql, rows, drop)) {
-    if (adopted.has(position)) continue
+    if (!isMinted(position)) continue
     found.count++
     if (found.rows.length < MAX_DUPLICATES) found.rows.push({ line, equals: firstLine() })
   }

@@ -90,7 +90,7 @@ export async function prepare(
   const adopted = new Set(before.adopted.map(({ row }) => row.position))
   const duplicates =
     gathered.isRead && sends && plan.rows > 0
-      ? await store.read((sql) => newDuplicates(sql, drop, gathered.rows, adopted))
+      ? await store.read((sql) => newDuplicates(sql, drop, gathered.rows, (position) => !adopted.has(position)))
       : { count: 0, rows: [] }
   const planned: PlannedEvent = {
     type: 'planned',

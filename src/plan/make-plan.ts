@@ -2,6 +2,7 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
+import { type Duplicates, newDuplicates } from '../batch/duplicate-rows.ts'
 import { findReplaced } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
@@ -67,6 +68,7 @@ export async function withPlan<Result>(
       relabeled: planner.relabeled,
       paired: planner.paired,
       refuseEdited: () => planner.refuseEdited(),
+      duplicates: () => planner.duplicates(),
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
@@ -307,6 +309,11 @@ class Planner {
     if (this.#options.newRows === true || drop.setId === null) return
     const paired = pairedOf([...this.#pairs.values()])
     await this.#store.read((sql) => findReplaced(sql, drop, 'draft', { newRows: false, setId: drop.setId, paired }))
+  }
+
+  async duplicates(): Promise<Duplicates> {
+    const minted = new Set(this.#mints)
+    return await this.#store.read((sql) => newDuplicates(sql, this.#store.drop, 'draft', (at) => minted.has(at)))
   }
 
   #notePairs(): void {

@@ -1,3 +1,4 @@
+import type { Duplicates } from '../batch/duplicate-rows.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
@@ -104,6 +105,8 @@ export interface ChangePlan {
   paired: readonly StoredPair[]
   /** Throws where a mint would refuse to send rows, because they may be edited ones. @throws GdnError `edited_rows` */
   refuseEdited(): Promise<void>
+  /** Rows to be minted that equal an earlier one. */
+  duplicates(): Promise<Duplicates>
   /** All changes in the order of the manifest, burns at the end. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */

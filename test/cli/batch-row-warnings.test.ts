@@ -141,11 +141,14 @@ describe('identical rows', () => {
     expect((api.bodies('createnft') as { metadata: object[] }[]).flatMap(({ metadata }) => metadata)).toHaveLength(7)
   })
 
-  test('are named by a dry run, which sends nothing', async () => {
+  test('fail a dry run as they fail the mint, unless they are allowed', async () => {
     const { gdn, manifest } = await drop(TWO.replaceAll('a.png', 'https://example.com/a.png'))
     const api = await fakeApi({})
     const argv = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url, '--dry-run', '--json']
-    const { code, stdout } = await gdn(argv)
+    const refused = await gdn(argv)
+    expect(refused).toMatchObject({ code: 3, stdout: '' })
+    expect(errorOf(refused)).toMatchObject({ message: 'line 4 equals line 2 (and 1 more)', details: { count: 2 } })
+    const { code, stdout } = await gdn([...argv, '--allow-duplicates'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout).warnings).toMatchObject([
       { message: NO_ID },
@@ -209,6 +212,7 @@ describe('identical rows', () => {
     const mint = async (more: object) => {
       const values = { manifest: path('project/drop.csv'), contract: CONTRACT, blockchain: 'polygon', ...more }
       const plan = await session.call('batch_mint', { ...values, dry_run: true })
+      if (plan.status === 'error') return plan
       expect(plan).toMatchObject({ status: 'planned', data: { warnings: expect.arrayContaining([EQUALS_TWO]) } })
       return await session.call('batch_mint', { dry_run: false, plan_id: plan.plan_id })
     }

@@ -23,7 +23,7 @@ import type { View } from '../render/view.ts'
 import { printEditedRows } from './batch/edited-rows.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
 import { flagsAgain } from './batch/flags-again.ts'
-import { printBriefly } from './batch/row-warnings.ts'
+import { printBriefly, refuseDuplicates } from './batch/row-warnings.ts'
 import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
@@ -157,7 +157,10 @@ async function confirmPlan(
       details: { counts },
     })
   }
-  if (counts.mint > 0) await refuseEdited(io, plan)
+  if (counts.mint > 0) {
+    await refuseEdited(io, plan)
+    refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates())
+  }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, flags)

@@ -19,10 +19,11 @@ import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { Card, View } from '../../render/view.ts'
 import { type FileUrls, printWarnings } from './check-files.ts'
+import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
-import { duplicateWarnings } from './row-warnings.ts'
+import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
 import { checkPlannedFiles } from './send-run.ts'
 
 const DRY_RUN_VIEW: View = {
@@ -62,7 +63,7 @@ interface DryRunning {
   /** What is valid in the manifest, but most likely not intended. */
   warnings?: RowWarnings
   settings: Settings
-  flags: OutputFlags & CostFlags
+  flags: OutputFlags & CostFlags & Pick<BatchMintFlags, 'allowDuplicates'>
 }
 
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
@@ -94,6 +95,7 @@ export async function printBatchDryRun(
             ]
           }
           printWarnings(io, { warnings: found })
+          refuseDuplicates(deps, flags.allowDuplicates, duplicates)
           if (connection !== null && planned.rows.pending > 0)
             await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
         },

@@ -33,6 +33,20 @@ export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly Manife
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; \`gdn batch validate\` lists them`)
 }
 
+/** Refuses identical rows where nobody can be asked. @throws GdnError `not_confirmed` */
+export function refuseDuplicates(
+  { io }: Pick<Deps, 'io'>,
+  allowed: boolean | undefined,
+  { count: all, rows }: Duplicates,
+): void {
+  const [first] = rows
+  if (first === undefined || allowed || io.interactive) return
+  throw new GdnError('not_confirmed', told(first) + (all > 1 ? ` (and ${all - 1} more)` : ''), {
+    hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
+    details: { duplicates: rows, count: all },
+  })
+}
+
 /**
  * Names identical rows, and prompts before they are minted. Off a terminal, only --allow-duplicates permits them.
  *
@@ -43,15 +57,9 @@ export async function confirmDuplicates(
   allowed: boolean | undefined,
   duplicates: Duplicates = { count: 0, rows: [] },
 ): Promise<void> {
-  const { count: all, rows } = duplicates
-  const [first] = rows
-  if (first === undefined) return
-  if (!allowed && !io.interactive) {
-    throw new GdnError('not_confirmed', told(first) + (all > 1 ? ` (and ${all - 1} more)` : ''), {
-      hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
-      details: { duplicates: rows, count: all },
-    })
-  }
+  const { count: all } = duplicates
+  if (all === 0) return
+  refuseDuplicates({ io }, allowed, duplicates)
   printDuplicates({ io }, duplicates)
   if (allowed) return
   const question = `Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
