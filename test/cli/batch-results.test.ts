@@ -221,6 +221,25 @@ test('--for-spreadsheet uses the separator of the manifest that a command names'
   expect((await cli([...argv, '--for-spreadsheet'], options)).stdout).toBe('\ufeffrows\tvalid\r\n1\ttrue\r\n')
 })
 
+test('--for-spreadsheet uses the separator of the manifest in every command that answers to one', async () => {
+  const text = `title;description;receiver\nDawn;d;${OWNER}\nDusk;d;${OWNER}\n`
+  const { path, options } = await minted('drop.csv', text, (title) => title === 'Dusk')
+  const manifest = path('drop.csv')
+  const sheets = ['--to', path('sheet.html'), '--force']
+  const resume = ['batch', 'resume', manifest]
+  for (const argv of [
+    ['batch', 'status', manifest],
+    ['batch', 'report', manifest, ...sheets],
+    ['batch', 'preview', manifest, ...sheets, '-b', 'polygon'],
+    ['batch', 'mint', manifest, ...TARGET, '--dry-run', '--no-lookup', '--base-url', 'http://127.0.0.1:9'],
+    [...resume, '--dry-run'],
+    resume,
+  ]) {
+    const { stdout, stderr } = await cli([...argv, '-o', 'csv', '--for-spreadsheet'], options)
+    expect(stdout, `${argv.join(' ')}: ${stderr}`).toMatch(/^\ufeff\w+;/)
+  }
+})
+
 test('says on a terminal that rows are shown as they were minted', async () => {
   const { path, options } = await minted('drop.csv', `title,description,receiver\nDawn,first,${OWNER}`)
   const argv = ['batch', 'results', path('drop.csv')]

@@ -20,8 +20,8 @@ export interface Output {
 }
 
 interface OutputSettings {
-  /** The manifest that the output belongs to, or `-`. CSV for a spreadsheet has its separator. */
-  manifest?: string | undefined
+  /** The manifest that the output belongs to, or `-`; null without one. CSV for a spreadsheet has its separator. */
+  manifest?: string | null | undefined
 }
 
 /**
@@ -79,8 +79,8 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest 
   }
 }
 
-async function separatorOf(manifest: string | undefined): Promise<string | undefined> {
-  if (manifest === undefined || manifest === '-') return undefined
+async function separatorOf(manifest: string | null | undefined): Promise<string | undefined> {
+  if (manifest == null || manifest === '-') return undefined
   const { readCsvHeader } = await import('../../manifest/csv-header.ts')
   return (await readCsvHeader(manifest))?.separator
 }

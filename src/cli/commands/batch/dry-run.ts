@@ -72,7 +72,7 @@ export async function printBatchDryRun(
   { options, read, files = null, localFiles = null, mapped, warnings, settings, flags }: DryRunning,
 ): Promise<void> {
   const { io, signals } = deps
-  const output = createOutput(io, flags, DRY_RUN_VIEW)
+  const output = createOutput(io, flags, DRY_RUN_VIEW, { manifest: options.manifestPath })
   // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
   const meter = await openMeter(options.dynamic)

@@ -78,7 +78,7 @@ async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir
 
 export async function preview(deps: Deps, manifest: string, flags: PreviewFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW)
+  const output = createOutput(io, flags, VIEW, { manifest })
   const name = manifest === '-' ? 'stdin' : basename(manifest)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)

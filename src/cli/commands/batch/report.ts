@@ -72,9 +72,9 @@ export function command(deps: Deps, run = report): GdnCommand {
 
 export async function report(deps: Deps, given: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW)
   const name = await whichRun(deps, given, flags)
   const run = await findRun(deps, name, flags)
+  const output = createOutput(io, flags, VIEW, { manifest: run.manifestPath })
   const status = await runStatus(run)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
   // The local backend may not run.

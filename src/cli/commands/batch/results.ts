@@ -83,7 +83,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const { io } = deps
   const view = flags.verify ? VERIFIED_VIEW : VIEW
   const run = await findRun(deps, name, flags)
-  const output = createOutput(io, flags, view, { manifest: run.manifestPath ?? undefined })
+  const output = createOutput(io, flags, view, { manifest: run.manifestPath })
   const print = async (wanted: AsyncIterable<ResultRecord>) => {
     if (output.mode !== 'csv' || flags.fields !== undefined) return await output.many(recordsOf(wanted))
     const columns = await runColumns(run)

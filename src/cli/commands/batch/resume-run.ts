@@ -28,9 +28,9 @@ export async function resumeRun(
   flags: BatchMintFlags,
   more: Partial<BatchOptions> = {},
 ): Promise<void> {
-  const output = createOutput(deps.io, flags, summaryView(flags.stateDir))
   const { stateDir } = await deps.settings(flags)
   const run = await findOnAny(deps, name, flags)
+  const output = createOutput(deps.io, flags, summaryView(flags.stateDir), { manifest: run.manifestPath })
   const settings = await settingsOfRun(deps, run, flags)
   const options: BatchOptions = {
     stateDir,

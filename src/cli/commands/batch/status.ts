@@ -43,7 +43,8 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   const server = await whichServer(deps, flags)
   const command = (await commandRunRecords(stateDir, server)).find(({ run, run_id }) => name === run || name === run_id)
   if (command === undefined) {
-    const output = createOutput(deps.io, flags, view)
+    const { manifestPath: manifest } = await findRun(deps, name, flags)
+    const output = createOutput(deps.io, flags, view, { manifest })
     const look = async () => {
       const run = await findRun(deps, name, flags)
       const seen = await runStatus(run)
