@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
-import { readCollectionSettings } from '../services/collection-settings.ts'
+import { readCollectionImage, readCollectionSettings } from '../services/collection-settings.ts'
 import { lifecycleOf } from '../store/collections.ts'
 import {
   collectionIds,
@@ -57,6 +57,7 @@ export async function findCollection(
 export async function collectionSummaries(
   explorer: Explorer,
   rows: readonly SeenCollection[],
+  imageOf = recentImage,
 ): Promise<CollectionSummary[]> {
   const ids = rows.map((row) => row.id)
   const counts = await countsOfCollections(explorer.db, ids)
@@ -71,14 +72,22 @@ export async function collectionSummaries(
       counts: toCounts(counts.get(row.id) ?? NO_NFTS),
       covers: await coversOf(
         explorer,
-        row,
+        await imageOf(explorer, row),
         first.filter((nft) => nft.collection_id === row.id),
       ),
     })),
   )
 }
 
-async function coversOf(explorer: Explorer, { image }: SeenCollection, first: readonly SummaryRow[]): Promise<Media[]> {
+/** Returns the image that a collection has now, or had in the last minute: a list has many collections. */
+async function recentImage(explorer: Explorer, row: SeenCollection): Promise<string | null> {
+  const minute = Math.floor(explorer.now() / 60_000)
+  const read = async () => ({ image: await readCollectionImage(explorer, row) })
+  const found = await explorer.slow.soon(`image ${row.id}`, `${row.status} ${minute}`, read)
+  return found === null ? row.image : found.image
+}
+
+async function coversOf(explorer: Explorer, image: string | null, first: readonly SummaryRow[]): Promise<Media[]> {
   const own = await ownPicture(explorer, image)
   if (own !== null) return [own]
   const covers = new Map<string, Media>()
@@ -125,7 +134,8 @@ export async function collectionsLike({ db }: Explorer, { accountId }: Viewer, t
 /** Returns the details of a collection. */
 export async function showCollection(explorer: Explorer, row: SeenCollection): Promise<Collection> {
   const { db, slow } = explorer
-  const [summary] = await collectionSummaries(explorer, [row])
+  const settings = await settingsOf(explorer, row)
+  const [summary] = await collectionSummaries(explorer, [row], async () => (settings ?? row).image)
   if (summary === undefined) throw new Error(`no summary of ${row.id}`)
   const [transaction] =
     row.transaction_id === null ? [] : await findTransactions(db, { by: 'id', ids: [row.transaction_id] })
@@ -133,13 +143,10 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
   const ofEvm = isBlockchain(row.blockchain) && isEvm(row.blockchain)
   const state = JSON.stringify(summary.counts)
   const countBurned = () => countOwnedIn(db, row.id, ZERO_ADDRESS)
-  const settings = await settingsOf(explorer, row)
-  const picture = settings === null || settings.image === row.image ? null : await ownPicture(explorer, settings.image)
   return {
     ...summary,
     name: row.name,
-    ...(picture === null ? {} : { covers: [picture] }),
-    description: settings === null ? row.description : settings.description,
+    description: (settings ?? row).description,
     wallet_address: row.wallet_address,
     enable_api: row.enable_api === 1,
     enable_transfer: row.enable_transfer === 1,

@@ -1,9 +1,9 @@
-import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
 import { within } from '../../core/within.ts'
-import type { Hex } from '../chain/evm/network.ts'
-import { type OwnerSettings, readOwnerSettings } from '../chain/evm/owner/settings.ts'
+import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
+import { type OwnerSettings, readContractUri, readOwnerSettings } from '../chain/evm/owner/settings.ts'
 import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -46,17 +46,48 @@ export async function readCollectionSettings(
   leftMs = PATIENCE_MS,
 ): Promise<CollectionSettings> {
   const recorded = recordedSettings(row)
-  const { blockchain, status } = row
-  if (status !== 'deployed' || !isBlockchain(blockchain) || !isEvm(blockchain)) return recorded
-  const contract = row.contract_address as Hex
-  const read = deps.chains
-    .network(blockchain)
-    .then((network) => readOwnerSettings(network, contract))
-    .catch(() => null)
-  const current = await within(read, Math.min(leftMs, PATIENCE_MS))
-  if (current === null) return { ...recorded, problem: unreadable(blockchain) }
+  const contract = contractOf(row)
+  if (contract === null) return recorded
+  const current = await readContract(deps, contract, readOwnerSettings, leftMs)
+  if (current === null) return { ...recorded, problem: unreadable(contract.blockchain) }
   const described = await describedAt(deps, current.contractUri, recorded)
   return { ...recorded, ...settingsOf(current), is_read_from_chain: true, ...described }
+}
+
+/**
+ * Returns the image of a collection, by its contract. It costs one request to the chain, so a list can ask for many. If
+ * the chain doesn't respond in time, this is the recorded image.
+ */
+export async function readCollectionImage(deps: SettingsDeps, row: Row): Promise<string | null> {
+  const contract = contractOf(row)
+  const uri = contract === null ? null : await readContract(deps, contract, readContractUri)
+  return uri === null ? row.image : (await describedAt(deps, uri, row)).image
+}
+
+/** The contract of a collection. */
+interface Contract {
+  blockchain: EvmBlockchain
+  address: Hex
+}
+
+/** Returns the contract of a collection; null if it has none. */
+function contractOf({ blockchain, status, contract_address }: Row): Contract | null {
+  if (status !== 'deployed' || !isBlockchain(blockchain) || !isEvm(blockchain)) return null
+  return { blockchain, address: contract_address as Hex }
+}
+
+/** Reads a contract; returns null if its chain doesn't respond in time. */
+async function readContract<Value>(
+  { chains }: SettingsDeps,
+  { blockchain, address }: Contract,
+  read: (network: EvmNetwork, address: Hex) => Promise<Value>,
+  leftMs = PATIENCE_MS,
+): Promise<Value | null> {
+  const reading = chains
+    .network(blockchain)
+    .then((network) => read(network, address))
+    .catch(() => null)
+  return await within(reading, Math.min(leftMs, PATIENCE_MS))
 }
 
 /** The values of a collection as this backend has recorded them. */
@@ -106,7 +137,7 @@ const AS_CREATED = 'so the description and image are those of the creation'
 async function describedAt(
   { storage }: SettingsDeps,
   uri: string,
-  { description, image }: CollectionSettings,
+  { description, image }: Pick<CollectionSettings, 'description' | 'image'>,
 ): Promise<Pick<CollectionSettings, 'description' | 'image' | 'problem'>> {
   const content = uri.startsWith(DATA_URI)
     ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')

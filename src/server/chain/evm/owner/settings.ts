@@ -123,6 +123,18 @@ export async function readOwnerSettings(network: Pick<EvmNetwork, 'request'>, co
   }
 }
 
+/**
+ * Returns the URI of a contract's own metadata.
+ *
+ * @throws GdnError `not_found` if the address has no contract
+ */
+export async function readContractUri(network: Pick<EvmNetwork, 'request'>, contract: Hex): Promise<string> {
+  const call = { abi: ABI, functionName: 'contractURI' } as const
+  const data = await network.request<Hex>('eth_call', [{ to: contract, data: encodeFunctionData(call) }, 'latest'])
+  if (data === '0x') throw notOurs(contract)
+  return decodeFunctionResult({ ...call, data })
+}
+
 const notOurs = (contract: Hex) =>
   new GdnError('not_found', `${contract} is not a collection of gdn`, {
     hint: 'Check the address and the blockchain.',
