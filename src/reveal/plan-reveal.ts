@@ -3,8 +3,10 @@ import { hasFailed } from '../api/nft-status.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readRows } from '../batch/gather.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
+import { findPairs, type Pair } from '../batch/pairing.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
+import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
@@ -47,6 +49,8 @@ export interface RevealPlan extends RevealCounts {
   rows: number
   /** The NFTs whose labels the label of the run replaces. */
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
+  /** Rows that got an ID since their mint, and whose pairs are to be stored. */
+  paired: readonly StoredPair[]
   /** Yields the updates of the rows to reveal. Afterwards the counts are those of then. */
   updates(): AsyncGenerator<Update>
 }
@@ -79,16 +83,20 @@ export async function withRevealPlan<Result>(
     const hasReferences = client.supportsReferences() === true
     const hasUpdates = client.supportsUpdates() === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    // A row that is not paired counts as not minted. The commitment proves that no row was edited.
+    const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
+    const pairs = new Map(found.map((pair) => [pair.row.position, pair]))
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin()
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       relabeled: labels,
+      paired: found.map((pair) => ({ ...pair, key: pair.row.key })),
       ...{ rows: 0, ...noCounts() },
       async *updates() {
         // An update in progress may have ended, and a row may be minted by now.
         const counts = noCounts()
-        for await (const found of rowsWithNfts(store, place)) {
+        for await (const found of rowsWithNfts(store, place, pairs)) {
           const state = stateOf(found, rows)
           count(counts, found, state)
           if (state.kind === 'pending') yield await updateOf(found, rows)
@@ -97,7 +105,7 @@ export async function withRevealPlan<Result>(
       },
     }
     const moved: { line: number; row: string }[] = []
-    for await (const found of rowsWithNfts(store, place, labels)) {
+    for await (const found of rowsWithNfts(store, place, pairs, labels)) {
       const { candidate } = found
       plan.rows++
       const state = stateOf(found, rows)
@@ -143,10 +151,16 @@ interface Found {
   nft: NftRecord | undefined
 }
 
-async function* rowsWithNfts(store: RunStore, place: Place, labels?: OtherLabels): AsyncGenerator<Found> {
+async function* rowsWithNfts(
+  store: RunStore,
+  place: Place,
+  pairs: ReadonlyMap<number, Pair>,
+  labels?: OtherLabels,
+): AsyncGenerator<Found> {
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
     const candidates = await findCandidates(store, place, page)
     await labels?.add(candidates)
+    for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
     const records = await readRecords(place, candidates)
     for (const candidate of candidates) {
       yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }

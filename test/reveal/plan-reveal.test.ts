@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { storeAliases, storePairs } from '../../src/batch/store-pairs.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import type { Update } from '../../src/plan/apply-updates.ts'
 import { type LeftRow, type RevealPlan, withRevealPlan } from '../../src/reveal/plan-reveal.ts'
 import { readCommitment } from '../../src/reveal/read-commitment.ts'
-import { Machine, type Nft, row, Server } from '../plan/world.ts'
+import { BOB, Machine, type Nft, row, Server } from '../plan/world.ts'
 
 const ROWS = [row('a'), row('b'), row('c')]
 
@@ -23,13 +24,14 @@ async function* itemsOf(rows: readonly ManifestRow[]) {
 }
 
 /** Mints rows unrevealed, as numbered rows of a manifest. */
-const mint = (rows: readonly ManifestRow[], numbers = rows.map((_, n) => n + 1)) =>
+const mint = (rows: readonly ManifestRow[], numbers = rows.map((_, n) => n + 1), more: Partial<BatchOptions> = {}) =>
   machine.mint(
     rows.map((one, n) => ({
       ...one,
       identity: one,
       metadata: { title: 'Hidden', description: '', file_fields: [], provenance_row: String(numbers[n]) },
     })),
+    more,
   )
 
 interface Revealing extends Pick<RevealPlan, 'rows' | 'revealed' | 'pending' | 'notMinted' | 'left'> {
@@ -37,6 +39,8 @@ interface Revealing extends Pick<RevealPlan, 'rows' | 'revealed' | 'pending' | '
   updates: Update[]
   /** The labels of the NFTs that are to be replaced. */
   replaced?: string[]
+  /** Rows that got an ID since their mint. */
+  paired: RevealPlan['paired']
 }
 
 async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOptions> = {}): Promise<Revealing> {
@@ -44,7 +48,7 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
   if (commitment === null) throw new Error('the manifest has problems')
   const deps = { client: machine.client, readManifest: () => itemsOf(rows), rows: commitment }
   return await withRevealPlan({ ...machine.options(), ...more }, deps, async (found) => {
-    const { run: _, leftRows, updates: find, relabeled, ...counts } = found
+    const { run: _, leftRows, updates: find, relabeled, paired, ...counts } = found
     const updates: Update[] = []
     for await (const update of find()) updates.push(update)
     const replaced: string[] = []
@@ -52,7 +56,7 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
     return {
       ...counts,
       ...(replaced.length > 0 ? { replaced } : {}),
-      updates,
+      ...{ updates, paired },
       reasons: leftRows.map(({ key, line, reason }: LeftRow) => `${line} ${key}: ${reason}`),
     }
   })
@@ -62,7 +66,7 @@ const change = (n: number, more: Partial<Nft>) => Object.assign(server.nfts[n - 
 
 test('reveals each row once', async () => {
   await mint(ROWS)
-  const { updates, ...counts } = await plan()
+  const { updates, paired: _, ...counts } = await plan()
   expect(counts).toEqual({ rows: 3, revealed: 0, pending: 3, accepted: 0, notMinted: 0, left: 0, reasons: [] })
   expect(
     updates.map(({ nftGdnId, metadata, replacesRevision }) => [nftGdnId, metadata.title, replacesRevision]),
@@ -99,6 +103,40 @@ test('stops at NFTs of another label that this machine does not know, unless the
   }
   const adopted = await plan(ROWS, { ...own, adopt: true })
   expect(adopted).toMatchObject({ pending: 3, replaced: Array(3).fill('jan/drop.csv') })
+})
+
+test.each([
+  ['where they were minted', true],
+  ['on a machine without a state', false],
+])('reveals rows that got their IDs after the mint, and stores which NFTs they are, %s', async (_, hasState) => {
+  const own = { label: 'jan/drop.csv' }
+  await mint(
+    ROWS.map((one) => ({ ...one, id: null })),
+    undefined,
+    own,
+  )
+  if (!hasState) {
+    await machine.stop()
+    machine = await Machine.start(server)
+  }
+  const { pending, notMinted, updates, paired } = await plan(ROWS, own)
+  expect({ pending, notMinted }).toEqual({ pending: 3, notMinted: 0 })
+  expect(updates.map(({ key, nftGdnId, metadata: { title } }) => [key, nftGdnId, title])).toEqual([
+    ['a', 'nft-1', 'a'],
+    ['b', 'nft-2', 'b'],
+    ['c', 'nft-3', 'c'],
+  ])
+  const options = machine.options(own)
+  await storeAliases(machine.client, options, paired)
+  await storePairs(options, paired)
+  expect(await plan(ROWS, own)).toMatchObject({ pending: 3, paired: [] })
+})
+
+test('counts a row that was edited and got its ID at once as not minted', async () => {
+  const [a, b] = ROWS as [ManifestRow, ManifestRow]
+  await mint([a, { ...b, id: null }])
+  const edited = { ...b, receiver: BOB }
+  expect(await plan([a, edited])).toMatchObject({ pending: 1, notMinted: 1, reasons: ['3 b: it is not minted'] })
 })
 
 test('counts rows again while it finds the updates, because they may be revealed by now', async () => {

@@ -341,6 +341,18 @@ test('reveals rows once they are minted, and names them before', async () => {
   expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
 })
 
+test('reveals rows that got their IDs after the mint, and any machine finds them by their IDs then', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  expect((await one.mint(ROWS.replaceAll(/^\w+,/gm, ''))).code).toBe(0)
+  const { code, stdout, stderr } = await one.reveal(ROWS)
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
+  const other = await machine(collection)
+  expect((await other.run(['apply'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
+})
+
 test('reveals a renamed manifest under its former name, and says that it needs that', async () => {
   const collection = await collectionOf()
   await minted(collection)

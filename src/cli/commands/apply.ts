@@ -1,6 +1,5 @@
 import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
-import { storeAliases, storePairs } from '../../batch/store-pairs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
@@ -29,7 +28,7 @@ import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
 import { countsText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
-import { replaceLabels } from './plan/replace-labels.ts'
+import { storeNames } from './plan/store-names.ts'
 
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
@@ -94,10 +93,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       const given = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given })
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
-      await replaceLabels(deps, connection, opened.options, plan.relabeled)
-      // The server decides if another machine stores other pairs at the same time.
-      await storeAliases(connection.client, { ...opened.options, signal: deps.signals.signal }, plan.paired)
-      await storePairs({ ...opened.options, signal: deps.signals.signal }, plan.paired)
+      await storeNames(deps, connection, opened.options, plan)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: applyAgain(manifest, flags) })
       const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
       await output.one({

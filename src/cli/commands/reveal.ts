@@ -28,7 +28,7 @@ import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/fla
 import { type OpenedManifest, openManifest } from './batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput } from './batch/unrevealed.ts'
 import { permitChanges } from './plan/change-nfts.ts'
-import { replaceLabels } from './plan/replace-labels.ts'
+import { storeNames } from './plan/store-names.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags
 
@@ -90,7 +90,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
-        await replaceLabels(deps, connection, options, plan.relabeled)
+        await storeNames(deps, connection, options, plan)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
       }
       const { done, failed, unknown, pending } = outcomes
