@@ -35,6 +35,21 @@ async function stop(backend: TestBackend): Promise<void> {
   await backend.close()
 }
 
+describe('gdn serve', () => {
+  test('names the local backend that uses its port, and another backend of gdn', async () => {
+    const serve = async (port: string) =>
+      errorOf(await gdn(['serve', '--data-dir', join(dir, 'third'), '--port', port, '--json']))
+    const local = await start(localDir(dir))
+    expect(await serve(new URL(local.url).port)).toMatchObject({
+      code: 'port_in_use',
+      message: expect.stringMatching(/^--port: the local backend \(process \d+\) uses port \d+$/),
+      hint: 'Choose another port with --port, or run `gdn local stop` to stop that backend.',
+    })
+    const other = await start(join(dir, 'other'))
+    expect((await serve(new URL(other.url).port)).message).toMatch(/: another backend of gdn uses port \d+$/)
+  })
+})
+
 const idOf = async ({ get }: TestBackend) =>
   ((await (await get('/healthz')).json()) as { backend_id: string }).backend_id
 

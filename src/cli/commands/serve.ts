@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
-import { localApiKeyFile } from '../../config/local-backend.ts'
+import { localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { GdnError } from '../../core/errors.ts'
 import { within } from '../../core/within.ts'
@@ -161,7 +161,10 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
     warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
   })
-  const backend = await unlessStopped(signals, starting)
+  const named = starting.catch(async (error: unknown) => {
+    throw await withHolder(deps, error, flags.port ?? DEFAULT_PORT)
+  })
+  const backend = await unlessStopped(signals, named)
   if (backend === null) return
   for (const warning of backend.warnings) io.warn(`${safe(warning)}. Jobs that need it wait until it is available.`)
   const { reloadTls } = backend
@@ -190,6 +193,23 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   } finally {
     await within(backend.close(), Math.max(drainMs, MIN_FINISH_MS) + CLOSE_WITHIN_MS)
   }
+}
+
+/** Names the backend that uses a port. Returns other errors as they are. */
+async function withHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
+  if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
+  const { place, hint } = error
+  const local = await runningBackend(localDataDirectory(deps.env))
+  if (local !== null && new URL(local.url).port === String(port)) {
+    const message = `the local backend (process ${local.pid}) uses port ${port}`
+    const other = 'Choose another port with --port, or run `gdn local stop` to stop that backend.'
+    return new GdnError(error.code, message, { place, hint: other, cause: error })
+  }
+  const baseUrl = `http://127.0.0.1:${port}`
+  const server = { baseUrl, origin: baseUrl, loopback: true, ...({ source: 'flag', from: '--port' } as const) }
+  const { id } = await deps.identify(server, 'once').catch(() => ({ id: null }))
+  if (id === null) return error
+  return new GdnError(error.code, `another backend of gdn uses port ${port}`, { place, hint, cause: error })
 }
 
 /** Runs `gdn worker`, with a health endpoint if a port is given. */
