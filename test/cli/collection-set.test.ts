@@ -97,7 +97,7 @@ describe('gdn collection set', () => {
     const receiver = owner.address
     expect(JSON.parse(done.stdout)).toMatchObject([
       { setting: 'enable_transfer', before: false, after: true, status: 'confirmed', gas_used: expect.any(Number) },
-      { setting: 'royalty', before: null, after: { percent: 2.5, receiver }, fee_wei: expect.stringMatching(/^\d+$/) },
+      { setting: 'royalty', before: null, after: { percent: 2.5, receiver }, fee_paid_wei: expect.stringMatching(/^\d+$/) },
     ])
     expect(await royalty()).toEqual([receiver, 2n])
     expect(await read('enableTransfer')).toBe(true)
@@ -107,6 +107,7 @@ describe('gdn collection set', () => {
     expect(again).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
     const other = await set('--royalty-receiver', stranger.address, ...asOwner())
     expect(other.code, other.stderr).toBe(0)
+    expect(other.stderr).toMatch(/^Paid: 0\.\d+ POL, for [\d,]+ gas$/m)
     expect(await royalty()).toEqual([stranger.address, 2n])
     const removed = await set('--royalty', '0%', ...asOwner())
     expect(removed.code, removed.stderr).toBe(0)
@@ -148,7 +149,7 @@ describe('gdn collection set', () => {
     expect(stderr).toMatch(/^enable_api: true → false\nroyalty: 5% to 0x\w{40}\nerror: confirmation required/m)
   })
 
-  test('keeps the fields of the metadata that no flag names, and uploads nothing for a dry run', async () => {
+  test('shows only the fields of the metadata that change, keeps the others, and uploads nothing for a dry run', async () => {
     const uri = 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
     const stored: object[] = []
     const api = await fakeApi({
@@ -163,17 +164,22 @@ describe('gdn collection set', () => {
     const described = ['--description', 'Of the sea', '--base-url', api.url]
     const planned = await set(...described, '--dry-run', '--json')
     expect(planned.code, planned.stderr).toBe(0)
-    const change = { before: { name: 'Tide' }, after: { name: 'Tide', description: 'Of the sea' } }
-    expect(JSON.parse(planned.stdout)).toMatchObject([{ setting: 'metadata', ...change }])
+    const change = { setting: 'metadata', before: null, after: { description: 'Of the sea' } }
+    expect(JSON.parse(planned.stdout)[0]).toMatchObject(change)
+    expect(JSON.parse(planned.stdout)[0].after).toEqual(change.after)
     expect(stored).toEqual([])
 
     const done = await set(...described, ...asOwner())
     expect(done.code, done.stderr).toBe(0)
     expect(stored).toHaveLength(1)
+    expect(JSON.stringify(stored)).toContain('Tide')
     expect(await read('contractURI')).toBe(uri)
 
-    const next = await set('--external-link', 'https://example.com/', '--base-url', api.url, '--dry-run')
-    expect(next.stdout).toContain('name: Tide, description: Of the sea, external_link: https://example.com/')
+    const more = ['--external-link', 'https://example.com/', '--description', 'Other']
+    const next = await set(...more, '--base-url', api.url, '--dry-run')
+    expect(next.stdout).toContain(
+      '\tdescription: Of the sea\tdescription: Other, external_link: https://example.com/\t',
+    )
   })
 
   test('waits for what an interrupted command sent, and does not send it again', async () => {

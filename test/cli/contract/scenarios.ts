@@ -474,7 +474,7 @@ const FOUND = ['block_number', 'found_at', 'explorer_url']
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'collection create': one([...COLLECTION, 'accepted_date'], () => withServer(WITH_COLLECTION, ...CREATE_COLLECTION)),
   'collection show': one(COLLECTION, () => withServer({ getcollections }, 'collection', 'show', 'tx')),
-  'collection set': list(['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_wei'], () =>
+  'collection set': list(['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_paid_wei', 'currency', 'simulated'], () =>
     withOwnCollection('collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--yes'),
   ),
   'collection list': list(COLLECTION, () => withCreatedCollection('collection', 'list')),

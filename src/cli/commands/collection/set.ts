@@ -11,7 +11,7 @@ import { textOf } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
 const VIEW: View = {
-  fields: ['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_wei'],
+  fields: ['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_paid_wei', 'currency', 'simulated'],
   columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
   id: 'transaction_hash',
   cells: ({ before, after, ...record }) => ({ ...record, before: textOf(before), after: textOf(after) }),

@@ -12,6 +12,7 @@ import { missingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
+import { spentText } from '../../../cost/spent.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
@@ -98,7 +99,8 @@ export async function applySettings(
           ...recordOf(change, 'confirmed'),
           transaction_hash: transactionHash,
           gas_used: Number(gasUsed),
-          fee_wei: feePaid === null ? null : String(feePaid),
+          fee_paid_wei: feePaid === null ? null : String(feePaid),
+          ...{ currency: coinOf(network.chainId), simulated: node === null },
         })
       }
     } finally {
@@ -106,6 +108,8 @@ export async function applySettings(
       progress.stop()
       // After an error too: these changes are made.
       await output.many(records)
+      const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
+      if (paid.length > 0) io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
     }
     if (flags.newOwner !== undefined) {
       io.note(
@@ -116,8 +120,15 @@ export async function applySettings(
 }
 
 const recordOf = ({ setting, before, after }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
-  ...{ setting, before, after, status, transaction_hash: null, gas_used: null, fee_wei: null },
+  ...{ setting, before, after, status, transaction_hash: null, gas_used: null, fee_paid_wei: null },
+  ...{ currency: null, simulated: null },
 })
+
+/** Adds up what transactions have paid. */
+const totalOf = (records: readonly DataRecord[]): DataRecord => {
+  const sum = (field: string) => String(records.reduce((total, record) => total + BigInt(String(record[field])), 0n))
+  return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
+}
 
 interface Offer {
   fees: Fees

@@ -14,9 +14,11 @@ import type { SetFlags } from './flags.ts'
 /** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
 export type ContractMetadata = Readonly<Record<string, unknown>>
 
-/** Changed metadata. Files of this machine have placeholders instead of URLs until they are uploaded. */
+/** Changed metadata. */
 export interface MetadataChange {
-  before: ContractMetadata
+  /** The fields that change, as they are; null if none of them is set. */
+  before: ContractMetadata | null
+  /** The same fields as they will be, with the paths of local files. */
   after: ContractMetadata
   /** Uploads files and metadata. Returns the URI of the metadata. */
   upload(): Promise<string>
@@ -51,9 +53,13 @@ export async function changeMetadata(
   }
   const after = { ...before, ...changes }
   if (canonicalJson(after) === canonicalJson(before)) return null
+  const changed = Object.entries(changes).flatMap(([key, value]) => (value === before[key] ? [] : key))
+  const fieldsOf = (metadata: ContractMetadata) =>
+    Object.fromEntries(changed.filter((key) => metadata[key] !== undefined).map((key) => [key, metadata[key]]))
+  const old = fieldsOf(before)
   return {
-    before,
-    after: shown(after, media.localFiles),
+    before: Object.keys(old).length === 0 ? null : old,
+    after: shown(fieldsOf(after), media.localFiles),
     async upload() {
       const { client } = await connect()
       const urls = await uploadLocalFiles(deps, client, media.localFiles, await hashLocalFiles(media.localFiles))
