@@ -34,6 +34,8 @@ export class Sweeper {
 
   /** What the server waits for before it mints accepted rows; null if nothing is known. */
   waitsFor: string | null = null
+  /** Why the first of the accepted rows waits, as their NFTs say it. */
+  #pendingReason: string | null = null
   #aside: Promise<void> | null = null
   #asideAt: number
 
@@ -52,8 +54,10 @@ export class Sweeper {
       const pending = store.counts.accepted
       if (pending === 0 || this.#context.halt.aborted) return
       this.#context.emit({ type: 'waiting', pending, reason: this.waitsFor })
+      this.#pendingReason = null
       await this.#sweep(() => now() < deadline)
-      this.waitsFor = store.counts.accepted === 0 ? null : await this.#context.whyWaiting(this.waitsFor)
+      const reason = store.counts.accepted === 0 ? null : await this.#context.whyWaiting(this.waitsFor)
+      this.waitsFor = reason ?? this.#pendingReason
       if (store.counts.accepted === 0 || now() >= deadline) return
       if (!(await this.#context.pause(Math.min(interval, Math.max(1, deadline - now()))))) return
       interval = Math.min(MAX_INTERVAL_MS, interval * 1.5)
@@ -158,6 +162,7 @@ export class Sweeper {
       if (record === undefined || !row.isCurrent || row.state !== 'accepted') continue
       const end = this.#endOf(record)
       const reason = record.pending_reason ?? null
+      if (end === null) this.#pendingReason ??= reason
       if (end !== null) ends.push({ id: row.id, end })
       else if (reason !== row.error) waiting.push({ id: row.id, reason })
     }

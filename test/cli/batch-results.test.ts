@@ -202,7 +202,9 @@ test('says why an accepted row is not minted yet, until it is', async () => {
   })
   const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']
   const errors = async () => {
-    expect(errorOf(await cli(mint, { ...options, ...timeUpWhileWaiting() })).code).toBe('pending')
+    const { code, message } = errorOf(await cli(mint, { ...options, ...timeUpWhileWaiting() }))
+    expect(code).toBe('pending')
+    expect(message).toMatch(new RegExp(`2 rows accepted but not deployed yet${reason === null ? '' : `: ${reason}`}$`))
     const { stdout } = await cli(['batch', 'results', path('drop.csv'), '--json'], options)
     return JSON.parse(stdout).map(({ status, error }: { status: string; error: string | null }) => [status, error])
   }
@@ -244,6 +246,8 @@ test('says on a terminal that rows are shown as they were minted', async () => {
   const { path, options } = await minted('drop.csv', `title,description,receiver\nDawn,first,${OWNER}`)
   const argv = ['batch', 'results', path('drop.csv')]
   const shown = async (...more: string[]) => (await cli([...argv, ...more], { ...options, tty: true })).stderr
-  expect(await shown()).toBe('Rows are shown as they were minted. `gdn plan` compares the manifest with what is now.\n')
+  expect(await shown()).toBe(
+    'Rows are shown as they were minted, with the titles of the manifest as gdn last minted it. `gdn plan` compares the manifest with what is now.\n',
+  )
   expect(await shown('--json')).toBe('')
 })

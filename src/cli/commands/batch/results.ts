@@ -55,7 +55,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "Shows rows in the order of the manifest, also while the run is in progress. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet disarms these, and uses the headers and the separator of the manifest file.",
+      "Shows rows in the order of the manifest, also while the run is in progress. Titles, and the manifest's own columns in CSV output, are from the manifest as gdn last minted it. Owners and URLs are from the mint of the row, so they differ from the columns of a row that was edited later. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet disarms these, and uses the headers and the separator of the manifest file.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -101,7 +101,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
   if (io.stdoutTty && output.mode === 'table') {
-    io.note('Rows are shown as they were minted. `gdn plan` compares the manifest with what is now.')
+    io.note('Rows are shown as they were minted, with the titles of the manifest as gdn last minted it. `gdn plan` compares the manifest with what is now.')
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
