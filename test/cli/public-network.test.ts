@@ -101,6 +101,14 @@ test.each(COMMANDS)(
 )
 
 test.each([
+  ['burnnft', () => [`contract_address=${contract}`, `nft_gdn_id=${nft}`, `holder_wallet_address=${OWNER}`]],
+  ['commitprovenance', () => [`contract_address=${contract}`, `provenance=0x${'1'.repeat(64)}`]],
+])('gdn api names the most that %s can cost, which names no blockchain', async (endpoint, fields) => {
+  const result = await run('api', endpoint, ...fields().flatMap((field) => ['--field', field]))
+  expect(errorOf(result).message).toMatch(new RegExp(`Send ${endpoint} through .*, for at most 0\\.\\d+ POL\\?$`))
+})
+
+test.each([
   ['an embedded chain', 'base'],
   ['a testnet', 'polygon-amoy'],
 ])('spends nothing on a public network if the command names %s', async (_what, blockchain) => {

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { isBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, isBlockchain } from '../../api/blockchains.ts'
 import { loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportAnswer } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
+import { knownCollections } from '../connect/known-collections.ts'
 import type { PricedRequests } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import { isPriced, worstOfRequest } from '../cost/run-limit.ts'
-import type { Deps } from '../deps.ts'
+import type { Connection, Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import { type BodyField, bodyField, bodyOf } from '../request/api-body.ts'
 import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
 import { awaitResponse } from '../request/slow-response.ts'
+import { knownBlockchain } from './nft/blockchain-of.ts'
 
 export interface ApiFlags extends CommonFlags, ServerFlags {
   file?: string
@@ -79,7 +81,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const what = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    await confirmSpending(deps, flags.yes, on, connection, what, await pricedOf(endpoint, body.value))
+    await confirmSpending(deps, flags.yes, on, connection, what, await pricedOf(deps, connection, endpoint, body.value))
   }
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let answer: TransportAnswer | null = null
@@ -96,13 +98,33 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
 }
 
 /** Returns what a request uses at most; null if that isn't known. */
-async function pricedOf(endpoint: RawEndpoint, body: object): Promise<PricedRequests | null> {
+async function pricedOf(
+  deps: Deps,
+  connection: Connection,
+  endpoint: RawEndpoint,
+  body: object,
+): Promise<PricedRequests | null> {
   if (!('name' in endpoint) || !isPriced(endpoint.name)) return null
   const { name } = endpoint
   const { request, v12 } = await loadEndpoint(name)
   const parsed = [request, v12.request].map((schema) => schema?.safeParse(body)).find((result) => result?.success)
   const content = parsed?.data
-  return content === undefined ? null : { limit: null, worst: () => worstOfRequest(name, Object(content)) }
+  if (content === undefined) return null
+  return {
+    limit: null,
+    findBlockchain: () => blockchainOfRequest(deps, connection, Object(content)),
+    worst: () => worstOfRequest(name, Object(content)),
+  }
+}
+
+/** Returns the blockchain of the collection of a request, or else the configured one; null without one. */
+async function blockchainOfRequest(
+  deps: Deps,
+  connection: Connection,
+  { contract_address }: { contract_address?: string },
+): Promise<Blockchain | null> {
+  const found = knownBlockchain({ contract_address }, await knownCollections(deps, connection))
+  return found ?? connection.settings.blockchain?.value ?? null
 }
 
 /** Prints the response if it is JSON. Other responses are part of the error. */

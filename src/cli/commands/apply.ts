@@ -10,6 +10,7 @@ import { costsMoney } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import { meterRun, withPaid } from '../cost/paid.ts'
 import { refuseAboveLimit, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -48,7 +49,7 @@ const FIELDS = [
   'failed',
   'unknown',
 ]
-const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'run' }
+const VIEW: View = withPaid({ fields: FIELDS, columns: FIELDS, id: 'run' })
 
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
@@ -92,6 +93,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const given = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given })
+      const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => ({})
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
       await storeNames(deps, connection, opened.options, plan)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: applyAgain(manifest, flags) })
@@ -99,6 +101,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       await output.one({
         ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted },
         ...summaryOf(outcomes),
+        ...(await paid()),
       })
       const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
       if (left !== '') io.note(`Left out by --only mint: ${left}.`)
@@ -168,7 +171,7 @@ async function confirmPlan(
   if (pending === 0 || flags.yes) return flags.yes === true
   if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
   const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
-  const priced = { limit: flags.given ?? plan.run.maxCost, run: plan.run.id, worst: () => worstOfPlan(plan, flags) }
+  const priced = { limit: flags.given, kept: plan.run.maxCost, run: plan.run.id, worst: () => worstOfPlan(plan, flags) }
   const cost = await atMostText(deps, connection, blockchain, priced)
   const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}${cost}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')

@@ -15,12 +15,14 @@ import { atMostText } from '../cost/at-most.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import { meterRun, withPaid } from '../cost/paid.ts'
 import { refuseAboveLimit, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
@@ -36,7 +38,7 @@ const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
   ...['unknown', 'not_minted', 'left'],
 ]
-const VIEW: View = { fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' }
+const VIEW: View = withPaid({ fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
@@ -86,12 +88,15 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       printLeft(deps, plan)
       const sends = flags.dryRun !== true && plan.pending > 0
       let outcomes = noOutcomes()
+      let paid: DataRecord = {}
       if (sends) {
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
         await storeNames(deps, connection, options, plan)
+        const paidSince = await meterRun(deps, connection, plan.run.id)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
+        paid = await paidSince()
       }
       const { done, failed, unknown, pending } = outcomes
       await output.one({
@@ -99,6 +104,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         ...{ rows: plan.rows, revealed: plan.revealed + done },
         ...{ to_reveal: plan.pending - done, pending, failed: failed.count, unknown: unknown.count },
         ...{ not_minted: plan.notMinted, left: plan.left, left_rows: plan.leftRows },
+        ...paid,
       })
       if (flags.dryRun) io.note('Nothing was sent.')
       const problem = problemOf(outcomes)
@@ -195,8 +201,7 @@ async function confirm(
   const { pending, accepted, run } = plan
   if (flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
   const priced = {
-    limit: flags.given ?? run.maxCost,
-    run: run.id,
+    ...{ limit: flags.given, kept: run.maxCost, run: run.id },
     worst: () => worstOfChanges('update', pending - accepted),
   }
   const cost = await atMostText(deps, connection, blockchain, priced)

@@ -2,45 +2,66 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { within } from '../../core/within.ts'
+import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
 import { feesOfServer } from './fees.ts'
-import { costOfRun, costsOf, leftOf, type WorstUse } from './run-limit.ts'
+import { costOfRun, costsOf, leftOf, limitOfRun, type WorstUse } from './run-limit.ts'
 
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000
 
 /** Requests that a prompt is about. */
 export interface PricedRequests {
-  /** The limit that they carry, in wei; null without one. */
+  /** The limit that this command was given, in wei; null without one. */
   limit: bigint | null
+  /** The limit of the run that is kept on this machine. */
+  kept?: bigint | null
+  /** Finds their blockchain where the command doesn't name it. */
+  findBlockchain?(): Promise<Blockchain | null>
   /** The run whose limit it is. Default: the limit is that of these requests alone. */
   run?: string
-  /** What they use at most, each in a transaction of its own. Called only with the fees of the server. */
-  worst(): Promise<WorstUse>
+  /**
+   * What they use at most, each in a transaction of its own, and what they are estimated to use where less than that may
+   * be permitted. Called only with the fees of the server.
+   */
+  worst(): Promise<WorstUse & { estimate?: DropGas }>
 }
 
 /**
  * Returns the most that requests can cost, as the end of a question: `, for at most 0.0372 ETH`. That is the worst case
  * at today's fees, or else what is left of their limit. It is empty where coins have no value, and without fees or limit.
+ * A note says before the question that the limit is below the estimate.
  */
 export async function atMostText(
-  deps: Pick<Deps, 'signals'>,
+  deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   blockchain: Blockchain | null,
-  { limit, run, worst }: PricedRequests,
+  { limit: given, kept = null, run, worst }: PricedRequests,
 ): Promise<string> {
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return ''
   const [found, costs] = await Promise.all([
     soon(deps, feesOfServer(deps, blockchain, connection)),
-    limit === null || run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
+    run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
   ])
-  const needed = found === null ? null : await costOfRun(await worst(), found.fees, costs)
+  const use = found === null ? null : await worst()
+  const needed = found === null || use === null ? null : await costOfRun(use, found.fees, costs)
+  const limit = limitOfRun({ given, kept }, costs)
   const { counted, left } = limit === null ? { counted: 0n, left: null } : leftOf(limit, costs)
   const most = needed === null || (left !== null && left < needed) ? left : needed
   if (most === null) return ''
+  const coin = found?.coin ?? 'coins'
+  if (found !== null && use?.estimate !== undefined && left !== null) {
+    const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
+    const { typical } = costOf(use.estimate, found.fees)
+    if (left < typical) {
+      const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, and the limit leaves ${inCoins(left, 'down')}: rows wait for lower fees or a higher --max-cost.`
+      deps.io.note(safe(note))
+    }
+  }
   const source = counted > 0n ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
-  const amount = `${inCoins(most, most === needed ? 'up' : 'down')} ${found?.coin ?? 'coins'}`
+  const amount = `${inCoins(most, most === needed ? 'up' : 'down')} ${coin}`
   return `, for at most ${amount}${most === needed ? '' : ` (${source})`}`
 }
 

@@ -43,7 +43,8 @@ export async function confirmSpending(
 ): Promise<void> {
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
-  const cost = priced !== null ? await atMostText(deps, connection, blockchain, priced) : ''
+  const on = blockchain ?? (await priced?.findBlockchain?.()) ?? null
+  const cost = priced !== null ? await atMostText(deps, connection, on, priced) : ''
   if (await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')) return
   throw new GdnError('not_confirmed', 'nothing was sent')
 }

@@ -4,6 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 import type { View } from '../render/view.ts'
+import { costsOf } from './run-limit.ts'
 import { spentText } from './spent.ts'
 
 type Transaction = Partial<z.output<typeof transactionRecord>>
@@ -35,6 +36,34 @@ export async function paidBy(
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return {}
+  }
+}
+
+/**
+ * Begins to measure what a run pays. The function that it returns says what the run has paid since, as far as the server
+ * says it.
+ */
+export async function meterRun(
+  { signals: { signal } }: Pick<Deps, 'signals'>,
+  connection: Pick<Connection, 'client'>,
+  run: string,
+): Promise<() => Promise<DataRecord>> {
+  const read = async () => {
+    if (connection.client.limitsCosts() !== true || signal.aborted) return null
+    try {
+      return await costsOf(connection, run, signal)
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      return null
+    }
+  }
+  const before = await read()
+  return async () => {
+    const after = await read()
+    if (after === null || after.fee_paid === (before?.fee_paid ?? '0')) return {}
+    const less = (all: string, part = '0') => String(BigInt(all) - BigInt(part))
+    const fee_paid = less(after.fee_paid, before?.fee_paid)
+    return paidOf({ ...after, fee_paid, gas_used: less(after.gas_used, before?.gas_used) })
   }
 }
 

@@ -42,8 +42,7 @@ export async function refuseAboveLimit(
   const costs = await costsOf(connection, run, signal)
   // The request was accepted, and counts already.
   if (isOperation && costs !== null) return
-  const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
-  const limit = given ?? lower(known, kept)
+  const limit = limitOfRun({ given, kept }, costs)
   if (limit === null) return
   // The fees by which the server decides, not those of a node that is named.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
@@ -63,7 +62,14 @@ export async function refuseAboveLimit(
   )
 }
 
-const lower = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b < a) ? b : a)
+/** Returns the limit of a run: the one that this command was given, or the lower one of this machine and the server. */
+export function limitOfRun(
+  { given, kept }: Pick<LimitedRequests, 'given' | 'kept'>,
+  costs: RunCosts | null,
+): bigint | null {
+  const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
+  return given ?? (known === null || (kept !== null && kept < known) ? kept : known)
+}
 
 type RunCosts = ResponseOf<'getruncosts'>['costs']
 
@@ -111,7 +117,12 @@ export async function worstOfChanges(
   return { gasLimit: gasLimit * BigInt(count), bytes: bytes * count }
 }
 
-const CHANGES = { transfernft: 'transfer', updatednft: 'update', burnnft: 'burn' } as const
+const CHANGES = {
+  transfernft: 'transfer',
+  updatednft: 'update',
+  burnnft: 'burn',
+  commitprovenance: 'provenance',
+} as const
 /** As long as any symbol that a backend makes of a name. */
 const SYMBOL = 'NAMES'
 

@@ -67,6 +67,7 @@ export async function operateOnce(
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
   let given: bigint | null = null
+  let isPermitted = false
   const state = await openState(settings.stateDir, { signal: signals.signal })
   await operate(
     {
@@ -86,6 +87,7 @@ export async function operateOnce(
       // Called after `permit`.
       request: () => wanted.request(given),
       async permit(id) {
+        isPermitted = true
         if (limit !== undefined) return limit
         const { blockchain, endpoint } = wanted
         const isLimited = cost.maxCost !== undefined
@@ -105,6 +107,9 @@ export async function operateOnce(
     },
     async (accepted) => {
       reporter.done()
+      if (cost.maxCost !== undefined && !isPermitted) {
+        io.warn('The request was accepted before, so --max-cost does not change its limit.')
+      }
       const ending = await act(accepted)
       if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')
       return ending

@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { formatEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -58,8 +59,7 @@ async function machine(collection: TestCollection, rows: string) {
   const target = ['-c', collection.address, '-b', 'polygon']
   const drop = path('drop.csv')
   return {
-    path,
-    run,
+    ...{ path, run, target: [drop, ...target] },
     edit: (text: string) => writeFile(drop, HEAD + text),
     mint: (...more: string[]) => run('batch', 'mint', drop, ...target, '--yes', '--json', ...more),
     plan: (...more: string[]) => run('plan', drop, ...target, '--json', ...more),
@@ -90,6 +90,8 @@ const changesOf = (collection: { id: string }) =>
       (await db.selectFrom(table).select('id').where('collection_id', '=', collection.id).execute()).length
     return (await count('updates')) + (await count('transfers'))
   })
+
+const ofCollection = ({ address }: TestCollection) => ({ contract_address: address, blockchain: 'polygon' })
 
 const costsOf = async (run: string) => (await call(backend, 'getruncosts', { run })).costs
 const runOf = async (collection: { id: string }) =>
@@ -282,6 +284,34 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const { message } = errorOf(await client.ask(['batch', 'mint'], '--max-cost', limit))
     expect(message).toContain(`, for at most ${Number(limit)} POL (the limit of the run)?`)
   })
+
+  test('says before the question that the limit is below the estimate', async () => {
+    const wallets = Array.from({ length: 40 }, (_, n) => `0x${(n + 1).toString(16).padStart(40, '0')}`)
+    const client = await machine(await collectionOf(), wallets.map((wallet, n) => row(`r${n}`, 'A', wallet)).join(''))
+    const asked = async (limit: number) =>
+      (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
+    const price = Number(/at most (0\.\d+) POL/.exec(await asked(1))?.[1])
+    const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait for lower fees/m
+    expect(await asked(price * 0.99)).not.toMatch(NOTE)
+    // Enough for one row.
+    const low = await asked(price / 30)
+    expect(low).toMatch(NOTE)
+    expect(low).toContain('(the limit of the run)?')
+  })
+
+  test('names the limit that only the server knows', async () => {
+    const collection = await collectionOf()
+    const first = await machine(collection, row('a', 'A'))
+    expect(await first.mint('--run', 'spring', '--max-cost', '0.5')).toMatchObject({ code: 0 })
+    const run = await runOf(collection)
+    const { counted, fee_paid } = await costsOf(run)
+    const left = 10n ** 12n
+    const max_cost = String(BigInt(counted ?? fee_paid) + left)
+    await call(backend, 'setrunmaxcost', { run, ...ofCollection(collection), max_cost })
+    await first.edit(row('a', 'A') + row('b', 'B'))
+    const { message } = errorOf(await first.ask(['batch', 'mint'], '--run', 'spring'))
+    expect(message).toContain(', for at most 0.000001 POL (what is left of the limit)?')
+  })
 })
 
 describe('a single command', () => {
@@ -342,6 +372,21 @@ describe('a single command', () => {
     expect(code).toBe(0)
     const { transaction_gdn_id: id } = JSON.parse(stdout)
     expect(await kindsOf({ id })).toEqual([['collection']])
+  })
+
+  test('warns that --max-cost does not change the limit of an accepted request', async () => {
+    const collection = await collectionOf()
+    const { run } = await machine(collection, '')
+    const operation = randomUUID()
+    const mintOne = ['nft', 'mint', '-c', collection.address, '-b', 'polygon', '--receiver', BOB, '--title', 'Dawn']
+    const once = (limit: string) =>
+      run(...mintOne, '--yes', '--operation', operation, '--no-wait', '--max-cost', limit)
+    const WARNING = 'The request was accepted before, so --max-cost does not change its limit.'
+    expect((await once('0.5')).stderr).not.toContain(WARNING)
+    const repeated = await once('0.4')
+    expect(repeated.code).toBe(0)
+    expect(repeated.stderr).toContain(WARNING)
+    expect((await costsOf(operation)).max_cost).toBe(String(5n * 10n ** 17n))
   })
 
   test('burns one NFT at a time within a limit', async () => {

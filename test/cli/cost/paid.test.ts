@@ -1,6 +1,8 @@
 /** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  call,
   createTestCollection,
   freshDataDir,
   mint,
@@ -66,6 +68,31 @@ test.each<[string, () => Promise<string[]>]>([
   const { code, stdout, stderr } = await run(...(await argv()), '--again')
   expect(code, stderr).toBe(0)
   expect(stdout).toMatch(PAID)
+})
+
+test('batch mint and apply show what they have paid, and not what was paid before', async () => {
+  const { address } = await createTestCollection(backend, { dynamic: true })
+  const csv = (title: string) => `id,title,description,receiver\na,${title},x,${OWNER}\n`
+  const { path, options } = await folder({ 'drop.csv': csv('Dawn') })
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const argv = (...command: string[]) => [...command, path('drop.csv'), '-c', address, '-b', 'polygon', '--yes']
+  const shown = async (...command: string[]) => (await cli(argv(...command), { ...options, env, tty: true })).stdout
+  expect(await shown('batch', 'mint')).toMatch(PAID)
+  expect(await shown('apply')).not.toMatch(/paid/i)
+  await writeFile(path('drop.csv'), csv('Dusk'))
+  const { stdout } = await cli([...argv('apply'), '--json'], { ...options, env })
+  const { gas_used, fee_paid_wei, run } = JSON.parse(stdout)
+  expect(JSON.parse(stdout)).toMatchObject({ updated: 1, currency: 'POL', simulated: true })
+  const { costs } = await call(backend, 'getruncosts', { run: await idOf(run) })
+  expect(BigInt(fee_paid_wei)).toBeLessThan(BigInt(costs.fee_paid))
+  expect(BigInt(gas_used)).toBeLessThan(BigInt(costs.gas_used))
+  await writeFile(path('drop.csv'), csv('Night'))
+  expect(await shown('apply')).toMatch(PAID)
+
+  async function idOf(name: string): Promise<string> {
+    const { stdout: status } = await cli(['batch', 'status', name, '--json'], { ...options, env })
+    return JSON.parse(status).run_id
+  }
 })
 
 test('batch status --costs has the cost of a single command with a limit, or the reason why it is unknown', async () => {

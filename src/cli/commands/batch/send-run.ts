@@ -16,15 +16,18 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { RowWarnings } from '../../../manifest/row-warnings.ts'
+import type { DropGas } from '../../../server/chain/evm/cost/drop-gas.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { openMeter } from '../../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../../cost/limit.ts'
 import { feeLimit } from '../../cost/max-fee.ts'
+import { meterRun } from '../../cost/paid.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { isInActions } from '../../io/in-actions.ts'
 import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import { checkFiles, type FileUrls, filesProblem, printWarnings } from './check-files.ts'
@@ -73,6 +76,8 @@ interface Sending {
 export interface SentRun {
   summary: BatchSummary
   verified: VerifyTally | null
+  /** What the run has paid meanwhile, as far as the server says it. */
+  paid: DataRecord
 }
 
 /** Sends a run, and prints its summary or, as NDJSON, its events. @throws GdnError if rows are not as requested */
@@ -82,7 +87,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending &
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
     const sent = await sendRun(deps, events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) })
-    const data = summaryData(sent.summary, options, sent.verified?.counts ?? null)
+    const data = { ...summaryData(sent.summary, options, sent.verified?.counts ?? null), ...sent.paid }
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     await refuseFailure(deps, sent, sending)
@@ -112,6 +117,7 @@ export async function sendRun(
     const limit = sending.given === undefined ? await readLimit() : sending.given
     const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
+    let paidSince = async (): Promise<DataRecord> => ({})
     const summary = await run(
       {
         ...options,
@@ -145,9 +151,10 @@ export async function sendRun(
               blockchain,
               connection,
               `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
-              { limit: limitIn(runLimit), run: planned.run.id, worst: () => worstOfMints(mints, others) },
+              { limit, kept: limitIn(runLimit), run: planned.run.id, worst: () => worstOfMints(mints, others) },
             )
           }
+          paidSince = await meterRun(deps, connection, planned.run.id)
           await beforeSending?.(planned, connection, runLimit)
           await progress.start()
         },
@@ -156,18 +163,20 @@ export async function sendRun(
     progress.stop()
     const verifies = flags.verify && summary.stopped === null
     const records = recordsOf(deps, async () => connection)
-    return { summary, verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null }
+    const paid = await paidSince()
+    return { summary, paid, verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null }
   } finally {
     progress.stop()
     await client.close()
   }
 }
 
-/** Returns what requests use at most, with the commitment of an unrevealed drop. */
-async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<WorstUse> {
+/** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
+async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<WorstUse & { estimate: DropGas }> {
   const meter = await openMeter(dynamic)
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
-  return sumOf([meter.total().worst, await worstOfChanges('provenance', others)])
+  const estimate = meter.total()
+  return { ...sumOf([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
 }
 
 /** Writes the job summary. @throws GdnError if rows are not as requested */

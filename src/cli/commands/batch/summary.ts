@@ -1,4 +1,5 @@
 import type { BatchOptions, BatchSummary } from '../../../batch/types.ts'
+import { withPaid } from '../../cost/paid.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { rowsByState } from '../../render/count.ts'
@@ -17,7 +18,8 @@ export interface VerifiedCounts {
 }
 
 /** @param stateDir the state directory, if a flag named one */
-export const summaryView = (stateDir: string | undefined): View => ({
+export const summaryView = (stateDir: string | undefined): View =>
+  withPaid({
   fields: [
     'run',
     'run_id',
@@ -40,7 +42,7 @@ export const summaryView = (stateDir: string | undefined): View => ({
   columns: ['run', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
   id: 'run',
   card: (record) => runCard(record, stateDir),
-})
+  })
 
 /** Formats a run for a terminal: its state, and the command that shows its results. */
 export function runCard(record: DataRecord, stateDir: string | undefined): Card {
