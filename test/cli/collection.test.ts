@@ -242,6 +242,17 @@ describe('collection show', () => {
     expect(JSON.parse(result.stdout)).not.toHaveProperty('problem', problem)
   })
 
+  test('as collection list does where its output has these values', async () => {
+    const api = await fakeApi({ createcollection: accepts, getcollections, getcollectionsettings: settings({}) })
+    const { env } = await home()
+    await cli([...CREATE, '--base-url', api.url], { env })
+    const list = (...more: string[]) => cli(['collection', 'list', '--base-url', api.url, ...more], { env })
+    expect((await list()).stdout).toContain(CONTRACT)
+    expect(api.bodies('getcollectionsettings')).toEqual([])
+    const { problem: settings_problem, ...shown } = set
+    expect(JSON.parse((await list('--json')).stdout)).toMatchObject([{ ...shown, settings_problem, name: 'Dawn' }])
+  })
+
   test('shows the values of the creation and says why, while the contract cannot be read', async () => {
     const problem = "polygon can't be read now\u001b[31m"
     const getcollectionsettings = settings({ is_read_from_chain: false, problem })

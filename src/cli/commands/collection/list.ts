@@ -1,14 +1,15 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
-import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
-import type { Deps } from '../../deps.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts'
-import { createOutput } from '../../render/output.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { collectionData } from '../../render/collection-view.ts'
+import { createOutput, isAskedFor } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { lacksEndpoint } from './wait-for-collection.ts'
+import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
 
 const IDS_PER_REQUEST = 200
 
@@ -29,7 +30,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, COLLECTION_VIEW)
+  const output = createOutput(deps.io, flags, SETTINGS_VIEW)
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const known = await knownCollections(deps, { server, settings })
@@ -38,20 +39,23 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     deps.io.note('No collection was created on this machine yet. Run `gdn collection create` to create one.')
     return
   }
-  const { client } = await deps.connect(settings)
+  const connection = await deps.connect(settings)
   const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
-  const records = await awaitResponse(deps.io, server.origin, ask(deps, client, ids))
+  const records = await awaitResponse(deps.io, server.origin, ask(deps, connection, ids))
+  // The table has no column that the owner changes.
+  const shown = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
+  const byId = new Map<unknown, DataRecord>(shown.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
-    known.map(({ created_at: _at, ...collection }) => {
-      const record = records.get(collection.transaction_gdn_id)
-      return record === undefined ? { ...collection, status: null } : { ...collection, ...collectionData(record) }
-    }),
+    known.map(({ created_at: _at, ...collection }) => ({
+      ...{ ...collection, status: null },
+      ...byId.get(collection.transaction_gdn_id),
+    })),
   )
 }
 
-/** Reads the records of collections from the server. The map is empty if the server has no such endpoint. */
-async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promise<Map<string, CollectionRecord>> {
-  const records = new Map<string, CollectionRecord>()
+/** Reads the records of collections from the server. They are none if the server has no such endpoint. */
+async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
+  const records: CollectionRecord[] = []
   try {
     for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
       const asked = ids.slice(at, at + IDS_PER_REQUEST)
@@ -60,7 +64,7 @@ async function ask(deps: Deps, client: ApiClient, ids: readonly string[]): Promi
         { transaction_gdn_ids: asked },
         { signal: deps.signals.signal },
       )
-      for (const record of collections) records.set(record.transaction_gdn_ids, record)
+      records.push(...collections)
     }
   } catch (error) {
     if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error

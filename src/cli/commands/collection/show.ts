@@ -1,28 +1,14 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
-import { type CollectionSettings, MAX_COLLECTIONS_WITH_SETTINGS } from '../../../api/endpoints/getcollectionsettings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
-import type { Connection, Deps } from '../../deps.ts'
+import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts'
 import { createOutput } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-
-const VIEW = {
-  ...COLLECTION_VIEW,
-  fields: [
-    ...COLLECTION_VIEW.fields,
-    'contract_uri',
-    'pending_wallet_address',
-    'is_read_from_chain',
-    'settings_problem',
-  ],
-}
+import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   blockchain?: Blockchain
@@ -53,7 +39,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, names: readonly string[], flags: ShowFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, VIEW)
+  const output = createOutput(deps.io, flags, SETTINGS_VIEW)
   if (names.length === 0) {
     throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
@@ -95,44 +81,6 @@ export async function show(deps: Deps, names: readonly string[], flags: ShowFlag
       },
     )
   }
-}
-
-/**
- * Returns collections as they are printed, with what is set in them now: royalty, description and image in a collection
- * record are those of its creation. Where that can't be read, they remain, and a note says so.
- */
-async function withSettings(
-  { io, signals }: Deps,
-  { client, server }: Connection,
-  found: readonly CollectionRecord[],
-): Promise<DataRecord[]> {
-  // Servers of others have no such endpoint.
-  if (client.incarnation() === null) return found.map(collectionData)
-  const settings = new Map<string, CollectionSettings>()
-  try {
-    for (let from = 0; from < found.length; from += MAX_COLLECTIONS_WITH_SETTINGS) {
-      const ids = found.slice(from, from + MAX_COLLECTIONS_WITH_SETTINGS).map((record) => record.transaction_gdn_ids)
-      const reading = client.call('getcollectionsettings', { transaction_gdn_ids: ids }, { signal: signals.signal })
-      const { collections } = await awaitResponse(io, server.origin, reading)
-      for (const one of collections) settings.set(one.transaction_gdn_id, one)
-    }
-  } catch (error) {
-    if (!(error instanceof GdnError) || signals.signal.aborted) throw error
-  }
-  return found.map((record) => {
-    const now = settings.get(record.transaction_gdn_ids)
-    const { problem, is_read_from_chain, ...current } = now ?? NOT_RETURNED
-    const name = record.contract_address || record.transaction_gdn_ids
-    if (problem !== null) io.note(`${safe(name)}: ${safe(problem)}.`)
-    const data = { ...collectionData(record), ...(is_read_from_chain ? current : {}) }
-    return { ...data, is_read_from_chain, settings_problem: problem }
-  })
-}
-
-const NOT_RETURNED = {
-  is_read_from_chain: false,
-  problem:
-    'the server does not return what is set now, so the royalty, description and image are those of the creation',
 }
 
 function idOf(name: string, known: string | undefined, blockchain: Blockchain | undefined): string {

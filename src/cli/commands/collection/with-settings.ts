@@ -1,0 +1,65 @@
+import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
+import { type CollectionSettings, MAX_COLLECTIONS_WITH_SETTINGS } from '../../../api/endpoints/getcollectionsettings.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts'
+import { count } from '../../render/count.ts'
+import type { View } from '../../render/view.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
+
+/** Collections with what is set in them now. */
+export const SETTINGS_VIEW: View = {
+  ...COLLECTION_VIEW,
+  fields: [
+    ...COLLECTION_VIEW.fields,
+    'contract_uri',
+    'pending_wallet_address',
+    'is_read_from_chain',
+    'settings_problem',
+  ],
+}
+
+/**
+ * Returns collections as they are printed, with what is set in them now: royalty, description and image in a collection
+ * record are those of its creation. Where that can't be read, they remain, and a note says so.
+ */
+export async function withSettings(
+  { io, signals }: Deps,
+  { client, server }: Connection,
+  found: readonly CollectionRecord[],
+): Promise<DataRecord[]> {
+  // Servers of others have no such endpoint.
+  if (client.incarnation() === null) return found.map(collectionData)
+  const settings = new Map<string, CollectionSettings>()
+  try {
+    for (let from = 0; from < found.length; from += MAX_COLLECTIONS_WITH_SETTINGS) {
+      const ids = found.slice(from, from + MAX_COLLECTIONS_WITH_SETTINGS).map((record) => record.transaction_gdn_ids)
+      const reading = client.call('getcollectionsettings', { transaction_gdn_ids: ids }, { signal: signals.signal })
+      const { collections } = await awaitResponse(io, server.origin, reading)
+      for (const one of collections) settings.set(one.transaction_gdn_id, one)
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError) || signals.signal.aborted) throw error
+  }
+  const problems = new Map<string, string[]>()
+  const shown = found.map((record) => {
+    const now = settings.get(record.transaction_gdn_ids)
+    const { problem, is_read_from_chain, ...current } = now ?? NOT_RETURNED
+    const name = record.contract_address || record.transaction_gdn_ids
+    if (problem !== null) problems.set(problem, [...(problems.get(problem) ?? []), name])
+    const data = { ...collectionData(record), ...(is_read_from_chain ? current : {}) }
+    return { ...data, is_read_from_chain, settings_problem: problem }
+  })
+  for (const [problem, [first = '', ...others]] of problems) {
+    io.note(`${others.length === 0 ? safe(first) : count(others.length + 1, 'collection')}: ${safe(problem)}.`)
+  }
+  return shown
+}
+
+const NOT_RETURNED = {
+  is_read_from_chain: false,
+  problem:
+    'the server does not return what is set now, so the royalty, description and image are those of the creation',
+}
