@@ -77,10 +77,9 @@ export async function findPairs(
   if (!(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = drop.setId === null ? [] : await store.read((sql) => vanishedRows(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((sent) => unnamedOf(drop.referenceScope, sent))
-  if (inState.length === 0 && label === null) return []
   if (client?.supportsReferences() === null) await client.learnIdempotency({ signal })
   const server = client?.supportsReferences() === true ? new ServerNames(client, options) : null
-  const storesAliases = server !== null && client?.supportsAliases() === true
+  const storesAliases = client?.supportsAliases() === true
   const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)
   if (server !== null && storesAliases && label !== null) {
     const known = new Set(inState.map(({ nftGdnId }) => nftGdnId))
@@ -109,7 +108,7 @@ export async function findPairs(
   const taken = new Set(byContent.values())
   const left = free.filter((one) => !taken.has(one))
   const added = open.filter((row) => !byContent.has(row))
-  if (options.newRows !== true && left.length > 0 && added.length > 0) {
+  if (options.newRows !== true && added.length > 0) {
     const ended = (await server?.endedOf(left.flatMap(({ nftGdnId }) => nftGdnId ?? []))) ?? new Set<string | null>()
     const existing = left.filter(({ nftGdnId }) => !ended.has(nftGdnId))
     if (existing.length > 0) throw await store.read((sql) => notPaired(sql, store, rows, { existing, added }))
@@ -143,8 +142,8 @@ async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]):
   const records = await server.lookUp(unnamed)
   return unnamed.flatMap((one): Unnamed[] => {
     const record = records.get(one)
-    const isOnServer = record?.nft_gdn_id === one.nftGdnId && record?.reference_kind === 'content'
-    return isOnServer && typeof record?.reference_alias === 'string' ? [] : [{ ...one, isOnServer }]
+    if (typeof record?.reference_alias === 'string') return []
+    return [{ ...one, isOnServer: record?.reference_kind === 'content' }]
   })
 }
 
@@ -152,7 +151,6 @@ type Listed = Awaited<ReturnType<ServerNames['unaliased']>>[number]
 
 /** Returns the NFTs that neither a row of the manifest nor another one in the state has. */
 function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
-  if (listed.length === 0) return []
   const byReference = new Map(listed.map((one) => [one.reference, one]))
   const keys = sql.all<{ key: RowKey }>(
     `SELECT coalesce(reference, key) AS key FROM ${tableOf(rows)} WHERE key LIKE 'row:%'`,

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -39,6 +41,7 @@ const apply = (machine: Machine, rows: readonly ManifestRow[], more: Partial<Pla
   machine.apply(rows, { ...DROP, ...more })
 
 const STORED = (rows: string) => `${rows} since their mint. gdn apply stores which NFTs they are`
+const FILE = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const DROPPED = rowsOf('A', 'B', 'C')
 
 describe('rows that get their IDs after the mint', () => {
@@ -110,6 +113,24 @@ describe('rows that get their IDs after the mint', () => {
     expect(changes).toEqual(['update update b: title B → B!'])
   })
 
+  test('may be fewer than those that were minted', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    const { counts, paired } = await plan(machine, withIds(rowsOf('A', 'B')))
+    expect(counts).toMatchObject({ unchanged: 2, mint: 0, vanished: 1 })
+    expect(paired).toEqual(['id:1 nft-1 wanted', 'id:2 nft-2 wanted'])
+    expect((await plan(await start(), withIds(rowsOf('A', 'B')))).paired).toEqual(paired)
+  })
+
+  test('are looked up only if NFTs without an ID exist', async () => {
+    await mint(await start(), withIds(DROPPED))
+    const machine = await start()
+    const asked: string[] = []
+    server.onRequest = (endpoint) => void asked.push(endpoint)
+    await plan(machine, withIds(DROPPED))
+    expect(asked.filter((endpoint) => endpoint === 'getreferences')).toHaveLength(1)
+  })
+
   test('are paired after a mint that was interrupted, and the others are minted', async () => {
     const machine = await start()
     let n = 0
@@ -169,6 +190,27 @@ describe('equal rows', () => {
     const { paired } = await plan(machine, withIds(EQUAL))
     expect(paired).toEqual(['id:1 nft-1 wanted', 'id:2 nft-2 wanted', 'id:3 nft-3 wanted'])
     expect((await plan(await start(), withIds(EQUAL))).paired).toEqual(paired)
+  })
+
+  test('with a local file in the folder of each machine are paired in their order', async () => {
+    const rowsOn = async ({ stateDir }: Machine): Promise<ManifestRow[]> => {
+      const path = join(stateDir, 'a.png')
+      await writeFile(path, 'the same')
+      const file_fields = [{ key: 'image', url: '' }]
+      const localFiles = [{ key: 'image', path }]
+      return EQUAL.map((one) => ({ ...one, localFiles, metadata: { ...one.metadata, file_fields } }))
+    }
+    const machine = await start()
+    machine.upload = async () => ({ url: FILE })
+    await mint(machine, await rowsOn(machine))
+    const other = await start()
+    for (const each of [machine, other]) {
+      expect((await plan(each, withIds(await rowsOn(each)))).paired).toEqual([
+        'id:1 nft-1 wanted',
+        'id:2 nft-2 wanted',
+        'id:3 nft-3 wanted',
+      ])
+    }
   })
 
   test('of which some have no ID yet keep one NFT each', async () => {
@@ -372,6 +414,18 @@ describe('a row without an ID', () => {
     const mixed = [...rowsOf('A', 'B'), { ...row('New', 4), id: 'new' }]
     expect((await plan(machine, mixed, { newRows: true })).notes).toEqual([gone, burns])
   })
+})
+
+test('NFTs whose reference IDs have no kind on the server are paired on this machine only', async () => {
+  server.onRequest = (_, body) => void delete body.reference_kinds
+  const machine = await start()
+  await mint(machine, DROPPED)
+  const named = withIds(DROPPED)
+  const paired = ['id:1 nft-1 impossible', 'id:2 nft-2 impossible', 'id:3 nft-3 impossible']
+  expect((await plan(machine, named)).paired).toEqual(paired)
+  await apply(machine, named)
+  expect(server.aliased).toEqual([])
+  expect((await plan(machine, withIds(rowsOf('A!', 'B', 'C')))).changes).toEqual(['update update 1: title A → A!'])
 })
 
 describe('a server without aliases', () => {
