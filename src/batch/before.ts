@@ -63,7 +63,8 @@ export async function lookBefore(
   const hasStrangers = before.listed === null || (await strangersIn(before.listed)).length > 0
   // A resumed run may be stopped by a label that was there before it.
   const mayHaveIds =
-    !isNew && deps.client.supportsAliases() === true && (await store.read((sql) => addsUnnamed(sql, drop, gathered)))
+    deps.client.supportsAliases() === true &&
+    (await store.read((sql) => (isNew ? hasUnnamed(sql, store) : addsUnnamed(sql, drop, gathered))))
   const mayBeKnown = looks && (hasStrangers || options.adopt === true || mayHaveIds)
   const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
   const { rows: known, relabeled } = named ?? { rows: [], relabeled: [] }
@@ -133,6 +134,20 @@ function addsUnnamed(sql: Sql, { id, scope }: Drop, { rows }: Gathered): boolean
     ...[id, scope],
   )
   return named !== undefined && added !== undefined
+}
+
+/**
+ * Whether another run has NFTs that it minted without an ID. Another machine may have given them IDs that this manifest
+ * has as well.
+ */
+function hasUnnamed(sql: Sql, store: RunStore): boolean {
+  const found = sql.get(
+    `SELECT 1 FROM json_each(?) j JOIN drops d ON d.collection_id = j.value
+      JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
+      WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
+    JSON.stringify(store.collections(sql)),
+  )
+  return found !== undefined
 }
 
 async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boolean): AsyncGenerator<KeptRow> {

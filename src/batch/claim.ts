@@ -84,37 +84,51 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   if (taken.keys.size > 0) throw alreadyAccepted(taken, drop.setId === null)
 }
 
+/** A row whose NFT this run would change. */
+export interface ChangedNft {
+  /** Of the row in `temp.draft`. */
+  position: number
+  nftGdnId: string
+}
+
 /**
  * Throws where another run of the collection minted an NFT that this run would change: a manifest of the same name in
- * another folder has the same reference IDs.
+ * another folder has the same reference IDs. That run may know the NFT under another key, because another machine gave
+ * its row an ID.
  *
- * @param positions of rows in `temp.draft`
  * @throws GdnError `already_accepted`
  */
-export function refuseNftsOfOthers(sql: Sql, store: RunStore, positions: readonly number[]): void {
+export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly ChangedNft[]): void {
   const { drop } = store
   const collections = new Set(store.collections(sql))
   for (const other of listDrops(sql)) {
-    const isSameName = other.id !== drop.id && other.scope === drop.scope
-    if (!isSameName || !collections.has(other.collectionId)) continue
+    if (other.id === drop.id || !collections.has(other.collectionId)) continue
     const rows = sql.all<{ key: string; line: number }>(
-      `SELECT r.key, r.line FROM json_each(?) p CROSS JOIN temp.draft r ON r.position = p.value
-        JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ORDER BY r.line`,
-      JSON.stringify(positions),
-      other.id,
-      other.scope,
+      `SELECT DISTINCT r.key, r.line FROM json_each(?) p CROSS JOIN temp.draft r ON r.position = p.value ->> 'position'
+        WHERE EXISTS (SELECT 1 FROM operations o
+            WHERE ? = ? AND o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
+          OR EXISTS (${HAS_NFT}) AND NOT EXISTS (${HAS_NFT}) ORDER BY r.line`,
+      JSON.stringify(changed),
+      ...[other.scope, drop.scope, other.id, other.scope],
+      ...[other.id, drop.id],
     )
     const [first] = rows
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
-      hint: `Nothing was sent. If both manifests are one, add --run ${other.name}. If this one is another drop, mint it first with \`gdn batch mint --run <name> --again\`.`,
+      hint: [
+        `Nothing was sent. If this manifest was moved or renamed, run \`gdn batch rm ${other.name}\`, and add --adopt.`,
+        'If it is another drop, mint it first with `gdn batch mint --run <name> --again`.',
+      ].join('\n'),
       details: {
         rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
       },
     })
   }
 }
+
+const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
+  WHERE n.nft_gdn_id = p.value ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
 
 function enterChecked(sql: Sql, { rows, pending, renamed = [] }: Checked): void {
   sql.script(`DROP TABLE IF EXISTS temp.checked;
@@ -204,6 +218,9 @@ function alreadyAccepted({ rows, keys: { size: count }, runs, ofOtherFiles }: Ta
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
       'Rows are the same if their IDs are the same or, without IDs, their content.',
+      ...(isNew && ofOtherFiles && open === undefined
+        ? [`If this manifest was moved or renamed, run \`gdn batch rm ${names[0]}\`, and add --adopt.`]
+        : []),
       isNew
         ? ofOtherFiles
           ? 'If this manifest is another drop, whose rows have the same IDs, add --run <name> --again. Of a copy, that mints all rows a second time.'

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
-import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
+import { type ChangedNft, refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { type Duplicates, newDuplicates } from '../batch/duplicate-rows.ts'
 import { findReplaced } from '../batch/edited-rows.ts'
@@ -92,7 +92,7 @@ class Planner {
   readonly paired: StoredPair[] = []
   #pairs: ReadonlyMap<number, Pair> = new Map()
   readonly #mints: number[] = []
-  readonly #changed: number[] = []
+  readonly #changed: ChangedNft[] = []
   /** Rows without an ID that were minted and are no longer in the manifest, and new ones. */
   #vanishedUnnamed = 0
   #newUnnamed = 0
@@ -279,9 +279,11 @@ class Planner {
     for (const [position, changes] of found) {
       counts.rows++
       if (changes.length === 0) counts.unchanged++
-      for (const { action, reason } of changes) {
+      for (const { action, reason, nftGdnId } of changes) {
         counts[action]++
-        if (action === 'update' || action === 'transfer') this.#changed.push(position)
+        if ((action === 'update' || action === 'transfer') && nftGdnId !== null) {
+          this.#changed.push({ position, nftGdnId })
+        }
         if (action !== 'mint') continue
         this.#mints.push(position)
         if (reason?.startsWith(FAILED) === true) counts.retries++

@@ -49,6 +49,7 @@ async function machine(collection: TestCollection, files: Files = FILES, root = 
   const run = (...argv: string[]) => cli(argv, { ...options, env })
   return {
     path,
+    run,
     mint: (file: string, ...more: string[]) => run('batch', 'mint', path(file), ...target, ...more),
     plan: (file: string, ...more: string[]) => run('plan', path(file), ...target, ...more),
     apply: (file: string, ...more: string[]) => run('apply', path(file), ...target, '--yes', ...more),
@@ -147,6 +148,21 @@ test('mint takes over a moved drop with --adopt, and a dry run says so', async (
   await succeeded(other.mint('archive/drop.csv', ...adopt))
   expect(await nftsOf(collection)).toEqual(JANUARY)
   expect((await (await machine(collection)).plan('jan/drop.csv')).code).toBe(EXIT.unknownOutcome)
+})
+
+test('a drop that was moved on the machine that minted it is taken over as the errors say', async () => {
+  const moved = csv(['a', 'January 1!', ALICE], ['b', 'January 2', ALICE])
+  for (const command of ['mint', 'apply'] as const) {
+    const collection = await newCollection()
+    const one = await machine(collection, { ...FILES, 'archive/drop.csv': moved })
+    await succeeded(one.mint('jan/drop.csv'))
+    const { code, stderr } = await one[command]('archive/drop.csv')
+    expect(code).toBe(EXIT.usage)
+    const [, rm = ''] = /moved or renamed, run `gdn (batch rm \S+)`, and add --adopt\./.exec(stderr) ?? []
+    await succeeded(one.run(...rm.split(' '), '--yes'))
+    await succeeded(one.apply('archive/drop.csv', '--adopt'))
+    expect(await nftsOf(collection)).toEqual(['January 1!: Alice', 'January 2: Alice'])
+  }
 })
 
 test('a manifest outside of a repository and a project has no label, and works as before', async () => {

@@ -44,6 +44,37 @@ describe('another drop of the same file name', () => {
     expect(server.sent).toHaveLength(1)
   })
 
+  describe.each([
+    ['with a label', feb.options],
+    ['without one', { ...feb.options, label: null }],
+  ])('%s', (_, options) => {
+    test.each(COMMANDS)('is stopped by %s where the first got its IDs on another machine', async (command) => {
+      const own = await start()
+      const unnamed = jan.rows.map((one) => ({ ...one, id: null }))
+      await own.mint(unnamed, jan.options)
+      await (await start()).apply(jan.rows, jan.options)
+      await expect(run(own, command, 'feb', options)).rejects.toMatchObject(
+        command === 'mint'
+          ? { code: 'seems_minted' }
+          : {
+              code: 'already_accepted',
+              message: expect.stringMatching(
+                /^2 NFTs that would change belong to another run of this collection: drop-/,
+              ),
+              details: { rows: [{ key: 'a' }, { key: 'b' }] },
+            },
+      )
+      expect(server.nfts).toMatchObject([
+        { metadata: { title: 'January 1' }, owner: ALICE },
+        { metadata: { title: 'January 2' }, owner: ALICE },
+      ])
+      // Nothing of it is left behind that would stop the first.
+      const edited = [row('a', ALICE, 'January 1!'), row('b', ALICE, 'January 2')]
+      await own.apply(edited, jan.options)
+      expect(titles()).toEqual(['January 1!', 'January 2'])
+    })
+  })
+
   test('is minted as a run of its own with --run', async () => {
     await run(await start(), 'mint', 'jan')
     const other = await start()
