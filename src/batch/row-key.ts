@@ -27,7 +27,8 @@ export function shownKey(key: RowKey): string {
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
   if (order !== null) return JSON.stringify(['order', order])
-  return JSON.stringify(['name', runName ?? basename(manifest ?? '')])
+  // macOS may decompose the characters of file names.
+  return JSON.stringify(['name', (runName ?? basename(manifest ?? '')).normalize('NFC')])
 }
 
 /**

@@ -23,7 +23,7 @@ export async function runLabel(
   path: PlatformPath = nodePath,
 ): Promise<string | null> {
   const named = runName === undefined ? null : labelText(runName)
-  if (manifestPath === null || (runName !== undefined && runName !== path.basename(manifestPath))) return named
+  if (manifestPath === null || (named !== null && named !== labelText(path.basename(manifestPath)))) return named
   const folders = [path.dirname(manifestPath)]
   for (let folder = folders[0] ?? ''; folder !== path.dirname(folder); ) {
     folder = path.dirname(folder)

@@ -149,6 +149,11 @@ describe('the reference ID of a row', () => {
     )
   })
 
+  test('is the same where the name of the manifest has decomposed characters', () => {
+    expect(named(null, '/drops/Zürich.csv'.normalize('NFD'))).toBe(named(null, '/drops/Zürich.csv'.normalize('NFC')))
+    expect(named('Zürich'.normalize('NFD'), null)).toBe(named('Zürich'.normalize('NFC'), null))
+  })
+
   test('is the same on another machine, with the manifest and its files in another folder', () => {
     const idOf = (folder: string) => {
       const one = new RowNamer().name(row(3, { localFiles: [{ key: 'image', path: `${folder}/3.png` }] }))

@@ -59,6 +59,7 @@ describe('the label of a run', () => {
     const label = await labelIn('/shop/ja\u0308nner.csv', { git })
     expect(label).toBe('j\u00e4nner.csv')
     expect(await labelIn('/shop/j\u00e4nner.csv', { git })).toBe(label)
+    expect(await labelIn('/shop/ja\u0308nner.csv', { git, runName: 'j\u00e4nner.csv' })).toBe(label)
   })
 
   test.each([
