@@ -10,8 +10,8 @@ import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import { knownReferences } from './known-references.ts'
 import type { Adopted, KeptRow } from './manifest-row.ts'
-import { type OtherLabel, shownLabels } from './other-labels.ts'
-import type { Pair } from './pairing.ts'
+import { type OtherLabel, otherLabels, shownLabels } from './other-labels.ts'
+import { type Pair, pairsOfOthers } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { readOthers } from './reconcile/others.ts'
@@ -54,6 +54,11 @@ export async function lookBefore(
   const goesOn = !isNew && looks && options.reconcileOnly !== true && plan.rows > 0
   if (!(isNew || repeats || goesOn) || deps.client === null) return before
 
+  const { label } = options
+  const labeled = pairsOfOthers(pairs, label)
+  if (label != null && labeled.length > 0 && options.adopt !== true) {
+    throw otherLabels(labeled, labeled.length, new Set(labeled.map((one) => one.label)), label)
+  }
   const asker: Asker = { client: deps.client, signal: options.signal }
   before.listed = await listed(asker, options, looks, before.notes)
   // A state that lost its requests still has the list of earlier NFTs. A new run has no NFTs of its own yet.
@@ -67,7 +72,8 @@ export async function lookBefore(
     (await store.read((sql) => (isNew ? hasUnnamed(sql, store) : addsUnnamed(sql, drop, gathered))))
   const mayBeKnown = looks && (hasStrangers || options.adopt === true || mayHaveIds)
   const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
-  const { rows: known, relabeled } = named ?? { rows: [], relabeled: [] }
+  const { rows: known } = named ?? { rows: [] }
+  const relabeled = [...labeled, ...(named?.relabeled ?? [])]
   before.adopted = known
   before.relabeled = relabeled
   if (relabeled.length > 0) {

@@ -1,6 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { type RowsIn, rowsAt, tableOf } from '../state/rows.ts'
+import { pagesOf, type RowsIn, rowsAt, tableOf } from '../state/rows.ts'
 import {
   type FreshRow,
   freshRows,
@@ -12,7 +12,8 @@ import {
   vanishedRows,
 } from './edited-rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
-import { isContentKey, type RowKey, referenceId, rowKey } from './row-key.ts'
+import { type OtherLabel, otherLabelOf } from './other-labels.ts'
+import { isContentKey, type RowKey, referenceId, rowKey, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import { type MintOperation, ServerNames } from './server-names.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
@@ -24,6 +25,10 @@ export interface Pair {
   /** The operation of its mint, and the reference ID that its `id` makes. */
   operation: MintOperation
   reference: string
+  /** The reference ID of its mint, which is made from content. */
+  mintedAs: string
+  /** Its label on the server where only that knows the NFT; null without one. */
+  label: string | null
   /** Its operation in the state, which has no ID yet; null where the state doesn't know the NFT. */
   sent: string | null
   /** `impossible`: the server can't store it, so the pair is known on this machine only. */
@@ -41,7 +46,15 @@ interface Unnamed {
   isOnServer: boolean
   /** Its row in the state; null where only the server knows it. */
   sent: SentRow | null
+  label: string | null
 }
+
+/** Returns the pairs whose NFTs have another label than the run. */
+export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undefined): OtherLabel[] =>
+  pairs.flatMap(({ row: { key, row }, nftGdnId, operation, mintedAs: reference, label: reference_label }) => {
+    const label = otherLabelOf({ reference_label }, own)
+    return label === null ? [] : [{ key: shownKey(key), line: row.line, nftGdnId, operation, reference, label }]
+  })
 
 /** Returns the pairs whose operations in the state get an ID. */
 export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
@@ -77,14 +90,19 @@ export async function findPairs(
   if (!(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = drop.setId === null ? [] : await store.read((sql) => vanishedRows(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((sent) => unnamedOf(drop.referenceScope, sent))
+  const isNew = drop.setId === null
   if (client?.supportsReferences() === null) await client.learnIdempotency({ signal })
   const server = client?.supportsReferences() === true ? new ServerNames(client, options) : null
   const storesAliases = client?.supportsAliases() === true
   const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)
-  if (server !== null && storesAliases && label !== null) {
+  if (server !== null && storesAliases) {
     const known = new Set(inState.map(({ nftGdnId }) => nftGdnId))
-    const listed = (await server.unaliased(label)).filter(({ nftGdnId }) => !known.has(nftGdnId))
-    for (const one of await store.read((sql) => withoutRows(sql, store, rows, listed))) {
+    const listed = new Map<string, Listed>()
+    // The drop may have had another label, or none. Where the run has begun, its NFTs are in the state.
+    if (isNew) for await (const one of withContents(server, store, rows)) listed.set(one.nftGdnId, one)
+    if (label !== null) for (const one of await server.unaliased(label)) listed.set(one.nftGdnId, { ...one, label })
+    const others = [...listed.values()].filter(({ nftGdnId }) => !known.has(nftGdnId))
+    for (const one of await store.read((sql) => withoutRows(sql, store, rows, others))) {
       unnamed.push({ ...one, isOnServer: true, sent: null })
     }
   }
@@ -119,7 +137,11 @@ export async function findPairs(
     if (nftGdnId === null) throw renamedUnknown(drop.name)
     const [record] = rowsAt(sql, rows, [row.position])
     if (record === undefined) throw new Error('a row that was just read is missing')
-    return { row: keptRow(record), nftGdnId, operation, reference: referenceOf(row), sent: sent?.id ?? null, alias }
+    const { reference: mintedAs, label: ofNft } = of
+    return {
+      ...{ row: keptRow(record), nftGdnId, operation, reference: referenceOf(row), mintedAs },
+      ...{ label: ofNft, sent: sent?.id ?? null, alias },
+    }
   }
   return await store.read((sql) => [
     ...[...matches].map(([row, of]) => pairOf(sql, row, of, 'stored')),
@@ -134,7 +156,7 @@ const hasIds = (sql: Sql, rows: RowsIn): boolean =>
 
 function unnamedOf(scope: string, sent: SentRow): Unnamed {
   const reference = sent.mintedAs ?? referenceId(scope, sent.reference ?? sent.key)
-  return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent }
+  return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
 }
 
 /** Returns the NFTs without those that got an ID on any machine. */
@@ -147,7 +169,35 @@ async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]):
   })
 }
 
-type Listed = Awaited<ReturnType<ServerNames['unaliased']>>[number]
+/** An NFT without an ID that only the server knows. */
+type Listed = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: string }
+
+const PAGE = 1_000
+
+/** Yields the NFTs that were minted with the contents of rows, and whose rows had no ID then. */
+async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn): AsyncGenerator<Listed> {
+  const { state, drop } = store
+  const counts = await store.read((sql) => copyCounts(sql, rows))
+  const pages = pagesOf(state, (sql, after, limit) => namedRows(sql, rows, after, limit), PAGE)
+  for await (const page of pages) {
+    const asked = new Set<string>()
+    for (const twin of page.map((row) => row.twin)) {
+      const copies = counts.get(twin) ?? 1
+      // Copies on later pages are asked for by now.
+      if (copies > 1) counts.set(twin, 0)
+      for (let copy = 1; copy <= copies; copy++) asked.add(referenceId(drop.referenceScope, rowKey(null, twin, copy)))
+    }
+    yield* await server.unaliasedOf([...asked])
+  }
+}
+
+const namedRows = (sql: Sql, rows: RowsIn, after: number, limit: number) =>
+  sql.all<{ position: number; twin: string }>(
+    `SELECT position, coalesce(twin, content) AS twin FROM ${tableOf(rows)}
+      WHERE key LIKE 'id:%' AND position > ? ORDER BY position LIMIT ?`,
+    after,
+    limit,
+  )
 
 /** Returns the NFTs that neither a row of the manifest nor another one in the state has. */
 function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
@@ -194,13 +244,21 @@ function matchByContent(
     matches.set(row, one)
     return true
   }
+  const takeFirst = (row: FreshRow, copies: Unnamed[]): boolean => {
+    for (let one = copies.shift(); one !== undefined; one = copies.shift()) if (take(row, one)) return true
+    return false
+  }
+  // The copies before were taken, or are not there.
+  const nextCopy = new Map<string, number>()
   for (const row of open) {
-    if (contents.get(row.content)?.some((one) => take(row, one)) === true) continue
+    if (takeFirst(row, contents.get(row.content) ?? [])) continue
     // A copy of the manifest elsewhere has other paths of its files.
     const twin = row.twin ?? row.content
-    for (let copy = 1; copy <= (counts.get(twin) ?? 1); copy++) {
-      if (take(row, references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy))))) break
+    let copy = nextCopy.get(twin) ?? 1
+    for (let isTaken = false; !isTaken && copy <= (counts.get(twin) ?? 1); copy++) {
+      isTaken = take(row, references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy))))
     }
+    nextCopy.set(twin, copy)
   }
   return matches
 }

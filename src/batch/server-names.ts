@@ -71,6 +71,16 @@ export class ServerNames {
     return nfts
   }
 
+  /** Returns the NFTs of reference IDs that were made from content and have no alias. */
+  async unaliasedOf(references: readonly string[]): Promise<(Asked & { nftGdnId: string; label: string | null })[]> {
+    const asked = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
+    return [...(await this.lookUp(asked))].flatMap(([one, record]) => {
+      const { nft_gdn_id: nftGdnId, reference_kind, reference_alias, reference_label: label = null } = record
+      const isFree = reference_kind === 'content' && typeof reference_alias !== 'string'
+      return isFree && typeof nftGdnId === 'string' ? [{ ...one, nftGdnId, label }] : []
+    })
+  }
+
   /** Returns the NFTs of a label that were minted without an ID and have no alias, each once. */
   async unaliased(reference_label: string): Promise<(Asked & { nftGdnId: string })[]> {
     const found = new Map<string, Asked & { nftGdnId: string }>()

@@ -1,4 +1,5 @@
 import { type OtherLabel, otherLabelOf, otherLabels } from '../batch/other-labels.ts'
+import { type Pair, pairsOfOthers } from '../batch/pairing.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { GdnError } from '../core/errors.ts'
@@ -27,11 +28,13 @@ export class OtherLabels {
     this.#own = own
   }
 
-  async begin(): Promise<void> {
+  /** @param pairs rows that got their IDs since their mint */
+  async begin(pairs: readonly Pair[]): Promise<void> {
     await this.#store.state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.relabeled;
         CREATE TEMP TABLE relabeled (n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)`),
     )
+    await this.#take(pairsOfOthers(pairs, this.#own))
   }
 
   /** Adds the rows of a page. */
@@ -42,6 +45,11 @@ export class OtherLabels {
       const { operation, nftGdnId } = named
       return [{ key: shownKey(key), line: row.line, nftGdnId, operation, reference, label }]
     })
+    await this.#take(labeled)
+  }
+
+  /** Adds those that this machine doesn't know. */
+  async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
     const found = await this.#store.read((sql) => labeled.filter(({ nftGdnId }) => !isGivenElsewhere(sql, nftGdnId)))
     for (const one of found) {

@@ -123,7 +123,7 @@ class Planner {
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#findPairs()
-    await this.#labels.begin()
+    await this.#labels.begin([...this.#pairs.values()])
     await state.scratch((sql) =>
       sql.script(`DROP TABLE IF EXISTS temp.changes;
         CREATE TEMP TABLE changes (position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID;

@@ -87,7 +87,7 @@ export async function withRevealPlan<Result>(
     const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
     const pairs = new Map(found.map((pair) => [pair.row.position, pair]))
     const labels = new OtherLabels(store, options.label ?? null)
-    await labels.begin()
+    await labels.begin(found)
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       relabeled: labels,

@@ -181,6 +181,67 @@ describe('rows that get their IDs after the mint', () => {
   })
 })
 
+describe('on a machine without a state, rows that got their IDs', () => {
+  const moved = { manifestPath: '/shop/archive/drop.csv', label: 'archive/drop.csv' }
+  const COMMANDS = {
+    plan,
+    mint,
+    async apply(machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions>) {
+      const { counts } = await plan(machine, rows, more)
+      if (counts.mint > 0) await mint(machine, rows, { ...more, adopt: false, keepEdited: true })
+      return await apply(machine, rows, more)
+    },
+  }
+  const named = withIds(DROPPED)
+
+  test.each(['plan', 'mint', 'apply'] as const)('and another label stop %s until --adopt', async (command) => {
+    await mint(await start(), DROPPED)
+    const ends = COMMANDS[command](await start(), named, moved)
+    await expect(ends).rejects.toMatchObject({
+      code: 'seems_minted',
+      message: '3 rows were minted by the run "jan/drop.csv", and this run is "archive/drop.csv"',
+      details: { rows: [{ key: '1', nft_gdn_id: 'nft-1' }, { key: '2' }, { key: '3' }], count: 3 },
+    })
+    await COMMANDS[command](await start(), named, { ...moved, adopt: true })
+    expect(titles()).toEqual(['A', 'B', 'C'])
+    if (command === 'plan') return
+    expect(server.aliased).toEqual(['A', 'B', 'C'])
+    expect(server.labels).toEqual(Array(6).fill('archive/drop.csv'))
+    const edited = withIds(rowsOf('A!', 'B!', 'C!'))
+    expect((await plan(await start(), edited, moved)).counts).toMatchObject({ update: 3, mint: 0 })
+  })
+
+  test.each([
+    ['no label there', null, 'jan/drop.csv'],
+    ['no label here', 'jan/drop.csv', null],
+  ])('and %s are paired by their content', async (_, found, label) => {
+    await mint(await start(), DROPPED, { label: found })
+    expect((await plan(await start(), named, { label })).counts).toMatchObject({ unchanged: 3, mint: 0 })
+    await COMMANDS.apply(await start(), named, { label })
+    const edited = withIds(rowsOf('A!', 'B!', 'C!'))
+    expect((await plan(await start(), edited, { label })).counts).toMatchObject({ update: 3, mint: 0 })
+    expect(titles()).toEqual(['A', 'B', 'C'])
+  })
+
+  test('and whose NFTs were burned are not minted again', async () => {
+    await mint(await start(), DROPPED)
+    Object.assign(server.nft('B'), { isBurned: true })
+    const { counts, changes } = await plan(await start(), named)
+    expect(counts).toMatchObject({ unchanged: 2, mint: 0, drift: 1 })
+    expect(changes).toEqual([expect.stringContaining('drift transfer 2: ')])
+    await mint(await start(), named)
+    expect(titles()).toEqual(['A', 'B', 'C'])
+  })
+
+  test('are paired in their order if they are equal and on several pages', async () => {
+    const many = rowsOf(...Array(1_100).fill('A'), 'B', 'A')
+    await mint(await start(), many, { label: null })
+    const { counts, paired } = await plan(await start(), withIds(many), { label: null })
+    expect(counts).toMatchObject({ unchanged: 1_102, mint: 0 })
+    expect(paired).toEqual(many.map((_one, n) => `id:${n + 1} nft-${n + 1} wanted`))
+  })
+})
+
 describe('equal rows', () => {
   const EQUAL = rowsOf('Same', 'Same', 'Same')
 
