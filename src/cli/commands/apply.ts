@@ -1,5 +1,6 @@
 import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
+import type { BatchEvent } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
@@ -17,6 +18,7 @@ import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { integer, oneOf } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
@@ -25,7 +27,7 @@ import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
 import { flagsAgain } from './batch/flags-again.ts'
 import { printBriefly, refuseDuplicates } from './batch/row-warnings.ts'
 import { refuseFailure, sendRun } from './batch/send-run.ts'
-import { changeNfts, problemOf, summaryOf } from './plan/change-nfts.ts'
+import { changeNfts, noChanges, problemOf, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
 import { countsText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
@@ -97,12 +99,18 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
       await storeNames(deps, connection, opened.options, plan)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: applyAgain(manifest, flags) })
+      const print = async (changes: DataRecord) =>
+        await output.one({
+          ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted: minted.rows },
+          ...changes,
+          ...(await paid()),
+        })
+      if (minted.failure !== null) {
+        await print({ ...summaryOf(noChanges()), ...minted.left })
+        throw minted.failure
+      }
       const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
-      await output.one({
-        ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted },
-        ...summaryOf(outcomes),
-        ...(await paid()),
-      })
+      await print(summaryOf(outcomes))
       const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
       if (left !== '') io.note(`Left out by --only mint: ${left}.`)
       const problem = problemOf(outcomes)
@@ -231,15 +239,25 @@ async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: A
   }
 }
 
-/** Mints the rows of the plan as `batch mint` does. Returns how many rows of the run are deployed. */
+interface Minted {
+  /** Rows that are deployed now. */
+  rows: number
+  /** Rows of the run that are not. */
+  left: { pending: number; failed: number; unknown: number }
+  /** Why the run ended with them; null if all went well. */
+  failure: unknown
+}
+
+/** Mints the rows of the plan as `batch mint` does. */
 async function mint(
   deps: Deps,
   { options, settings }: Opened,
   plan: ChangePlan,
   { resumedBy, ...flags }: ApplyFlags & Given & { resumedBy: string },
-): Promise<number> {
+): Promise<Minted> {
   const { counts } = plan
-  if (counts.mint === 0) return 0
+  if (counts.mint === 0) return { rows: 0, left: { pending: 0, failed: 0, unknown: 0 }, failure: null }
+  let before = 0
   const sending = {
     settings,
     options: {
@@ -257,8 +275,16 @@ async function mint(
     run: runBatch,
     given: flags.given,
     others: flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn,
+    onEvent(event: BatchEvent) {
+      if (event.type === 'planned') before = event.rows.deployed
+    },
   }
   const sent = await sendRun(deps, sending)
-  await refuseFailure(deps, sent, sending)
-  return Math.min(counts.mint, sent.summary.counts.deployed)
+  const failure = await refuseFailure(deps, sent, sending).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  const { deployed, pending, accepted, failed, unknown } = sent.summary.counts
+  const left = { pending: pending + accepted, failed, unknown }
+  return { rows: Math.min(counts.mint, deployed - before), left, failure }
 }

@@ -45,7 +45,7 @@ const one = (fields: Fields, prepare: Prepare): Scenario => ({ shape: 'object', 
 /** A command that prints a list of records. */
 const list = (fields: Fields, prepare: Prepare): Scenario => ({ shape: 'array', fields, prepare })
 
-type Handlers = Readonly<Record<string, Handler>>
+export type Handlers = Readonly<Record<string, Handler>>
 
 /** A fake API whose handlers don't all have to be used. */
 export async function api(handlers: Handlers) {
@@ -78,7 +78,7 @@ export async function withServer(handlers: Handlers, ...argv: string[]): Promise
 }
 
 /** A command on a manifest of two rows. */
-async function withManifest(handlers: Handlers, command: readonly string[], ...flags: string[]): Promise<Prepared> {
+export async function withManifest(handlers: Handlers, command: readonly string[], ...flags: string[]): Promise<Prepared> {
   const { path, options } = await served(handlers)
   return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
 }
@@ -132,7 +132,7 @@ const WITH_DYNAMIC_NFT = {
   burnnft: accepted,
 }
 
-const CREATE_COLLECTION = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER]
+export const CREATE_COLLECTION = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER]
 const WITH_COLLECTION = { createcollection: accepted, getcollections }
 
 async function withCreatedCollection(...argv: string[]): Promise<Prepared> {

@@ -12,13 +12,13 @@ import type { RequestedMetadata } from '../../../nft/compare-metadata.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../../cost/estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from '../../cost/fees.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
-import { createOutput } from '../../render/output.ts'
+import type { Output } from '../../render/output.ts'
 import type { Card, View } from '../../render/view.ts'
 import { type FileUrls, printWarnings } from './check-files.ts'
+import { type FinishedRun, finishedRun, noteFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
@@ -26,7 +26,7 @@ import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
 import { checkPlannedFiles } from './send-run.ts'
 
-const DRY_RUN_VIEW: View = {
+export const DRY_RUN_VIEW: View = {
   fields: [
     'run',
     'blockchain',
@@ -63,21 +63,22 @@ interface DryRunning {
   /** What is valid in the manifest, but most likely not intended. */
   warnings?: RowWarnings
   settings: Settings
-  flags: OutputFlags & CostFlags & Pick<BatchMintFlags, 'allowDuplicates'>
+  output: Output
+  flags: Pick<BatchMintFlags, 'stateDir' | 'allowDuplicates'> & CostFlags
 }
 
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
 export async function printBatchDryRun(
   deps: Deps,
-  { options, read, files = null, localFiles = null, mapped, warnings, settings, flags }: DryRunning,
+  { options, read, files = null, localFiles = null, mapped, warnings, settings, output, flags }: DryRunning,
 ): Promise<void> {
   const { io, signals } = deps
-  const output = createOutput(io, flags, DRY_RUN_VIEW, { manifest: options.manifestPath })
   // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
   const meter = await openMeter(options.dynamic)
   let found: ManifestIssue[] = []
   try {
+    let finished: FinishedRun | null = null
     const plan = await dryRunBatch(
       { ...options, signal: signals.signal },
       {
@@ -100,19 +101,33 @@ export async function printBatchDryRun(
             await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
         },
       },
-    )
+    ).catch(async (error: unknown) => {
+      finished = await finishedRun(error, options)
+      return planOf(finished)
+    })
     const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
     const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
-    const estimate = fees === null ? {} : await estimateData(meter.total(), fees, price)
+    const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
     await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings: found })
     for (const note of plan.notes) io.note(safe(note))
     if (plan.requests > 1) io.note(`${plan.order}.`)
     if (fees?.isSimulated) io.note(SIMULATED)
     if (connection === null) io.note('The server was not contacted (--no-lookup).')
     io.note('Nothing was sent (--dry-run).')
+    if (finished !== null) noteFinished(deps, finished, flags)
   } finally {
     await connection?.client.close()
   }
+}
+
+const NO_ESTIMATE = Object.fromEntries(COST_FIELDS.map((field) => [field, null]))
+
+/** Returns the plan of a run that has nothing left to send. */
+function planOf({ status, kept }: FinishedRun): DryRun {
+  const { id, name, counts: rows } = status
+  const changes = { added: 0, changed: kept, keptAccepted: kept, removed: 0, examples: [] }
+  const nothing = { requests: 0, bytes: 0, receivers: 0, files: 0, reordered: false, seconds: 0, firstRequest: null }
+  return { run: { id, name }, rows, ...nothing, order: 'Nothing is left to send', changes, notes: [] }
 }
 
 /**

@@ -1,41 +1,72 @@
-import { type Run, runStatus } from '../../../batch/runs.ts'
+import { openRun, runStatus } from '../../../batch/runs.ts'
+import type { BatchOptions, RunStatus } from '../../../batch/types.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
-import { runData } from './run-view.ts'
+import { keptText, refuseDiffering, verifyFinished } from './send-run.ts'
+import { summaryData } from './summary.ts'
 
-/** Describes rows with an ID that were edited after they were sent. */
-export const keptText = (rows: number): string =>
-  `${count(rows, 'changed row')} ${rows === 1 ? 'was' : 'were'} sent before and won't be sent again.`
+/** A run that has nothing left to do. */
+export interface FinishedRun {
+  status: RunStatus
+  /** Rows that were edited after they were sent. */
+  kept: number
+}
+
+/** Returns the run of the error `run_finished`. @throws any other error */
+export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
+  if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
+  const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
+  return { status: await runStatus(await openRun(stateDir, run_id)), kept: kept_accepted }
+}
+
+interface Printing {
+  settings: Settings
+  options: BatchOptions
+  output: Output
+  flags: BatchMintFlags
+}
 
 /**
- * Prints the summary of a run that has nothing left to do. That is a success: a script may repeat its command.
+ * Prints the summary of a finished run, with the fields of a run that was sent now. That is a success: a script may
+ * repeat its command.
  *
- * @param kept rows that were edited after they were sent
- * @throws GdnError `batch_failed_rows` where rows failed
+ * @throws GdnError `batch_failed_rows` where rows failed, `verify_failed`
  */
 export async function printFinished(
-  { io }: Deps,
-  run: Run,
-  output: Output,
-  { stateDir }: Pick<BatchMintFlags, 'stateDir'>,
-  kept: number,
+  deps: Deps,
+  finished: FinishedRun,
+  { settings, options, output, flags }: Printing,
 ): Promise<void> {
-  const status = await runStatus(run)
-  const data = runData(status)
+  const { io } = deps
+  const { status } = finished
+  const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
+  const data = summaryData({ run: status, counts: status.counts, ...NOTHING_SENT }, options, verified?.counts ?? null)
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
+  if (verified !== null) refuseDiffering(verified)
+  noteFinished(deps, finished, flags)
+}
+
+const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
+
+/** Says that a run is finished. @throws GdnError `batch_failed_rows` where rows failed */
+export function noteFinished(
+  { io }: Deps,
+  { status: { name, counts }, kept }: FinishedRun,
+  { stateDir }: Pick<BatchMintFlags, 'stateDir'>,
+): void {
   if (kept > 0) io.note(keptText(kept))
-  const { failed, total } = status.counts
-  const commands = runCommands(run.name, stateDir)
+  const { failed, total } = counts
+  const commands = runCommands(name, stateDir)
   if (failed > 0) {
     throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
       hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
     })
   }
-  io.note(`The run ${safe(run.name)} is already finished. To mint all its rows a second time, add --again.`)
+  io.note(`The run ${safe(name)} is already finished. To mint all its rows a second time, add --again.`)
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { runLabel } from '../../../batch/run-label.ts'
-import { openRun } from '../../../batch/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { projectFileIn } from '../../../config/project-file.ts'
 import type { Server } from '../../../config/server.ts'
@@ -18,7 +17,6 @@ import { createOutput } from '../../render/output.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { FileUrls } from './check-files.ts'
 import { printEditedRows } from './edited-rows.ts'
-import { printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
@@ -29,19 +27,20 @@ import { summaryView } from './summary.ts'
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
   // What is revealed is updated.
   const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
-  const output = createOutput(deps.io, flags, summaryView(flags.stateDir), { manifest })
+  const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
+  const output = createOutput(deps.io, flags, view, { manifest })
   const plansOffline = flags.dryRun === true && flags.lookup === false
   const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
   const { settings } = opened
   const { openUnrevealed } = await import('./unrevealed.ts')
   const { beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
   const { options } = sending
-  const { sendAndPrint, verifyFinished } = await import('./send-run.ts')
+  const { sendAndPrint } = await import('./send-run.ts')
   const { runBatch } = await import('../../../batch/run.ts')
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')
-      return await printBatchDryRun(deps, { ...opened, ...sending, flags })
+      return await printBatchDryRun(deps, { ...opened, ...sending, output, flags })
     }
     await sendAndPrint(deps, {
       ...opened,
@@ -54,9 +53,8 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
     if (error instanceof GdnError && error.code === 'run_finished') {
-      const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
-      if (flags.verify) await verifyFinished(deps, settings, run_id, options, flags)
-      return await printFinished(deps, await openRun(options.stateDir, run_id), output, flags, kept_accepted)
+      const { finishedRun, printFinished } = await import('./finished.ts')
+      return await printFinished(deps, await finishedRun(error, options), { settings, options, output, flags })
     }
     throw withWayOut(error, flags.dryRun)
   }

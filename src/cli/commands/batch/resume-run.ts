@@ -10,8 +10,8 @@ import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
-import { printBatchDryRun } from './dry-run.ts'
-import { printFinished } from './finished.ts'
+import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
+import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { labelOf, runOptions } from './mint-manifest.ts'
@@ -30,7 +30,8 @@ export async function resumeRun(
 ): Promise<void> {
   const { stateDir } = await deps.settings(flags)
   const run = await findOnAny(deps, name, flags)
-  const output = createOutput(deps.io, flags, summaryView(flags.stateDir), { manifest: run.manifestPath })
+  const view = flags.dryRun ? DRY_RUN_VIEW : summaryView(flags.stateDir)
+  const output = createOutput(deps.io, flags, view, { manifest: run.manifestPath })
   const settings = await settingsOfRun(deps, run, flags)
   const options: BatchOptions = {
     stateDir,
@@ -48,11 +49,10 @@ export async function resumeRun(
   const backend = await deps.identify(await settings.server())
   const sending = { settings, options: { ...options, backend }, read: null, flags }
   try {
-    if (flags.dryRun) return await printBatchDryRun(deps, sending)
+    if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, output })
     await sendAndPrint(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
   } catch (error) {
-    if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
-    await printFinished(deps, run, output, flags, 0)
+    await printFinished(deps, await finishedRun(error, options), { settings, options, output, flags })
   }
 }
 

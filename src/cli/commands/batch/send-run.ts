@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { runBatch } from '../../../batch/run.ts'
 import { runRows } from '../../../batch/run-rows.ts'
-import { openRun, runStatus } from '../../../batch/runs.ts'
+import { openRun } from '../../../batch/runs.ts'
 import type {
   BatchEvent,
   BatchOptions,
@@ -32,7 +32,6 @@ import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import { checkFiles, type FileUrls, filesProblem, printWarnings } from './check-files.ts'
 import { EventLines } from './event-lines.ts'
-import { keptText } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 import { BatchProgress } from './progress.ts'
@@ -255,15 +254,17 @@ async function writeJobSummary({ env, io }: Deps, summary: BatchSummary): Promis
 export async function verifyFinished(
   deps: Deps,
   settings: Settings,
-  id: string,
+  run: RunStatus,
   options: BatchOptions,
   flags: VerifyFlags,
-): Promise<void> {
-  const run = await openRun(options.stateDir, id)
-  const { counts } = await runStatus(run)
+): Promise<VerifyTally> {
   const server = await settings.server()
   const records = recordsOf(deps, () => deps.connect(settings))
-  const tally = await verify(deps, { run, counts }, options, { flags, server, records })
+  return await verify(deps, { run, counts: run.counts }, options, { flags, server, records })
+}
+
+/** @throws GdnError `verify_failed` if rows differ from their requests, or none was verified */
+export function refuseDiffering(tally: VerifyTally): void {
   if (tally.differing.length > 0) throw differingRows(tally)
   refuseUnverified(tally)
 }
@@ -303,6 +304,10 @@ async function verify(
   tally.warn(deps.io)
   return tally
 }
+
+/** Describes rows with an ID that were edited after they were sent. */
+export const keptText = (rows: number): string =>
+  `${count(rows, 'changed row')} ${rows === 1 ? 'was' : 'were'} sent before and won't be sent again.`
 
 /**
  * Prints the plan of a run before it is sent, with changes since the last time.

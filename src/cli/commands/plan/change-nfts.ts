@@ -21,6 +21,8 @@ export interface ChangeOutcomes {
   burn: Outcomes
 }
 
+export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() })
+
 /**
  * Makes the changes of existing NFTs: updates, transfers, then burns. The server takes one change of an NFT at a time, so
  * nothing follows while a change is pending.
@@ -34,7 +36,7 @@ export async function changeNfts(
   /** The limit of the run's cost that this command was given, in wei. */
   given: bigint | null,
 ): Promise<ChangeOutcomes> {
-  const outcomes: ChangeOutcomes = { update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() }
+  const outcomes = noChanges()
   if (flags.only === 'mint') return outcomes
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan

@@ -1,0 +1,117 @@
+import { service, TARGET } from '../drop.ts'
+import { CONTRACT, knows, nft, type Reply } from '../fake-api.ts'
+import { cli } from '../harness.ts'
+import { type Prepared, type Scenario, withManifest, withServer } from './scenarios.ts'
+
+/** A command in one state of what it works on. It prints the records of its scenario, unless this says otherwise. */
+export interface State extends Partial<Pick<Scenario, 'shape' | 'fields'>> {
+  state: string
+  command: string
+  code: number
+  /** Fields in addition to those of the scenario. */
+  more?: readonly string[]
+  prepare(): Promise<Prepared>
+}
+
+type Answer = 'mint' | 'refuse' | 'unauthorized' | 'lose'
+
+const REPLIES: Readonly<Record<Exclude<Answer, 'mint'>, Reply>> = {
+  refuse: { status: 400, body: { error: { title: 'Bad Request', message: 'this one is not liked' } } },
+  unauthorized: { status: 401, body: { error: { title: 'Unauthorized', message: 'the key is unknown' } } },
+  lose: { status: 500, body: {} },
+}
+
+/** A server whose answer to each row follows from the title of the row. */
+function rowServer(answers: Readonly<Record<'Dawn' | 'Dusk', Answer>>) {
+  const { createnft, getnfts } = service()
+  const ids: string[] = []
+  const gdn = (body: Parameters<typeof createnft>[0]): Reply => {
+    const answer = answers[body.metadata[0]?.title as 'Dawn' | 'Dusk']
+    if (answer !== 'mint') return REPLIES[answer]
+    const reply = createnft(body)
+    const { nfts } = reply.body as { nfts: { nft_gdn_ids: string }[] }
+    ids.push(...nfts.map(({ nft_gdn_ids }) => nft_gdn_ids))
+    return reply
+  }
+  const requests = { contract_address: CONTRACT, blockchain: 'polygon' }
+  return { createnft: gdn, getnfts, getnftgdnids: (): Reply => ({ body: { requests, nft_gdn_ids: ids } }) }
+}
+
+const MINT = ['batch', 'mint']
+const PACE = ['--rate', '1000', '--timeout', '60s']
+
+/** The states of a run: how the server answered its rows, and the exit codes of commands on it. */
+const RUNS = [
+  { state: 'not started', dawn: 'unauthorized', dusk: 'unauthorized', code: 4 },
+  { state: 'partly sent', dawn: 'mint', dusk: 'unauthorized', code: 4 },
+  { state: 'finished', dawn: 'mint', dusk: 'mint', code: 0 },
+  { state: 'failed rows', dawn: 'mint', dusk: 'refuse', code: 7 },
+  { state: 'unknown outcome', dawn: 'mint', dusk: 'lose', code: 9 },
+] as const
+
+type RunState = (typeof RUNS)[number]
+
+/** The first `batch mint` of a manifest. */
+async function firstMint({ dawn, dusk }: RunState): Promise<Prepared> {
+  return await withManifest(rowServer({ Dawn: dawn, Dusk: dusk }), MINT, '--chunk-size', '1', ...PACE)
+}
+
+/** A command on a run in this state. */
+async function onRun(run: RunState, argvOf: (mint: readonly string[]) => string[]): Promise<Prepared> {
+  const mint = await firstMint(run)
+  await cli([...mint.argv, '-q', '-o', 'ids'], mint.options)
+  return { argv: argvOf(mint.argv), options: mint.options }
+}
+
+const DRY_RUN = [
+  ...['run', 'blockchain', 'contract_address', 'rows', 'to_send', 'requests', 'receivers', 'bytes', 'files'],
+  ...['reordered', 'order', 'seconds', 'requests_per_second', 'changes', 'mapped_columns', 'warnings', 'first_request'],
+  ...['transactions', 'gas_estimate', 'gas_price_wei', 'cost_low_wei', 'cost_estimate_wei', 'cost_high_wei'],
+  ...['data_fee_wei', 'currency', 'coin_price', 'cost_estimate', 'simulated'],
+]
+
+const statesOfRun = (run: RunState): State[] => {
+  const { state, code } = run
+  const named = (command: string, more: readonly string[], ended = 0): State => ({
+    ...{ state, command, code: ended },
+    prepare: () => onRun(run, () => [...command.split(' '), 'drop', ...more]),
+  })
+  // The second request of a row may be refused as the first one was.
+  const sent = run.dusk === 'mint' ? 0 : code
+  const dryRun = { fields: DRY_RUN, code: run.dusk === 'refuse' ? 7 : 0 }
+  return [
+    { state: `new, ends ${state}`, command: 'batch mint', code, prepare: () => firstMint(run) },
+    { state, command: 'batch mint', code: sent, prepare: () => onRun(run, (mint) => [...mint]) },
+    {
+      ...{ state: `${state}, --dry-run`, command: 'batch mint', ...dryRun },
+      prepare: () => onRun(run, (mint) => [...mint, '--dry-run']),
+    },
+    named('batch resume', PACE, sent),
+    named('batch retry', PACE, sent),
+    named('batch reconcile', PACE, run.dusk === 'unauthorized' ? 8 : sent),
+    named('batch status', []),
+    { state, command: 'batch list', code: 0, prepare: () => onRun(run, () => ['batch', 'list']) },
+    named('batch results', []),
+    named('batch report', ['--force']),
+    { state, command: 'plan', code: 0, prepare: () => onRun(run, ([, , file = '']) => ['plan', file, ...TARGET]) },
+    {
+      ...{ state, command: 'apply', code: sent },
+      prepare: () => onRun(run, ([, , file = '']) => ['apply', file, ...TARGET, '--yes', '--timeout', '60s']),
+    },
+  ]
+}
+
+const FAILED = nft('b', { status: 'failed', token_id: null, error: 'reverted' })
+const NFTS = { getnfts: knows(nft('a'), FAILED) }
+const shown = (state: string, code: number, ids: readonly string[], more: Partial<State> = {}): State => ({
+  ...{ state, code, ...more, command: 'nft show' },
+  prepare: () => withServer(NFTS, 'nft', 'show', ...ids),
+})
+
+export const STATES: readonly State[] = [
+  ...RUNS.flatMap(statesOfRun),
+  shown('one', 0, ['a']),
+  shown('one, failed', 0, ['b'], { more: ['error'] }),
+  shown('many', 0, ['a', 'a'], { shape: 'array' }),
+  shown('many, some unknown', 5, ['a', 'x'], { shape: 'array' }),
+]
