@@ -61,7 +61,7 @@ test.each([
   [['nft', 'list', '--limt'], 'Did you mean --limit?'],
   [['nft', 'list', '-b', 'polygn'], 'Did you mean polygon?'],
   [['nft', 'list', '-o', 'tabel'], 'Did you mean table?'],
-  [['nft', 'list', '--fields', 'token'], 'Did you mean token_id?'],
+  [['nft', 'list', '--fields', 'tokenid'], 'Did you mean token_id?'],
   [['config', 'get', 'contrct'], 'Did you mean contract?'],
 ])('suggests the right word for a misspelled one, and never runs it: %j', async (argv, hint) => {
   const { code, stderr } = await cli(argv)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
-import { cli, tempHome } from './harness.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
 
 const env = { GDN_API_KEY: 'key' }
 const A = nft('a')
@@ -62,6 +62,46 @@ test('--for-spreadsheet marks CSV as UTF-8, disarms formulas, and is for CSV onl
 
 test('prints one ID per line', async () => {
   expect((await show(['a', 'b', '-o', 'ids'])).stdout).toBe('a\nb\n')
+})
+
+test('--fields knows the columns of the table by name and heading, in every mode', async () => {
+  const titled = ['a', 'b', '--fields', 'title,token']
+  expect(JSON.parse((await show([...titled, '--json'])).stdout)).toEqual([
+    { title: 'Dawn', token_id: '1' },
+    { title: 'Dawn', token_id: null },
+  ])
+  expect((await show([...titled, '-o', 'csv'])).stdout).toBe('title,token_id\r\nDawn,1\r\nDawn,\r\n')
+  expect((await show(titled)).stdout).toBe('Dawn\t1\nDawn\t\n')
+  expect((await show(['a', '--fields', 'TITLE'], { tty: true })).stdout).toBe('TITLE  Dawn\n')
+})
+
+test('--fields takes paths into objects and lists', async () => {
+  const paths = ['--fields', 'metadata.title,request_metadata.file_fields.0.url,status.length']
+  const found = { 'metadata.title': 'Dawn', 'request_metadata.file_fields.0.url': null, 'status.length': null }
+  expect(JSON.parse((await show(['a', '--json', ...paths])).stdout)).toEqual(found)
+  expect((await show(['a', 'b', '--fields', 'metadata.title'])).stdout).toBe('Dawn\nDawn\n')
+  expect((await show(['a', '--fields', 'metadata.title'])).stdout).toBe('metadata.title\tDawn\n')
+})
+
+test('a list that is watched has its titles, and the selected paths', async () => {
+  const all = await show(['a', 'a', '--watch'], { tty: true })
+  expect(all.stdout + all.stderr).toContain('Dawn')
+  const paths = await show(['a', '--watch', '--json', '--fields', 'title,metadata.title'])
+  expect(JSON.parse(paths.stdout)).toEqual({ title: 'Dawn', 'metadata.title': 'Dawn' })
+})
+
+test.each([
+  ['titel', 'Did you mean title?\nThe fields are nft_gdn_id, token_id, '],
+  ['metdata.title', 'Did you mean metadata.title?\nThe fields are nft_gdn_id, '],
+  ['.title', 'Did you mean title?\nThe fields are nft_gdn_id, '],
+  ['zzzzzz', 'The fields are nft_gdn_id, '],
+])('the error of --fields %s names the nearest field and those that exist', async (field, hint) => {
+  const result = await cli(['nft', 'list', '--json', '--fields', field], { env })
+  expect(result).toMatchObject({ code: 2, stdout: '' })
+  const { message, hint: full } = errorOf(result)
+  expect(message).toContain(`unknown field "${field}"`)
+  expect(full).toMatch(/, title, metadata\.$/)
+  expect(full?.startsWith(hint)).toBe(true)
 })
 
 test('--fields selects and orders the fields of every mode', async () => {

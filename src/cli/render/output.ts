@@ -1,10 +1,10 @@
 import { GdnError } from '../../core/errors.ts'
-import { nearest } from '../../core/nearest.ts'
 import type { OutputFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import type { Io } from '../io/io.ts'
 import { type DataRecord, plainCell } from './cells.ts'
 import { type Csv, createCsv } from './csv.ts'
+import { fieldsOf, selectFrom } from './fields.ts'
 import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
@@ -12,6 +12,8 @@ type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 /** The only place that formats records. Commands do not know the mode. */
 export interface Output {
   readonly mode: OutputMode
+  /** The selected fields; undefined for all. */
+  readonly fields: readonly string[] | undefined
   /** Returns the selected fields of a record. */
   pick(record: DataRecord): DataRecord
   one(record: DataRecord): Promise<void>
@@ -33,16 +35,22 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest 
   if (flags.forSpreadsheet && mode !== 'csv') {
     throw new GdnError('usage', 'is for CSV', { place: { flag: '--for-spreadsheet' }, hint: 'Add -o csv.' })
   }
-  const { fields } = flags
-  for (const field of fields ?? []) checkField(field, view)
-  const pick = (record: DataRecord): DataRecord =>
-    fields === undefined ? record : Object.fromEntries(fields.map((field) => [field, record[field] ?? null]))
+  const fields = flags.fields && fieldsOf(flags.fields, view)
+  const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
+  // Programs get values as they are, and of columns that are no fields their cells.
+  const selected = (record: DataRecord): DataRecord =>
+    fields === undefined ? record : selectFrom({ ...cellsOf(record), ...record }, fields)
+  const pick = (record: DataRecord): DataRecord => (fields === undefined ? record : withNulls(selected(record)))
   const inCsv = fields ?? view.fields
-  const lineOf = (csv: Csv) => (record: DataRecord) => csv.line(inCsv.map((field) => plainCell(record[field])))
+  const lineOf = (csv: Csv) => (record: DataRecord) => {
+    const values = selected(record)
+    return csv.line(inCsv.map((field) => plainCell(values[field])))
+  }
   const openCsv = async () => createCsv(flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
 
   return {
     mode,
+    fields,
     pick,
     async one(record) {
       if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
@@ -53,7 +61,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest 
         return await io.data(csv.head(inCsv) + lineOf(csv)(record))
       }
       const { renderOne } = await import('./table.ts')
-      await io.read(renderOne(io, record, view, fields))
+      await io.read(renderOne(io, selected(record), view, fields))
     },
     async many(records) {
       if (mode === 'json') return await printJsonList(io, records, pick)
@@ -66,7 +74,7 @@ export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest 
       }
       const { renderTable, tabbedLine } = await import('./table.ts')
       const columns = fields ?? view.columns
-      const cells = (record: DataRecord) => view.cells?.(record) ?? record
+      const cells = (record: DataRecord) => (fields ? selectFrom(cellsOf(record), fields) : cellsOf(record))
       if (!io.stdoutTty)
         return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
       const { id, dropsId = false } = view
@@ -106,14 +114,8 @@ function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
   return flags.json ? 'json' : (flags.output ?? 'table')
 }
 
-function checkField(field: string, view: View): void {
-  if (view.fields.includes(field)) return
-  const near = nearest(field, view.fields)
-  throw new GdnError('usage', `unknown field "${field}"`, {
-    place: { flag: '--fields' },
-    hint: near === undefined ? `Use one of ${view.fields.join(', ')}.` : `Did you mean ${near}?`,
-  })
-}
+const withNulls = (record: DataRecord): DataRecord =>
+  Object.fromEntries(Object.entries(record).map(([field, value]) => [field, value ?? null]))
 
 const CHUNK_CHARS = 64 * 1024
 

@@ -4,6 +4,7 @@ import { displayWidth } from '../text/display-width.ts'
 import { localTimeIn } from '../text/local-time.ts'
 import { wrap } from '../text/wrap.ts'
 import { type DataRecord, plainCell } from './cells.ts'
+import { heading } from './heading.ts'
 import type { Card, View } from './view.ts'
 
 /** Below this width, the terminal wraps values. */
@@ -142,31 +143,10 @@ const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
 const withLocalTime = (field: string, value: unknown) =>
   isTime(field) && typeof value === 'string' ? localTimeIn(value) : value
 
-/** Returns the heading of a field such as `receiver_wallet_address`. */
-function heading(field: string): string {
-  return SHORT_HEADINGS[field] ?? field.replaceAll('_', ' ').toUpperCase()
-}
-
 /** Uses the full name for the second ID of a record. */
 function distinctHeadings(fields: readonly string[]): string[] {
   const short = fields.map(heading)
   return short.map((text, i) =>
     short.indexOf(text) < i ? (fields[i] ?? text).replaceAll('_', ' ').toUpperCase() : text,
   )
-}
-
-const SHORT_HEADINGS: Readonly<Record<string, string>> = {
-  nft_gdn_id: 'ID',
-  isgdnnft: 'IS GDN NFT',
-  token_id: 'TOKEN',
-  contract_address: 'CONTRACT',
-  receiver_wallet_address: 'OWNER',
-  transaction_gdn_id: 'ID',
-  sender_wallet_address: 'SENDER',
-  transaction_hash: 'HASH',
-  gas_used: 'GAS',
-  wallet_address: 'OWNER',
-  metadata_url: 'METADATA',
-  request_metadata: 'METADATA GIVEN',
-  accepted_date: 'ACCEPTED',
 }

@@ -9,6 +9,8 @@ export interface View {
   dropsId?: boolean
   /** Cells of a table that are not fields of the record. */
   cells?(record: DataRecord): DataRecord
+  /** Names of cells that are neither fields nor always columns. */
+  more?: readonly string[]
   /** What people see of one record, if that is more than its fields. */
   card?(record: DataRecord): Card
 }

@@ -26,8 +26,10 @@ export const NFT_VIEW: View = {
   cells: (record) => ({
     ...record,
     title: titleOf(record),
+    metadata: record.request_metadata,
     status: record.burned === true ? 'burned' : record.status,
   }),
+  more: ['metadata'],
   card: nftCard,
 }
 

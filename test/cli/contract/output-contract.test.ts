@@ -126,6 +126,19 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/\t|^\S+$/)
     })
 
+    test('--fields accepts every heading of the table', async () => {
+      const { argv, options } = await scenario.prepare()
+      const wide = { ...options, tty: true, columns: 1000 }
+      const [head = ''] = (await cli([...argv, '-o', 'table'], wide)).stdout.split('\n')
+      const headings = /^[A-Z ]+$/.test(head) && scenario.shape === 'array' ? head.trim().split(/ {2,}/) : []
+      if (headings.length === 0) return
+      const again = await scenario.prepare()
+      const words = headings.map((heading) => heading.toLowerCase().replaceAll(' ', '_'))
+      const { code, stdout } = await cli([...again.argv, '--json', '--fields', words.join(',')], again.options)
+      expect(code).toBe(0)
+      expect(Object.keys(JSON.parse(stdout)[0])).toHaveLength(words.length)
+    })
+
     test('accepts fields without a value here, and rejects an unknown field with the nearest name', async () => {
       const { argv, options } = await scenario.prepare()
       const typo = `${chosen[0]}x`
@@ -133,7 +146,7 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       expect(result).toMatchObject({ code: 2, stdout: '' })
       const { message, hint } = errorOf(result)
       expect(message).toContain(`--fields: unknown field "${typo}"`)
-      expect(hint).toBe(`Did you mean ${chosen[0]}?`)
+      expect(hint?.split('\n')).toEqual([`Did you mean ${chosen[0]}?`, expect.stringMatching(/^The fields are /)])
       if (empty.length === 0) return
       const { stdout } = await cli([...argv, '--json', '--fields', empty.join(',')], options)
       const value = JSON.parse(stdout)

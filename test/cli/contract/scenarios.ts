@@ -78,7 +78,11 @@ export async function withServer(handlers: Handlers, ...argv: string[]): Promise
 }
 
 /** A command on a manifest of two rows. */
-export async function withManifest(handlers: Handlers, command: readonly string[], ...flags: string[]): Promise<Prepared> {
+export async function withManifest(
+  handlers: Handlers,
+  command: readonly string[],
+  ...flags: string[]
+): Promise<Prepared> {
   const { path, options } = await served(handlers)
   return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
 }

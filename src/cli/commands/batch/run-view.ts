@@ -38,6 +38,7 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
       ? ['run', 'state', 'rows', 'age']
       : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
     id: 'run',
+    more: ['rows', 'age'],
     cells: (record) => ({
       ...record,
       rows: rowsByState(record),

@@ -6,7 +6,7 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { addWatchFlag } from '../../flags/watch.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type Output } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { watch } from '../../request/watch.ts'
 import { commandRunRecords } from './command-runs.ts'
@@ -56,7 +56,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
       const shown = spent === null || isOpen ? spent : { ...spent, waiting: null }
       return { data: { ...data, ...shown }, hasSpent: spent !== null }
     }
-    const seen = flags.watch ? await watchRun(deps, flags, look, view) : await look()
+    const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (seen === null) return
     await output.one(seen.data)
     if (flags.costs && !seen.hasSpent) deps.io.note("The server of the run doesn't say what it has spent.")
@@ -77,14 +77,19 @@ interface Seen {
 }
 
 /** Shows a run while a process mints it. Nothing else changes what this machine has recorded. */
-async function watchRun(deps: Deps, flags: StatusFlags, look: () => Promise<Seen>, view: View): Promise<Seen | null> {
+async function watchRun(
+  deps: Deps,
+  flags: StatusFlags,
+  look: () => Promise<Seen>,
+  { view, output }: { view: View; output: Output },
+): Promise<Seen | null> {
   const { renderOne } = await import('../../render/table.ts')
   const seen = await watch(deps, flags, {
     look,
     view,
     records: ({ data }) => [data],
     isFinal: ({ data }) => data.running !== true,
-    text: async ({ data }) => renderOne(deps.io, data, view, flags.fields),
+    text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
   if (seen?.data.state === 'unfinished') {
     deps.io.note(`No process mints this run now. To continue it: gdn batch resume ${safe(String(seen.data.run))}`)

@@ -65,10 +65,13 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
 
 /** Returns the summary as JSON data. */
 export function summaryData(
-  { run, counts, requests, attempts, reconciled }: Pick<
-    BatchSummary,
-    'run' | 'counts' | 'requests' | 'attempts' | 'reconciled'
-  >,
+  {
+    run,
+    counts,
+    requests,
+    attempts,
+    reconciled,
+  }: Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'attempts' | 'reconciled'>,
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
   verified: VerifiedCounts | null,
 ): DataRecord {

@@ -51,7 +51,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { io, signals } = deps
   const output = createOutput(io, flags, LIST_VIEW)
-  const needsDetails = output.mode !== 'ids' && flags.fields?.every((field) => field === 'nft_gdn_id') !== true
+  const needsDetails = output.mode !== 'ids' && output.fields?.every((field) => field === 'nft_gdn_id') !== true
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
   const { contract, blockchain } = await whichCollection(deps, settings, server, io)

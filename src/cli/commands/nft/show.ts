@@ -9,7 +9,7 @@ import { addWatchFlag } from '../../flags/watch.ts'
 import { roomOf, wayOf } from '../../picture/terminal.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { nftCard } from '../../render/nft-card.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type Output } from '../../render/output.ts'
 import type { Card, View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
@@ -80,7 +80,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     refuseMissing(found.records)
     return found
   }
-  const seen = flags.watch ? await watchNfts(deps, flags, lookAtAll, view) : await look()
+  const seen = flags.watch ? await watchNfts(deps, flags, lookAtAll, { view, output }) : await look()
   if (seen === null) return
   const { records, shown } = seen
   const [first] = shown
@@ -100,7 +100,12 @@ interface Seen {
 }
 
 /** Shows NFTs until each is deployed or failed, and no change of it is in progress. */
-async function watchNfts(deps: Deps, flags: ShowFlags, look: () => Promise<Seen>, view: View): Promise<Seen | null> {
+async function watchNfts(
+  deps: Deps,
+  flags: ShowFlags,
+  look: () => Promise<Seen>,
+  { view, output: { fields, pick } }: { view: View; output: Output },
+): Promise<Seen | null> {
   const { io } = deps
   const { renderOne, renderTable } = await import('../../render/table.ts')
   const { watch } = await import('../../request/watch.ts')
@@ -111,9 +116,10 @@ async function watchNfts(deps: Deps, flags: ShowFlags, look: () => Promise<Seen>
     isFinal: ({ records }) => records.every((nft) => isFinal(nft.status) && nft.pending_change === undefined),
     async text({ shown }) {
       const [first] = shown
-      if (shown.length === 1 && first !== undefined) return renderOne(io, first, view, flags.fields)
-      const table = { columns: flags.fields ?? view.columns, id: view.id, dropsId: false }
-      return (await renderTable(io, shown, table)).text
+      if (shown.length === 1 && first !== undefined) return renderOne(io, pick(first), view, fields)
+      const table = { columns: fields ?? view.columns, id: view.id, dropsId: false }
+      const records = shown.map((record) => (fields ? pick(record) : (view.cells?.(record) ?? record)))
+      return (await renderTable(io, records, table)).text
     },
   })
 }

@@ -1,0 +1,20 @@
+/** Returns the heading of a field such as `receiver_wallet_address`. */
+export function heading(field: string): string {
+  return SHORT_HEADINGS[field] ?? field.replaceAll('_', ' ').toUpperCase()
+}
+
+const SHORT_HEADINGS: Readonly<Record<string, string>> = {
+  nft_gdn_id: 'ID',
+  isgdnnft: 'IS GDN NFT',
+  token_id: 'TOKEN',
+  contract_address: 'CONTRACT',
+  receiver_wallet_address: 'OWNER',
+  transaction_gdn_id: 'ID',
+  sender_wallet_address: 'SENDER',
+  transaction_hash: 'HASH',
+  gas_used: 'GAS',
+  wallet_address: 'OWNER',
+  metadata_url: 'METADATA',
+  request_metadata: 'METADATA GIVEN',
+  accepted_date: 'ACCEPTED',
+}
