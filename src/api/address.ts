@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { base58btc } from 'multiformats/bases/base58'
+import { isInQuotes } from '../core/quotes.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40
@@ -7,6 +8,16 @@ const DIGITS = 40
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
+
+/** A name of a name service, such as `vitalik.eth`. */
+const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
+
+/** Returns the problem of a text that is no address of any blockchain, if what it is can be told. */
+function otherThanAddress(text: string): string | null {
+  if (MANGLED_NUMBER.test(text)) return MANGLED
+  if (isInQuotes(text)) return 'is in quotes: remove them'
+  return NAME.test(text) ? "is a name, not an address: gdn doesn't resolve names, so use the address" : null
+}
 
 const NINE = 0x39
 const SMALL_A = 0x61
@@ -115,7 +126,8 @@ export function evmAddressProblem(address: string): string | null {
     if ((kinds & LOWER) === 0 || (kinds & UPPER) === 0 || hasChecksum()) return null
     return 'has a wrong checksum (EIP-55): a letter or digit was changed, so copy it again'
   }
-  if (MANGLED_NUMBER.test(address)) return MANGLED
+  const other = otherThanAddress(address)
+  if (other !== null) return other
   if (/^0X/.test(address)) return 'must begin with 0x, not 0X'
   if (!/^(0x)?[0-9a-fA-F]+$/.test(address)) return 'is not an EVM address (0x and 40 hex digits)'
   if (!address.startsWith('0x')) return 'must begin with 0x, followed by 40 hex digits'
@@ -124,7 +136,8 @@ export function evmAddressProblem(address: string): string | null {
 
 /** Returns the problem of a Solana address (base58 of 32 bytes), or null. */
 export function solanaAddressProblem(address: string): string | null {
-  if (MANGLED_NUMBER.test(address)) return MANGLED
+  const other = otherThanAddress(address)
+  if (other !== null) return other
   if (/^0x/i.test(address)) return 'is an EVM address, but this blockchain is Solana'
   if (address.length > 44) return 'is not a Solana address (base58 of 32 bytes)'
   try {
@@ -153,5 +166,8 @@ export function canonicalAddress(address: string, blockchain: Blockchain): strin
 export function anyAddressProblem(address: string): string | null {
   if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
   if (solanaAddressProblem(address) === null) return null
-  return 'is neither an EVM address (0x and 40 hex digits) nor a Solana address (base58 of 32 bytes)'
+  return (
+    otherThanAddress(address) ??
+    'is neither an EVM address (0x and 40 hex digits) nor a Solana address (base58 of 32 bytes)'
+  )
 }

@@ -19,6 +19,7 @@ import { nameFlags } from './request/named-addresses.ts'
 import { route } from './route.ts'
 import { proseWidth } from './text/wrap.ts'
 import { VERSION } from './version.ts'
+import { dashError, withQuotesHint } from './word-processor.ts'
 
 /** Runs one command line from its arguments to its exit code. */
 export async function run(argv: readonly string[], given: Edge): Promise<number> {
@@ -71,7 +72,7 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
   const found = route(argv)
   if (found.kind === 'unknown') {
     const { unknownCommand } = await import('./help/suggest.ts')
-    throw unknownCommand(found.words, found.inHelp)
+    throw dashError(found.words) ?? unknownCommand(found.words, found.inHelp)
   }
   const level = colorLevel(edge.stdout, edge.env, io.settings.noColor)
   if (io.settings.machine && found.kind !== 'verb') {
@@ -140,16 +141,24 @@ const READ_ON: Partial<Record<ErrorCode, string>> = {
 
 /** Parses the arguments and runs the command. Converts Commander's errors to usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
+  const end = argv.indexOf('--')
+  const own = end < 0 ? argv : argv.slice(0, end)
+  command.hook('preAction', () => {
+    const dashed = dashError(command.args.filter((word) => own.includes(word)))
+    if (dashed !== undefined) throw dashed
+  })
   try {
     await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
   } catch (error) {
     if (error instanceof GdnError) {
-      const hint = ['usage', 'invalid_input'].includes(error.code) ? usageHint(command) : READ_ON[error.code]
-      throw hint === undefined ? error : error.withHint(hint)
+      const isInput = ['usage', 'invalid_input'].includes(error.code)
+      const hint = isInput ? usageHint(command) : READ_ON[error.code]
+      const hinted = hint === undefined ? error : error.withHint(hint)
+      throw isInput ? withQuotesHint(hinted, own) : hinted
     }
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')
-    throw usageError(error, command)
+    throw dashError(command.args.filter((word) => own.includes(word))) ?? withQuotesHint(usageError(error, command), own)
   }
 }
 

@@ -1,3 +1,4 @@
+import { isInQuotes } from '../core/quotes.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
 
@@ -5,7 +6,7 @@ const MAX_FILE_WARNINGS = 1000
 /** Keys of the metadata under which marketplaces find the image, if it is no file. */
 const IMAGE_KEYS = ['image', 'image_data', 'image_url']
 
-interface Missing {
+interface Affected {
   rows: number
   /** The line of the first of them. */
   first: number
@@ -16,8 +17,9 @@ export class RowWarnings {
   /** The name of the manifest in messages. */
   readonly file: string
   #rows = 0
-  #withoutId: Missing = { rows: 0, first: 0 }
-  #withoutImage: Missing = { rows: 0, first: 0 }
+  #withoutId: Affected = { rows: 0, first: 0 }
+  #withoutImage: Affected = { rows: 0, first: 0 }
+  #quoted: Affected = { rows: 0, first: 0 }
   #files: ManifestIssue[] = []
 
   constructor(file: string) {
@@ -29,6 +31,7 @@ export class RowWarnings {
     this.#rows = 0
     this.#withoutId = { rows: 0, first: 0 }
     this.#withoutImage = { rows: 0, first: 0 }
+    this.#quoted = { rows: 0, first: 0 }
     this.#files = []
     return {
       onRow: (row, from) => {
@@ -36,6 +39,7 @@ export class RowWarnings {
         // A metadata object has no place for an ID.
         if (row.id === null && from === 'columns') count(this.#withoutId, row)
         if (!hasImage(row)) count(this.#withoutImage, row)
+        if (isInQuotes(row.metadata.title)) count(this.#quoted, row)
       },
       onFileWarning: (warning) => {
         if (this.#files.length < MAX_FILE_WARNINGS) this.#files.push(warning)
@@ -55,11 +59,12 @@ export class RowWarnings {
         why: 'marketplaces show no picture',
         hint: 'Add a column "image", or name the column that has the images with --map <column>=image.',
       }),
+      ...this.#aboutQuotes(this.#quoted),
       ...this.#files,
     ]
   }
 
-  #about({ rows, first }: Missing, { what, why, hint }: Record<'what' | 'why' | 'hint', string>): ManifestIssue[] {
+  #about({ rows, first }: Affected, { what, why, hint }: Record<'what' | 'why' | 'hint', string>): ManifestIssue[] {
     if (rows === 0) return []
     const isAll = rows === this.#rows
     const place = { file: this.file, ...(isAll ? {} : { line: first }) }
@@ -68,9 +73,21 @@ export class RowWarnings {
       : `${rows} of ${this.#rows} rows ${rows === 1 ? 'is' : 'are'} without ${what}`
     return [{ place, message: `${who}: ${why}`, hint }]
   }
+
+  #aboutQuotes({ rows, first: line }: Affected): ManifestIssue[] {
+    if (rows === 0) return []
+    const whose = rows === 1 ? 'the title is' : `the titles of ${rows} rows are`
+    return [
+      {
+        place: { file: this.file, line, field: 'title' },
+        message: `${whose} in quotes, which are minted too`,
+        hint: 'Remove the quotes, unless they belong to the title.',
+      },
+    ]
+  }
 }
 
-function count(missing: Missing, { line }: ManifestRow): void {
+function count(missing: Affected, { line }: ManifestRow): void {
   if (missing.rows++ === 0) missing.first = line
 }
 

@@ -44,7 +44,7 @@ describe('an EVM address', () => {
     ['a trailing line break', `${ADDRESS}\n`, /is not an EVM address/],
     ['full-width digits', `0x${'１'.repeat(40)}`, /is not an EVM address/],
     ['nothing', '', /is not an EVM address/],
-    ['a name', 'vitalik.eth', /is not an EVM address/],
+    ['a name', 'vitalik.eth', /is a name, not an address/],
   ])('rejects %s', (_what, address, message) => {
     expect(evmAddressProblem(address)).toMatch(message)
     expect(isLowerCaseAddress(address)).toBe(false)

@@ -1,4 +1,4 @@
-import { formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
+import { formatPlace, formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
@@ -41,28 +41,51 @@ function asJson(error: unknown, known: GdnError | undefined): object {
 
 function knownText(io: Io, error: GdnError): string {
   const mark = io.errPaint.bad('error:')
-  const lines = [`${mark} ${safeLines(formatProblem(error))}`, ...problemLines(error)]
+  const { first, others } = problemLines(error)
+  const lines = [`${mark} ${safeLines(first ?? formatProblem(error))}`, ...others]
   if (error.hint !== undefined) lines.push(`  ${safeLines(error.hint)}`)
   return `${lines.join('\n')}\n`
 }
 
-/** Formats the other problems. Of many similar problems, only the first few are shown. */
-function problemLines({ message: first, hint, details }: GdnError): string[] {
-  const problems = problemsOf(details).filter(({ message }, i) => i > 0 || !first.includes(message))
-  const alike = new Map<string, number>()
-  const lines: string[] = []
-  let left = 0
+/** Formats the problems of an error. Many equal ones are one line, which may be that of the error itself. */
+function problemLines({ message, hint, details }: GdnError): { first?: string; others: string[] } {
+  const problems = problemsOf(details)
+  const alike = new Map<string, Problem[]>()
   for (const problem of problems) {
-    const seen = (alike.get(problem.message) ?? 0) + 1
-    alike.set(problem.message, seen)
-    if (seen > MAX_ALIKE_SHOWN || lines.length === MAX_PROBLEMS_SHOWN) {
-      left += 1
-      continue
-    }
-    const advice = problem.hint === undefined || problem.hint === hint ? '' : ` (${safe(problem.hint)})`
-    lines.push(`  ${safeLines(formatProblem(problem))}${advice}`)
+    const same = alike.get(kindOf(problem))
+    if (same === undefined) alike.set(kindOf(problem), [problem])
+    else same.push(problem)
   }
-  return left === 0 ? lines : [...lines, `  … and ${left} more. Add --json to list them.`]
+  const lines: string[] = []
+  let first: string | undefined
+  let left = issueCount(details) - problems.length
+  for (const [i, problem] of problems.entries()) {
+    const same = alike.get(kindOf(problem)) ?? []
+    const isMany = same.length > MAX_ALIKE_SHOWN
+    if (isMany && same[0] !== problem) continue
+    const text = formatProblem(problem) + (isMany ? placesText(same) : '')
+    if (i === 0 && message.includes(problem.message)) {
+      if (isMany) first = text
+    } else if (lines.length === MAX_PROBLEMS_SHOWN) {
+      left += isMany ? same.length : 1
+    } else {
+      const advice = problem.hint === undefined || problem.hint === hint ? '' : ` (${safe(problem.hint)})`
+      lines.push(`  ${safeLines(text)}${advice}`)
+    }
+  }
+  if (left > 0) lines.push(`  … and ${left} more. Add --json to list them.`)
+  return { first, others: lines }
+}
+
+const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
+
+/** Returns the number of equal problems, and where the first of them are. */
+function placesText(problems: readonly Problem[]): string {
+  const places = problems.slice(0, MAX_ALIKE_SHOWN).map(({ place = {} }) => place)
+  const where = places.every(({ line }) => line !== undefined)
+    ? `in lines ${places.map(({ line }) => line).join(', ')}`
+    : places.map(formatPlace).join(', ')
+  return ` (${problems.length} times: ${where}, …)`
 }
 
 /** Several problems of one input are in `details.issues`. The first one is also the message. */
@@ -70,6 +93,13 @@ function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []
   return details.issues
+}
+
+/** Returns how many problems there are; `details.issues` may have only the first. */
+function issueCount(details: unknown): number {
+  const found = problemsOf(details).length
+  const { issue_count: all } = (details ?? {}) as { issue_count?: unknown }
+  return found > 0 && typeof all === 'number' ? Math.max(all, found) : found
 }
 
 const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')

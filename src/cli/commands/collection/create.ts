@@ -23,6 +23,7 @@ import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { configuredWallet, nameFields } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce } from '../../request/operate.ts'
+import { warnOfQuotes } from '../../word-processor.ts'
 import { askForMissing } from './ask-for-missing.ts'
 import { waitForCollection } from './wait-for-collection.ts'
 
@@ -97,6 +98,7 @@ export function command(deps: Deps, run = create): GdnCommand {
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, withPaid(COLLECTION_VIEW))
+  warnOfQuotes(io, '--name', flags.name)
   const settings = await deps.settings(flags)
   const fromFile =
     flags.file === undefined

@@ -9,6 +9,7 @@ import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askText } from '../../prompt/ask-for.ts'
 import { askAddress, askLine, mayAsk, orAsk } from '../../prompt/ask-missing.ts'
 import { nameFields } from '../../request/named-addresses.ts'
+import { warnOfQuotes } from '../../word-processor.ts'
 import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
@@ -77,6 +78,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
       hint: `Add --title and --receiver, or -f <file>. Run \`gdn nft ${verb} --help\` for examples.`,
     })
   }
+  warnOfQuotes(io, '--title', flags.title)
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
   const media = await readMedia(distinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
   printMediaWarnings(deps, media)

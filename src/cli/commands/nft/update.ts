@@ -17,6 +17,7 @@ import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
+import { warnOfQuotes } from '../../word-processor.ts'
 import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
 import {
   hashLocalFiles,
@@ -130,6 +131,7 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   if (!changesFields) {
     throw new GdnError('usage', 'no change is specified', { hint: 'Name what to change: --title Dusk, for example.' })
   }
+  warnOfQuotes(deps.io, '--title', title)
   const images = image === undefined ? [] : [{ key: 'image', value: image }]
   const read = await readMedia([...images, ...media], deps.cwd)
   printMediaWarnings(deps, read)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sameAddress } from '../../../api/same-address.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
@@ -21,6 +22,12 @@ export async function openSource(
 ): Promise<PlanSource & { settings: Settings; takeOver: boolean }> {
   const path = resolve(deps.cwd, manifest)
   const header = manifest === '-' ? null : await readPlanHeader(path)
+  if (manifest !== '-' && !existsSync(path)) {
+    throw new GdnError('invalid_manifest', "doesn't exist", {
+      place: { file: manifest },
+      hint: 'Use the path of a manifest, or of a plan that `gdn plan <manifest> --out <file>` saved.',
+    })
+  }
   const takeOver = flags.takeOver === true
   const { signal } = deps.signals
   const contents = new LocalContents(signal)

@@ -1,0 +1,23 @@
+const PAIRS: Readonly<Record<string, string>> = {
+  '"': '"“”',
+  "'": "'‘’",
+  '“': '”“',
+  '”': '”',
+  '„': '“”',
+  '‘': '’',
+  '’': '’',
+  '‚': '‘’',
+  '«': '»',
+  '»': '«',
+}
+const OPENING = Object.keys(PAIRS)
+
+/** Whether a text as a whole is in quotes, those of word processors included, and has none inside. */
+export function isInQuotes(text: string): boolean {
+  const [first = '', last = ''] = [text.at(0), text.at(-1)]
+  if (text.length < 2 || PAIRS[first]?.includes(last) !== true) return false
+  return !OPENING.some((quote) => text.slice(1, -1).includes(quote))
+}
+
+/** The quotes that word processors and chats put in place of `"` and `'`. */
+export const WORD_PROCESSOR_QUOTES = /[“”„‟‘’‚‛«»]/
