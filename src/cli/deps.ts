@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Blockchain } from '../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../api/blockchains.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
 import type { TransportKind } from '../client/create-transport.ts'
@@ -63,11 +63,22 @@ export interface SpendingRun {
   maxCost: { wei: bigint; isSet: boolean } | null
 }
 
+/** Transactions that a wallet of this machine is about to sign. It pays for them itself. */
+export interface WalletSpending {
+  kind: 'wallet'
+  blockchain: EvmBlockchain
+  settings: Settings
+  /** Symbol of the coin; null if it isn't known. */
+  coin: string | null
+  /** The most that they can cost together, in wei. */
+  most: bigint
+}
+
 /**
- * Called before requests that may cost money are sent. Throws to refuse them. Returns the limit of the run's cost that
+ * Called before anything that may cost money is sent. Throws to refuse it. Returns the limit of the run's cost that
  * each request has to carry, in wei; null if there is none in addition to that of the run.
  */
-export type PermitSpending = (spending: Spending) => Promise<bigint | null>
+export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bigint | null>
 
 /** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {

@@ -5,6 +5,8 @@ import { createPublicClient, encodeFunctionData, http, parseAbi, parseEther, toH
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { polygon } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { PermitSpending } from '../../src/cli/deps.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
 import { until } from '../helpers/backend.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
@@ -82,11 +84,13 @@ beforeEach(async () => {
   await writePassword(join(home.dir, 'pw'))
 })
 
-const set = (...flags: string[]) =>
+const run = (flags: readonly string[], more: { permit?: PermitSpending } = {}) =>
   cli(['collection', 'set', contract, '-b', 'polygon', '--rpc-url', network.url, ...flags], {
     env: { ...home.env, GDN_API_KEY: 'key' },
     cwd: home.dir,
+    ...more,
   })
+const set = (...flags: string[]) => run(flags)
 const as = (name: string) => ['--wallet', join(home.dir, `${name}.json`), '--password-file', join(home.dir, 'pw')]
 const asOwner = () => [...as('owner'), '--yes']
 
@@ -135,6 +139,36 @@ describe('gdn collection set', () => {
       /the owner 0x\w{40} has 0\.\d+ POL on polygon and needs 0\.\d+: 0\.\d+ POL are missing\n.*Nothing was sent/,
     )
     expect([await read('enableTransfer'), (await royalty())[1]]).toEqual([false, 0n])
+  })
+
+  test('asks for the most that its transactions can cost, and sends nothing that is not permitted', async () => {
+    const asked: Parameters<PermitSpending>[0][] = []
+    let isPermitted = false
+    const permit: PermitSpending = async (spending) => {
+      asked.push(spending)
+      if (!isPermitted) throw new GdnError('max_cost', 'it is too much')
+      return null
+    }
+    const flags = ['--royalty', '5%', '--enable-transfer', ...asOwner(), '--json']
+    const sent = await nonce()
+    expect(await run(flags, { permit })).toMatchObject({ code: 5, stderr: expect.stringContaining('it is too much') })
+    expect(await nonce()).toBe(sent)
+    isPermitted = true
+    const { code, stdout, stderr } = await run(flags, { permit })
+    expect(code, stderr).toBe(0)
+    const records = JSON.parse(stdout) as { fee_wei: string; max_fee_wei: string }[]
+    expect(records).toHaveLength(2)
+    for (const { fee_wei, max_fee_wei } of records) expect(BigInt(max_fee_wei)).toBeGreaterThan(BigInt(fee_wei))
+    const most = records.reduce((sum, { max_fee_wei }) => sum + BigInt(max_fee_wei), 0n)
+    expect(asked.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', most })
+  })
+
+  test('says in the JSON of a plan what is irreversible', async () => {
+    const { stdout } = await set('--royalty', '5%', '--freeze', '--dry-run', '--json')
+    expect(JSON.parse(stdout)).toMatchObject([
+      { setting: 'royalty', irreversible: false, max_fee_wei: expect.stringMatching(/^\d+$/), fee_wei: null },
+      { setting: 'frozen', irreversible: true, max_fee_wei: expect.stringMatching(/^\d+$/), fee_wei: null },
+    ])
   })
 
   test('sends nothing without a confirmation on a public network', async () => {

@@ -1,4 +1,4 @@
-import { isEvm } from '../../api/blockchains.ts'
+import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
 import { statusOf } from '../../client/answers.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
@@ -7,7 +7,7 @@ import { findPrice } from '../cost/estimate.ts'
 import { type FoundFees, findFees } from '../cost/fees.ts'
 import { type Money, moneyText, worthAtMost } from '../cost/price.ts'
 import { worstCaseOf } from '../cost/worst-case.ts'
-import type { Deps, PermitSpending, Spending, SpendingKind, SpendingRun } from '../deps.ts'
+import type { Connection, Deps, PermitSpending, Spending, SpendingKind, SpendingRun, WalletSpending } from '../deps.ts'
 
 /** How far above today's fees a request is counted whose cost is limited by no server that says its highest fee. */
 const MOST_RAISES = 4n
@@ -51,35 +51,54 @@ export class Ledger {
   /** Returns the check for the requests of a command. @throws GdnError `not_confirmed`, `max_cost`, `usage` */
   permit(deps: Deps): PermitSpending {
     return async (asked) => {
+      if (asked.kind === 'wallet') {
+        await this.#permitWallet(deps, asked)
+        return null
+      }
       const spending = { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
       const fees = await feesOnPublicNetwork(deps, spending)
       if (fees === null) return null
-      const limit = this.#limit
-      if (limit === null)
-        throw notAllowed(`spending on ${spending.blockchain ?? 'an unknown blockchain'} is not allowed`)
+      const limit = this.#limitOn(spending.blockchain)
       if (fees === 'unknown')
         throw notCounted(
           `the cost on ${spending.blockchain ?? 'an unknown blockchain'} can't be estimated`,
           SET_RPC_URL,
         )
-      const price = await priceIn(deps, spending, fees.coin, limit.currency)
+      const price = await priceIn(deps, spending.connection, fees.coin, limit.currency)
       const most = await mostOf(deps, spending, fees)
       // Nothing may be awaited between the check and the count.
       const run = this.#countedRun(spending, most)
       const added = atLeastZero(most.total - run.before - run.counted)
-      const cost = price === null ? added : worthAtMost(added, price)
-      if (this.#counted + cost > limit.amount) {
-        const left = { ...limit, amount: limit.amount - this.#counted }
-        throw new GdnError(
-          'max_cost',
-          `this may cost ${amountText({ amount: cost, currency: limit.currency })}, and ${amountText(left)} of ${amountText(limit)} are left`,
-          { hint: 'Nothing was sent. Ask the operator of gdn mcp for a higher --max-cost.' },
-        )
-      }
-      this.#counted += cost
+      this.#count(added, price, limit)
       run.counted += added
       return most.limit
     }
+  }
+
+  /** Counts the transactions of a wallet each time that they are sent: nobody limits what they cost together. */
+  async #permitWallet(deps: Deps, { blockchain, settings, coin, most }: WalletSpending): Promise<void> {
+    if (isTestnet(blockchain)) return
+    const limit = this.#limitOn(blockchain)
+    this.#count(most, await priceIn(deps, { settings }, coin, limit.currency), limit)
+  }
+
+  #limitOn(blockchain: Blockchain | null): Money {
+    if (this.#limit !== null) return this.#limit
+    throw notAllowed(`spending on ${blockchain ?? 'an unknown blockchain'} is not allowed`)
+  }
+
+  /** Counts an amount in wei. @throws GdnError `max_cost` if it exceeds what is left */
+  #count(amount: bigint, price: Money | null, limit: Money): void {
+    const cost = price === null ? amount : worthAtMost(amount, price)
+    if (this.#counted + cost > limit.amount) {
+      const left = { ...limit, amount: limit.amount - this.#counted }
+      throw new GdnError(
+        'max_cost',
+        `this may cost ${amountText({ amount: cost, currency: limit.currency })}, and ${amountText(left)} of ${amountText(limit)} are left`,
+        { hint: 'Nothing was sent. Ask the operator of gdn mcp for a higher limit.' },
+      )
+    }
+    this.#counted += cost
   }
 
   /**
@@ -99,7 +118,7 @@ const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)
 
 const notAllowed = (message: string) =>
   new GdnError('not_confirmed', message, {
-    hint: 'Nothing was sent. Ask the operator to start gdn mcp with --allow-spending and --max-cost.',
+    hint: 'Nothing was sent. Ask the operator to start gdn mcp with --allow-spending and a limit.',
   })
 
 /** Returns the fees of a network where coins have value; null for one where they have none. */
@@ -123,7 +142,7 @@ async function feesOnPublicNetwork(
 /** Returns the price of the coin for a limit in money; null for a limit in coins of the network. */
 async function priceIn(
   deps: Deps,
-  { connection: { settings } }: Spending,
+  { settings }: Pick<Connection, 'settings'>,
   coin: string | null,
   currency: string,
 ): Promise<Money | null> {
@@ -198,7 +217,7 @@ const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 
 /** What can't be counted isn't sent. */
 const notCounted = (message: string, hint: string) =>
-  new GdnError('not_confirmed', `${message}, so it can't be counted toward --max-cost`, {
+  new GdnError('not_confirmed', `${message}, so it can't be counted toward the limit of the session`, {
     hint: `Nothing was sent. The operator of gdn mcp can fix it: ${hint}`,
   })
 

@@ -425,6 +425,10 @@ const ACCEPTED = ['transaction_gdn_id', 'accepted_date', 'status']
 const NFT = [...TOKEN, 'status', 'request_metadata', 'metadata_url']
 const MINTED_NFT = [...NFT, 'blockchain', 'accepted_date']
 const CHANGED_NFT = [...TOKEN, ...ACCEPTED, 'title', 'blockchain', 'transaction_hash', 'error']
+const CHANGED_SETTING = [
+  ...['setting', 'before', 'after', 'irreversible', 'status'],
+  ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated'],
+]
 /** An event as a server returns it, with every field that `nft history` prints. */
 const MINT_EVENT = {
   kind: 'mint',
@@ -478,7 +482,7 @@ const FOUND = ['block_number', 'found_at', 'explorer_url']
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'collection create': one([...COLLECTION, 'accepted_date'], () => withServer(WITH_COLLECTION, ...CREATE_COLLECTION)),
   'collection show': one(COLLECTION, () => withServer({ getcollections }, 'collection', 'show', 'tx')),
-  'collection set': list(['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_paid_wei', 'currency', 'simulated'], () =>
+  'collection set': list(CHANGED_SETTING, () =>
     withOwnCollection('collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--yes'),
   ),
   'collection list': list(COLLECTION, () => withCreatedCollection('collection', 'list')),

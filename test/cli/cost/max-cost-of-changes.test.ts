@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { formatEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PermitSpending, Spending } from '../../../src/cli/deps.ts'
+import type { PermitSpending, PermitSpending } from '../../../src/cli/deps.ts'
 import { listDrops } from '../../../src/state/drops.ts'
 import { openState } from '../../../src/state/open-state.ts'
 import {
@@ -196,8 +196,8 @@ describe('apply', () => {
     const { mint, edit, applyAs } = await machine(collection, row('a', 'A') + row('b', 'B'))
     expect(await mint()).toMatchObject({ code: 0 })
     await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('c', 'C'))
-    const asked: Spending[] = []
-    const permit = async (spending: Spending) => {
+    const asked: Parameters<PermitSpending>[0][] = []
+    const permit: PermitSpending = async (spending) => {
       asked.push(spending)
       return 10n ** 18n
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Spending, SpendingRun } from '../../../src/cli/deps.ts'
+import type { PermitSpending, SpendingRun } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
 import { type Call, fakeApi, knows, nft, OWNER, type Reply } from '../fake-api.ts'
@@ -11,8 +11,8 @@ const LIMIT = 123n
 /** Permits everything up to a limit, and records what it was asked. */
 function permitting(limit: bigint | null = LIMIT) {
   const asked: (SpendingRun | null)[] = []
-  const permit = async ({ run }: Spending) => {
-    asked.push(run)
+  const permit: PermitSpending = async (spending) => {
+    if (spending.kind !== 'wallet') asked.push(spending.run)
     return limit
   }
   return { asked, permit }

@@ -1,6 +1,6 @@
 import { size } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Blockchain } from '../../../src/api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../../src/api/blockchains.ts'
 import { WORST_NFT, worstCaseOf } from '../../../src/cli/cost/worst-case.ts'
 import type { Deps, Spending, SpendingRun } from '../../../src/cli/deps.ts'
 import { Ledger } from '../../../src/cli/mcp/spending.ts'
@@ -327,4 +327,34 @@ test('counts a limit in money at the price of the moment at which it is counted,
   price = `0.${'1'.padStart(18, '0')}`
   await permit(spending(1, { prices, run: operation('second') }))
   expect(ledger.counted?.amount).toBe(LIMITED * 3000n + 1n)
+})
+
+/** Transactions of a wallet of this machine. */
+const transactions = (most: bigint, blockchain: EvmBlockchain = 'polygon', coin: string | null = 'POL') => {
+  const settings = { prices: {}, profile: null } as never
+  return { kind: 'wallet', blockchain, settings, coin, most } as const
+}
+
+test('counts what a wallet pays itself together with what the server pays, each time', async () => {
+  const ledger = new Ledger(POL(ONE))
+  const permit = ledger.permit(deps)
+  await permit(spending(1))
+  const { amount = 0n } = ledger.counted ?? {}
+  const rest = (ONE - amount) / 2n
+  await permit(transactions(rest))
+  await permit(transactions(rest))
+  await expect(permit(transactions(2n))).rejects.toMatchObject({
+    code: 'max_cost',
+    hint: expect.stringContaining('Nothing was sent.'),
+  })
+  expect(ledger.counted).toEqual(POL(amount + 2n * rest))
+})
+
+test('permits transactions of a wallet where coins have value only with a limit in a currency whose price is known', async () => {
+  await expect(new Ledger(null).permit(deps)(transactions(1n))).rejects.toMatchObject({ code: 'not_confirmed' })
+  const permit = new Ledger(POL(ONE)).permit(deps)
+  await expect(permit(transactions(1n, 'ethereum', 'ETH'))).rejects.toMatchObject({
+    message: expect.stringContaining('the price of ETH in POL is not known'),
+  })
+  expect(await new Ledger(null).permit(deps)(transactions(1n, 'polygon-amoy'))).toBeNull()
 })

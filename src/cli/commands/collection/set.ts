@@ -11,7 +11,10 @@ import { textOf } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
 const VIEW: View = {
-  fields: ['setting', 'before', 'after', 'status', 'transaction_hash', 'gas_used', 'fee_paid_wei', 'currency', 'simulated'],
+  fields: [
+    ...['setting', 'before', 'after', 'irreversible', 'status'],
+    ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated'],
+  ],
   columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
   id: 'transaction_hash',
   cells: ({ before, after, ...record }) => ({ ...record, before: textOf(before), after: textOf(after) }),
@@ -47,6 +50,7 @@ export function command(deps: Deps, run = set): GdnCommand {
 export async function set(deps: Deps, address: string | undefined, flags: SetFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   checkSetFlags(flags)
+  if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
   const node = namedNode(deps, flags)
   // A new owner may know the collection, a node, and no server.
@@ -62,7 +66,7 @@ export async function set(deps: Deps, address: string | undefined, flags: SetFla
     })
   }
   const { applySettings } = await import('./set/apply.ts')
-  await applySettings(deps, { connect, node, contract: evmAddress(contract), blockchain, flags, output })
+  await applySettings(deps, { connect, settings, node, contract: evmAddress(contract), blockchain, flags, output })
 }
 
 function evmAddress(text: string): `0x${string}` {

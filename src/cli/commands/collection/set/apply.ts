@@ -1,7 +1,11 @@
+import { size } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { Settings } from '../../../../config/settings.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { inCoins } from '../../../../core/units.ts'
 import { coinOf } from '../../../../server/chain/evm/cost/coin.ts'
+import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
+import { readDataFee, worstCost } from '../../../../server/chain/evm/cost/network-fees.ts'
 import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
 import { openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
 import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/owner/send.ts'
@@ -31,6 +35,7 @@ const EMBEDDED_POLL_MS = 200
 export interface SettingsTarget {
   /** Opens the connection to the server, once. */
   connect: () => Promise<Connection>
+  settings: Settings
   /** The node that the user names; null for the embedded chain of the server. */
   node: Node | null
   contract: Hex
@@ -42,7 +47,7 @@ export interface SettingsTarget {
 /** Makes the changes that the flags ask for, each by a transaction of the wallet. */
 export async function applySettings(
   deps: Deps,
-  { connect, node, contract, blockchain, flags, output }: SettingsTarget,
+  { connect, settings, node, contract, blockchain, flags, output }: SettingsTarget,
 ): Promise<void> {
   const { io } = deps
   const at = node ?? { url: `${(await connect()).server.baseUrl}/rpc/${blockchain}`, flag: '--blockchain' }
@@ -61,7 +66,7 @@ export async function applySettings(
     const from = flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner
     const offer = await priceChanges(network, { from, contract, changes })
     if (flags.dryRun) {
-      await output.many(changes.map((change) => recordOf(change, 'planned')))
+      await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
     }
     if (node !== null) {
@@ -81,11 +86,15 @@ export async function applySettings(
       const nonce = await untilIdle(network, from, sleep)
       // An interrupted command may have made some of them.
       const { changes: left } = await compare()
-      const unseen = left.find(({ setting }) => !offer.gas.has(setting))
+      const unseen = left.find(({ setting }) => !offer.costs.has(setting))
       if (unseen !== undefined) {
         throw new GdnError('refused', `${unseen.setting} was changed by another transaction meanwhile`, {
           hint: 'Nothing was sent. Run the same command again to see what differs now.',
         })
+      }
+      if (isPublic) {
+        const most = left.reduce((sum, change) => sum + costOf(offer, change).most, 0n)
+        await deps.permit({ kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), most })
       }
       // Files are uploaded before anything is sent.
       const calls: Hex[] = []
@@ -93,10 +102,11 @@ export async function applySettings(
       for (const [index, change] of left.entries()) {
         progress.update(`Changing ${change.setting} (${index + 1} of ${left.length})`)
         const data = calls[index] ?? '0x'
-        const call = { to: contract, data, gas: offer.gas.get(change.setting) ?? 0n, fees: offer.fees }
+        const call = { to: contract, data, gas: costOf(offer, change).gas, fees: offer.fees }
         const { transactionHash, gasUsed, feePaid } = await sendCall(network, signer, nonce + index, call, sleep)
         records.push({
           ...recordOf(change, 'confirmed'),
+          ...offeredOf(offer, change),
           transaction_hash: transactionHash,
           gas_used: Number(gasUsed),
           fee_paid_wei: feePaid === null ? null : String(feePaid),
@@ -119,9 +129,9 @@ export async function applySettings(
   })
 }
 
-const recordOf = ({ setting, before, after }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
-  ...{ setting, before, after, status, transaction_hash: null, gas_used: null, fee_paid_wei: null },
-  ...{ currency: null, simulated: null },
+const recordOf = ({ setting, before, after, final }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
+  ...{ setting, before, after, irreversible: final !== undefined, status },
+  ...{ transaction_hash: null, gas_used: null, fee_paid_wei: null, currency: null, simulated: null },
 })
 
 /** Adds up what transactions have paid. */
@@ -130,10 +140,20 @@ const totalOf = (records: readonly DataRecord[]): DataRecord => {
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
 }
 
+const costOf = ({ costs }: Offer, { setting }: Change): MostCost => costs.get(setting) ?? { gas: 0n, most: 0n }
+
+const offeredOf = (offer: Offer, change: Change): DataRecord => ({ max_fee_wei: String(costOf(offer, change).most) })
+
+/** The most that a transaction can use: gas, and wei. */
+interface MostCost {
+  gas: bigint
+  most: bigint
+}
+
 interface Offer {
   fees: Fees
-  /** Maximum gas of each setting. */
-  gas: ReadonlyMap<string, bigint>
+  /** By setting. */
+  costs: ReadonlyMap<string, MostCost>
   /** The maximum cost of all, in wei. */
   most: bigint
   /** The same in coins: `0.001 POL`. */
@@ -144,11 +164,14 @@ async function priceChanges(
   network: RemoteNetwork,
   { from, contract: to, changes }: { from: Hex; contract: Hex; changes: readonly Change[] },
 ): Promise<Offer> {
-  const fees = await network.publicNetwork.suggestFees()
-  const gas = new Map<string, bigint>()
+  const [fees, dataFee] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
+  const costs = new Map<string, MostCost>()
   for (const { setting, estimate } of changes) {
     try {
-      gas.set(setting, await estimateGas(network, { from, to, data: encodeOwnerCall(estimate) }))
+      const data = encodeOwnerCall(estimate)
+      const gas = await estimateGas(network, { from, to, data })
+      const used = { gasLimit: gas, bytes: ENVELOPE_BYTES + size(data) }
+      costs.set(setting, { gas, most: worstCost(used, { data: dataFee, offered: fees.maxFeePerGas }) })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('refused', `the network rejects the change of ${setting}: ${safe(error.message)}`, {
@@ -156,8 +179,8 @@ async function priceChanges(
       })
     }
   }
-  const most = [...gas.values()].reduce((sum, one) => sum + one, 0n) * fees.maxFeePerGas
-  return { fees, gas, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
+  const most = [...costs.values()].reduce((sum, one) => sum + one.most, 0n)
+  return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
 }
 
 /** Opens the keystore of the wallet that may make the changes. */
