@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { formatEther } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PermitSpending, PermitSpending } from '../../../src/cli/deps.ts'
+import type { PermitSpending } from '../../../src/cli/deps.ts'
 import { listDrops } from '../../../src/state/drops.ts'
 import { openState } from '../../../src/state/open-state.ts'
 import {
