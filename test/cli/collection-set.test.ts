@@ -101,7 +101,12 @@ describe('gdn collection set', () => {
     const receiver = owner.address
     expect(JSON.parse(done.stdout)).toMatchObject([
       { setting: 'enable_transfer', before: false, after: true, status: 'confirmed', gas_used: expect.any(Number) },
-      { setting: 'royalty', before: null, after: { percent: 2.5, receiver }, fee_paid_wei: expect.stringMatching(/^\d+$/) },
+      {
+        setting: 'royalty',
+        before: null,
+        after: { percent: 2.5, receiver },
+        fee_paid_wei: expect.stringMatching(/^\d+$/),
+      },
     ])
     expect(await royalty()).toEqual([receiver, 2n])
     expect(await read('enableTransfer')).toBe(true)

@@ -12,6 +12,9 @@ import { costOfRun, costsOf, leftOf, limitOfRun, type WorstUse } from './run-lim
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000
 
+/** What requests use at most, and what they are estimated to use where less than the most may be permitted. */
+export type PricedUse = WorstUse & { estimate?: DropGas }
+
 /** Requests that a prompt is about. */
 export interface PricedRequests {
   /** The limit that this command was given, in wei; null without one. */
@@ -22,11 +25,8 @@ export interface PricedRequests {
   findBlockchain?(): Promise<Blockchain | null>
   /** The run whose limit it is. Default: the limit is that of these requests alone. */
   run?: string
-  /**
-   * What they use at most, each in a transaction of its own, and what they are estimated to use where less than that may
-   * be permitted. Called only with the fees of the server.
-   */
-  worst(): Promise<WorstUse & { estimate?: DropGas }>
+  /** What they use, each in a transaction of its own. Called only with the fees of the server. */
+  worst(): Promise<PricedUse>
 }
 
 /**

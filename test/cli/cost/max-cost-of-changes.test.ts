@@ -379,8 +379,7 @@ describe('a single command', () => {
     const { run } = await machine(collection, '')
     const operation = randomUUID()
     const mintOne = ['nft', 'mint', '-c', collection.address, '-b', 'polygon', '--receiver', BOB, '--title', 'Dawn']
-    const once = (limit: string) =>
-      run(...mintOne, '--yes', '--operation', operation, '--no-wait', '--max-cost', limit)
+    const once = (limit: string) => run(...mintOne, '--yes', '--operation', operation, '--no-wait', '--max-cost', limit)
     const WARNING = 'The request was accepted before, so --max-cost does not change its limit.'
     expect((await once('0.5')).stderr).not.toContain(WARNING)
     const repeated = await once('0.4')

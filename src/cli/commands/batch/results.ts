@@ -101,7 +101,9 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
   if (io.stdoutTty && output.mode === 'table') {
-    io.note('Rows are shown as they were minted, with the titles of the manifest as gdn last minted it. `gdn plan` compares the manifest with what is now.')
+    io.note(
+      'Rows are shown as they were minted, with the titles of the manifest as gdn last minted it. `gdn plan` compares the manifest with what is now.',
+    )
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)

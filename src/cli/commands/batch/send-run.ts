@@ -16,14 +16,14 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { RowWarnings } from '../../../manifest/row-warnings.ts'
-import type { DropGas } from '../../../server/chain/evm/cost/drop-gas.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
+import type { PricedUse } from '../../cost/at-most.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { openMeter } from '../../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../../cost/limit.ts'
 import { feeLimit } from '../../cost/max-fee.ts'
 import { meterRun } from '../../cost/paid.ts'
-import { sumOf, type WorstUse, worstOfChanges } from '../../cost/run-limit.ts'
+import { sumOf, worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { isInActions } from '../../io/in-actions.ts'
 import { safe } from '../../io/io.ts'
@@ -163,7 +163,11 @@ export async function sendRun(
     const verifies = flags.verify && summary.stopped === null
     const records = recordsOf(deps, async () => connection)
     const paid = await paidSince()
-    return { summary, paid, verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null }
+    return {
+      summary,
+      paid,
+      verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null,
+    }
   } finally {
     progress.stop()
     await client.close()
@@ -171,7 +175,7 @@ export async function sendRun(
 }
 
 /** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
-async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<WorstUse & { estimate: DropGas }> {
+async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {
   const meter = await openMeter(dynamic)
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
