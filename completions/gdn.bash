@@ -288,7 +288,7 @@ __gdn_bundles() {
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
     'schema') REPLY='output-e07882' ;;
-    'mcp') REPLY='what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709' ;;
+    'mcp') REPLY='what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709' ;;
     *) REPLY='' ;;
   esac
 }
@@ -849,11 +849,12 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'what-agents-may-do-2708b1') REPLY='--allow-writes - - Offer tools that change something
+    'what-agents-may-do-89eab0') REPLY='--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Most that the session may cost, with its currency: 5POL or 10USD
 --root - dir Directory of the files that tools may read and write (the current one)
---password-file - file Let tools generate wallets, whose keystores have this password' ;;
+--password-file - file Let tools generate wallets with this password, and sign as owners
+--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)' ;;
     'flags-893065') REPLY='--call-timeout - text When a call returns while its work goes on (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command
 --quiet -q - Print only data and errors
@@ -1062,6 +1063,13 @@ commitprovenance
 config
 user-config
 backend' ;;
+    'toolsets') REPLY='default
+nfts
+runs
+wallets
+backend
+config
+all' ;;
     *) REPLY='' ;;
   esac
 }

@@ -442,7 +442,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-e07882'
     case 'mcp'
-      printf '%s\n' 'what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709'
+      printf '%s\n' 'what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709'
   end
 end
 
@@ -1097,12 +1097,13 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'what-agents-may-do-2708b1'
+    case 'what-agents-may-do-89eab0'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
         '--max-cost - text Most that the session may cost, with its currency: 5POL or 10USD' \
         '--root - dir Directory of the files that tools may read and write (the current one)' \
-        '--password-file - file Let tools generate wallets, whose keystores have this password'
+        '--password-file - file Let tools generate wallets with this password, and sign as owners' \
+        '--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     case 'flags-893065'
       printf '%s\n' '--call-timeout - text When a call returns while its work goes on (50s)'
     case 'gdn'
@@ -1335,6 +1336,14 @@ function __gdn_values
         'config' \
         'user-config' \
         'backend'
+    case 'toolsets'
+      printf '%s\n' 'default' \
+        'nfts' \
+        'runs' \
+        'wallets' \
+        'backend' \
+        'config' \
+        'all'
   end
 end
 

@@ -284,7 +284,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'completion' = 'output-b31709'
     'api' = 'flags-0418aa output-d62863 server-b79987'
     'schema' = 'output-e07882'
-    'mcp' = 'what-agents-may-do-2708b1 flags-893065 server-b79987 output-b31709'
+    'mcp' = 'what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709'
   }
 
   $flags = @{
@@ -842,11 +842,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'what-agents-may-do-2708b1' = '--allow-writes - - Offer tools that change something
+    'what-agents-may-do-89eab0' = '--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Most that the session may cost, with its currency: 5POL or 10USD
 --root - dir Directory of the files that tools may read and write (the current one)
---password-file - file Let tools generate wallets, whose keystores have this password'
+--password-file - file Let tools generate wallets with this password, and sign as owners
+--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     'flags-893065' = '--call-timeout - text When a call returns while its work goes on (50s)'
     'gdn' = '--help -h - Help for the command
 --quiet -q - Print only data and errors
@@ -1052,6 +1053,13 @@ commitprovenance
 config
 user-config
 backend'
+    'toolsets' = 'default
+nfts
+runs
+wallets
+backend
+config
+all'
   }
 
   # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.

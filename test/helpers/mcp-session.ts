@@ -7,7 +7,7 @@ import type { CommandEdge } from '../../src/cli/deps.ts'
 import { commandSignals } from '../../src/cli/io/deadline.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { makeDeps } from '../../src/cli/make-deps.ts'
-import type { Answer } from '../../src/cli/mcp/result.ts'
+import { type Answer, failedAnswer } from '../../src/cli/mcp/answer.ts'
 import { Session } from '../../src/cli/mcp/session.ts'
 import { run } from '../../src/cli/run.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -46,6 +46,7 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
   const deps = makeDeps(edge, io, { exitCode: 0 }, runFast, () => stateDir)
   const session = await Session.open(deps, {
     ...{ allowWrites: true, maxCost: { amount: maxCost, currency: 'POL' }, root, passwordFile: null, stateDir },
+    toolsets: ['all'],
     operatorFlags: [`--base-url=${url}`, `--state-dir=${stateDir}`],
     callTimeout: 60_000,
     localFilesIn: async () => new Set(),
@@ -54,13 +55,11 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
   return {
     async call(tool, values) {
       try {
-        return await session.call(session.tool(tool), { ...values }, context)
+        return await session.call(session.toolbox.find(tool), { ...values }, context)
       } catch (error) {
         // The server answers with it.
         if (!(error instanceof GdnError)) throw error
-        const { code, message, hint = null, details = null } = error
-        const answer = { status: 'error', exit_code: error.exitCode, plan_id: null, next: null, page: null } as const
-        return { ...answer, data: null, error: { code, message, hint, details } }
+        return failedAnswer(error)
       }
     },
     close: () => session.close(),

@@ -1,14 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import type { Answer } from '../../src/cli/mcp/result.ts'
+import type { Answer } from '../../src/cli/mcp/answer.ts'
 
 export const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 
 export interface ToolResult {
   content: { type: string; text: string }[]
-  structuredContent: Answer
-  isError?: boolean
+  /** What both texts say. */
+  answer: Answer
+  isError?: boolean | undefined
 }
 
 export interface Agent {
@@ -44,20 +45,29 @@ export async function startAgent(flags: readonly string[], { cwd, env }: Place):
     text += `${JSON.stringify(message)}\n`
     onmessage?.(message, ...rest)
   }
-  const call: Agent['call'] = async (name, values = {}, options) =>
-    (await client.callTool({ name, arguments: { ...values } }, undefined, options)) as unknown as ToolResult
+  const call: Agent['call'] = async (name, values = {}, options) => {
+    const result = await client.callTool({ name, arguments: { ...values } }, undefined, options)
+    const { content, isError } = result as Omit<ToolResult, 'answer'>
+    return { content, isError, answer: answerIn(content) }
+  }
   return {
     client,
     pid: transport.pid ?? 0,
     received: () => text,
     call,
     async make(name, values) {
-      const { structuredContent: plan } = await call(name, values)
+      const { answer: plan } = await call(name, values)
       if (plan.status !== 'planned') throw new Error(`${name} was not planned: ${JSON.stringify(plan)}`)
-      const { structuredContent: answer } = await call(name, { dry_run: false, plan_id: plan.plan_id })
+      const { answer } = await call(name, { dry_run: false, plan_id: plan.plan_id })
       if (answer.status !== 'ok') throw new Error(`${name} failed: ${JSON.stringify(answer)}`)
       return answer
     },
     close: () => client.close(),
   }
+}
+
+/** Reads the line of gdn, and the data between the two lines with the marker. */
+function answerIn([ours, marked]: ToolResult['content']): Answer {
+  const shown = marked === undefined ? { data: null, error: null } : JSON.parse(marked.text.split('\n')[2] ?? '')
+  return { ...JSON.parse(ours?.text ?? ''), ...shown }
 }

@@ -5,8 +5,9 @@ import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
-import { duration, notEmpty } from '../flags/parse.ts'
+import { duration, notEmpty, someOf } from '../flags/parse.ts'
 import type { LocalFilesIn } from '../mcp/row-files.ts'
+import { TOOLSET_WORDS } from '../mcp/toolsets.ts'
 
 interface McpFlags extends CommonFlags, ServerFlags {
   allowWrites?: boolean
@@ -15,6 +16,7 @@ interface McpFlags extends CommonFlags, ServerFlags {
   root?: string
   passwordFile?: string
   callTimeout?: number
+  toolsets?: (typeof TOOLSET_WORDS)[number][]
 }
 
 const DEFAULT_CALL_TIMEOUT_MS = 50_000
@@ -22,10 +24,11 @@ const DEFAULT_CALL_TIMEOUT_MS = 50_000
 export function command(deps: Deps, run = mcp): GdnCommand {
   const mcpCommand = new GdnCommand({
     about:
-      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, tools only read. A tool that changes something returns a plan first, and does that plan once. docs/agents.md shows how to add gdn to agents, and what each flag permits.',
+      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, tools only read. A tool that changes something returns a plan first, and does that plan once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
     examples: [
       ['Let an agent read', 'gdn mcp'],
       ['Let it mint on the local backend', 'gdn mcp --local --allow-writes'],
+      ['Offer further tools of runs and NFTs', 'gdn mcp --local --allow-writes --toolsets default,runs,nfts'],
       ['Let it spend at most 5 POL on public networks', 'gdn mcp --allow-writes --allow-spending --max-cost 5POL'],
     ],
   })
@@ -40,9 +43,13 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     group: PERMITS,
     parse: notEmpty,
   })
-  valueFlag(mcpCommand, '--password-file <file>', 'Let tools generate wallets, whose keystores have this password', {
+  valueFlag(mcpCommand, '--password-file <file>', 'Let tools generate wallets with this password, and sign as owners', {
     group: PERMITS,
     parse: notEmpty,
+  })
+  valueFlag(mcpCommand, '--toolsets <names>', `Tools to offer: ${TOOLSET_WORDS.join(', ')} (default)`, {
+    group: PERMITS,
+    parse: someOf(TOOLSET_WORDS),
   })
   valueFlag(mcpCommand, '--call-timeout <time>', 'When a call returns while its work goes on (50s)', {
     parse: duration,
@@ -76,6 +83,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
         `--state-dir=${stateDir}`,
       ],
       passwordFile: passwordFile === undefined ? null : resolve(deps.cwd, passwordFile),
+      toolsets: flags.toolsets ?? ['default'],
       callTimeout: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
       stateDir,
       localFilesIn: async (path, options) => await localFilesIn(deps, root, path, options),

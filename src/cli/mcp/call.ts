@@ -16,7 +16,7 @@ export interface CallDeps {
   signal: AbortSignal
   permit: PermitSpending
   /** Called with each event of a run, if the command prints events. */
-  onEvent?: (event: Record<string, unknown>) => void
+  onEvent?: ((event: Record<string, unknown>) => void) | undefined
 }
 
 /** Larger output has to be limited by the command. */

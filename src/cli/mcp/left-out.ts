@@ -3,7 +3,7 @@ const BACKEND = 'administers a backend'
 const MACHINE = 'starts or stops programs of this machine'
 const SETUP = 'changes the server, key or profile, which the operator chooses'
 
-/** Why a command is no tool. A command that is not here is a tool. */
+/** Why a command is no tool. The others are in a toolset. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   mcp: 'is the server of the tools',
   api: 'sends requests that are neither planned nor counted',
@@ -14,7 +14,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   'auth logout': SETUP,
   'config set': SETUP,
   'config unset': SETUP,
-  'collection set': 'signs with a key of this machine',
   'wallet import': KEYS,
   'wallet export': KEYS,
   'wallet url': 'prints a URL that returns a private key',
@@ -46,6 +45,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 const OPERATOR = 'is chosen by the operator, when gdn mcp starts'
 const OUTPUT = 'is for people, or set by gdn mcp'
+const TUNING = 'tunes requests: the default fits'
 const PLANNED = 'is replaced by dry_run and plan_id'
 
 /** Why a flag is no argument of any tool. */
@@ -77,6 +77,9 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--dry-run': PLANNED,
   '--operation': PLANNED,
   '--out': PLANNED,
+  '--chunk-size': TUNING,
+  '--upload-concurrency': TUNING,
+  '--listing-wait': TUNING,
   '--again': 'would send a request a second time; a new plan does',
   '--no-lookup': 'skips the check that prevents minting twice',
   '--show-private-key': 'prints a private key',

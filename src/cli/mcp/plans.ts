@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
-import type { Answer } from './result.ts'
+import type { Answer } from './answer.ts'
 
 /** The version of a plan's format. Another one, which may have another meaning, is never done. */
 const VERSION = 1
@@ -26,6 +26,8 @@ const planSchema = z.object({
   setup: z.string(),
   /** Digest of the names of addresses: a plan isn't begun with other receivers. */
   names: z.string(),
+  /** Digest of the changes that it showed, if the chain decides them: a plan isn't begun with others. */
+  shown: z.string().optional(),
   /** `started`: something may have been sent. `done`: its outcome is final. */
   state: z.enum(['planned', 'started', 'done']),
   answer: z.unknown(),

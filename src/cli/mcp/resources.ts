@@ -4,15 +4,15 @@ import type { CallContext, Session } from './session.ts'
 
 const KINDS = {
   runs: {
-    list: 'batch_list',
-    show: 'batch_status',
+    list: 'batch list',
+    show: 'batch status',
     argument: 'run',
     field: 'run',
     title: 'Runs of drops on this machine',
   },
   collections: {
-    list: 'collection_list',
-    show: 'collection_show',
+    list: 'collection list',
+    show: 'collection show',
     argument: 'id_or_address',
     field: 'contract_address',
     title: 'Collections created on this machine',
@@ -40,7 +40,7 @@ export async function readResource(session: Session, uri: string, context: CallC
   if (!isKind(kind) || value === null) throw invalid(`there is no resource ${uri}`)
   const { list, show, argument } = KINDS[kind]
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
-  const { data, error } = await session.call(session.tool(value === undefined ? list : show), values, context)
+  const { data, error } = await session.call(session.toolbox.of(value === undefined ? list : show), values, context)
   // Its message may be of others, and would not be marked.
   if (error !== null) throw invalid(`${uri} can't be read: ${error.code}`)
   return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
@@ -69,7 +69,7 @@ export async function completeName(session: Session, { ref, argument }: Completi
   const [, kind = ''] = /^gdn:\/\/([a-z]+)\//.exec(ref.uri ?? '') ?? []
   if (!isKind(kind)) return { completion: { values: [] } }
   const { list, field } = KINDS[kind]
-  const { data } = await session.call(session.tool(list), {}, context)
+  const { data } = await session.call(session.toolbox.of(list), {}, context)
   const records = Array.isArray(data) ? (inert(data) as Record<string, unknown>[]) : []
   const names = records.flatMap((record) => {
     const name = record[field]

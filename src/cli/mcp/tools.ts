@@ -1,11 +1,12 @@
 import type { Effect, ValueType } from '../command.ts'
 import type { TreeCommand, TreeFlag } from '../command-tree.ts'
+import { DESCRIPTIONS } from './descriptions.ts'
 import { LEFT_OUT_FLAGS } from './left-out.ts'
+import { withParameters } from './parameters.ts'
 
 /** A command as a tool of agents. */
 export interface Tool {
   name: string
-  title: string
   description: string
   /** The command, such as `nft mint`. */
   command: string
@@ -14,6 +15,8 @@ export interface Tool {
   inputs: readonly Input[]
   /** The long flags of the command. */
   flags: ReadonlySet<string>
+  /** How its flags and arguments, as errors of the command name them, are called as parameters. */
+  words: ReadonlyMap<string, string>
 }
 
 /** How an argument of a tool becomes words of a command line. */
@@ -32,23 +35,11 @@ export type Values = Readonly<Record<string, unknown>>
 
 /** Arguments that plan a tool's effect and permit it. */
 const PLAN_PROPERTIES = {
-  dry_run: {
-    type: 'boolean',
-    default: true,
-    description: 'True plans: nothing is changed or sent, and the plan is returned. False does what a plan says.',
-  },
-  plan_id: {
-    type: 'string',
-    format: 'uuid',
-    description: 'With dry_run false: the plan to do. Omit all other arguments. Repeating it has no further effect.',
-  },
+  dry_run: { type: 'boolean', default: true, description: 'True plans. False does the plan of plan_id' },
+  plan_id: { type: 'string', format: 'uuid', description: 'Alone with dry_run false' },
 }
 
-const OFFSET = {
-  type: 'integer',
-  minimum: 0,
-  description: 'Where a long result continues: page.next_offset of the last response',
-}
+const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
 /** Of longer lists, an error names the nearest word. */
 const MAX_VALUES = 12
@@ -57,31 +48,35 @@ export const toolName = (command: string): string => command.replaceAll(' ', '_'
 
 /** @param extra flags of another command that plans this one */
 export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): Tool {
-  const { name, effect, summary, about } = command
+  const { name, effect } = command
   const inputs: Input[] = []
   const properties: Record<string, object> = {}
   const required: string[] = []
+  const words = new Map([['--dry-run', 'dry_run']])
   for (const { name: argument, type, variadic, required: isRequired } of command.arguments) {
     const property = propertyOf(argument)
     inputs.push({ property, form: 'argument', flag: null, file: type === 'file' ? 'path' : null })
     properties[property] = variadic ? { type: 'array', items: text() } : text()
+    words.set(`<${argument}>`, property)
     if (isRequired) required.push(property)
   }
-  for (const flag of [
-    ...command.flags,
-    ...extra.filter((one) => !command.flags.some(({ name }) => name === one.name)),
-  ]) {
-    const made = Object.hasOwn(LEFT_OUT_FLAGS, flag.name) ? null : inputOfFlag(flag, command.flags)
+  const flags = [...command.flags, ...extra.filter((one) => !command.flags.some(({ name }) => name === one.name))]
+  const offered = flags.filter(({ name }) => !Object.hasOwn(LEFT_OUT_FLAGS, name))
+  for (const flag of offered) {
+    const isOff = flag.name.startsWith('--no-')
+    const word = isOff ? `${propertyOf(flag.name)}: false` : propertyOf(flag.name)
+    for (const one of [flag.name, flag.short, ...flag.aliases]) if (one !== null) words.set(one, word)
+  }
+  for (const flag of offered) {
+    const made = inputOfFlag(flag, command.flags)
     if (made === null) continue
     inputs.push(made.input)
-    properties[made.input.property] = made.schema
+    properties[made.input.property] = { ...made.schema, description: withParameters(descriptionOf(flag), words) }
   }
   const isRead = effect === 'read'
-  const needs = isRead || required.length === 0 ? '' : ` A plan needs ${required.join(' and ')}.`
   return {
     name: toolName(name),
-    title: summary,
-    description: `${summary}.${about === null ? '' : ` ${about.replaceAll('\n', ' ')}`}${isRead ? '' : ` Plans first: see dry_run.${needs}`}`,
+    description: withParameters(descriptionOfTool(command, required), words),
     command: name,
     effect,
     inputSchema: {
@@ -93,8 +88,21 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     },
     inputs,
     flags: new Set(command.flags.map(({ name: long }) => long)),
+    words,
   }
 }
+
+function descriptionOfTool({ name, summary, about, effect }: TreeCommand, required: readonly string[]): string {
+  const more = DESCRIPTIONS[name] ?? about?.replaceAll('\n', ' ') ?? ''
+  const needs = effect === 'read' || required.length === 0 ? '' : ` A plan needs ${required.join(' and ')}.`
+  return `${summary}.${more === '' ? '' : ` ${more}`}${needs}`
+}
+
+/** Returns the description of a flag without what only people at a terminal can use. */
+const descriptionOf = ({ summary, type }: TreeFlag): string =>
+  type === 'boolean'
+    ? summary.replace(/ \(the default\)|; gdn .*$/, '')
+    : summary.replace(/; (?:repeatable|- is standard input)| \(- for standard input\)| or a file$/g, '')
 
 const propertyOf = (name: string) => name.replace(/^--(no-)?/, '').replace(/[^a-z0-9]+/g, '_')
 
@@ -102,8 +110,6 @@ const text = (more: object = {}) => ({ type: 'string', ...more })
 
 function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; schema: object } | null {
   const { name, type, values, repeatable, placeholder } = flag
-  // What only people at a terminal can use.
-  const description = flag.summary.replace(/; (?:repeatable|- is standard input)/g, '')
   const property = propertyOf(name)
   if (type === 'boolean') {
     const isOff = name.startsWith('--no-')
@@ -111,28 +117,33 @@ function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; 
     const hasOpposite = all.some((other) => other.name === opposite)
     if (isOff && hasOpposite) return null
     const off = isOff ? name : hasOpposite ? opposite : undefined
-    const schema = { type: 'boolean', description, ...(isOff || flag.default === true ? { default: true } : {}) }
+    const schema = { type: 'boolean', ...(isOff || flag.default === true ? { default: true } : {}) }
     const input: Input = { property, form: 'switch', flag: isOff ? null : name, file: null }
     return { input: off === undefined ? input : { ...input, off }, schema }
   }
   const file = fileIn(type, placeholder ?? '')
-  const one = { ...schemaOf(type), ...(values === null || values.length > MAX_VALUES ? {} : { enum: values }) }
+  const one = {
+    ...schemaOf(type, placeholder ?? ''),
+    ...(values === null || values.length > MAX_VALUES ? {} : { enum: values }),
+  }
   if (type === 'list' || type === 'words') {
-    const items = { ...text({ pattern: '^[^,]+$' }), ...(values === null ? {} : { enum: values }) }
-    const schema = { type: 'array', items, minItems: 1, description }
+    const items = text(values === null ? {} : { enum: values })
+    const schema = { type: 'array', items, minItems: 1 }
     return { input: { property, form: 'list', flag: name, file }, schema }
   }
-  const schema = repeatable ? { type: 'array', items: one, description } : { ...one, description }
+  const schema = repeatable ? { type: 'array', items: one } : one
   return { input: { property, form: 'value', flag: name, file }, schema }
 }
 
 function fileIn(type: ValueType, placeholder: string): Input['file'] {
   if (type === 'pair') return placeholder.includes('path') ? 'pair' : null
-  if (placeholder.includes('url|path')) return 'url or path'
+  if (/url\|path|file-or-url/.test(placeholder)) return 'url or path'
   return type === 'file' || type === 'directory' ? 'path' : null
 }
 
-function schemaOf(type: ValueType): object {
+function schemaOf(type: ValueType, placeholder: string): object {
+  // A keystore by its name: never by a path.
+  if (placeholder === 'name-or-file') return text({ pattern: '^@[^/\\\\]+$' })
   if (type === 'integer' || type === 'number') return { type }
   if (type === 'duration') return text({ pattern: '^[0-9]+(ms|s|m|h)$' })
   if (type === 'pair') return text({ pattern: '^[^=]+=' })

@@ -9,6 +9,11 @@ test.each([
   [['--allow-writes', '--max-cost', '5POL'], /--max-cost: is for --allow-spending/],
   [[...spending, '--max-cost', '5'], /--max-cost: needs a currency/],
   [[...spending, '--max-cost', 'all'], /--max-cost: must be an amount/],
+  [
+    ['--toolsets', 'default,nft'],
+    /--toolsets: must be one of default, nfts, runs, wallets, backend, config, all, not "nft"/,
+  ],
+  [['--toolsets', ''], /--toolsets: must be a comma-separated list/],
   [['--root', 'nowhere'], /--root: .*nowhere is not a directory/],
 ])('gdn mcp rejects %j', async (flags, message) => {
   const { code, stdout, stderr } = await cli(['mcp', ...flags, '--no-input'])

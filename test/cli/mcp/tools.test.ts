@@ -1,10 +1,13 @@
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/cli/catalogue.ts'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
 import { LEFT_OUT, LEFT_OUT_FLAGS } from '../../../src/cli/mcp/left-out.ts'
-import { argvOf, type Tool, toolOf, wordsOf } from '../../../src/cli/mcp/tools.ts'
+import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
+import { argvOf, type Tool, wordsOf } from '../../../src/cli/mcp/tools.ts'
+import { TOOLSET_WORDS, toolsetOf } from '../../../src/cli/mcp/toolsets.ts'
 import { route } from '../../../src/cli/route.ts'
 import { cli } from '../harness.ts'
 
@@ -13,7 +16,8 @@ let tools: Tool[]
 
 beforeAll(async () => {
   tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: tmpdir() } })).stdout)
-  tools = tree.commands.filter(({ name }) => !Object.hasOwn(LEFT_OUT, name)).map((command) => toolOf(command))
+  const permitted = { allowWrites: true, passwordFile: 'password', toolsets: ['all' as const] }
+  tools = new Toolbox(tree.commands, permitted).offered
 })
 
 describe('the tools of gdn mcp', () => {
@@ -22,6 +26,31 @@ describe('the tools of gdn mcp', () => {
     expect(Object.keys(LEFT_OUT).filter((name) => !commands.includes(name))).toEqual([])
     const flags = new Set(tree.commands.flatMap((command) => command.flags.map(({ name }) => name)))
     expect(Object.keys(LEFT_OUT_FLAGS).filter((name) => name !== '--help' && !flags.has(name))).toEqual([])
+  })
+
+  test('are in one toolset each, unless it is said why a command is no tool', () => {
+    const commands = COMMANDS.map(({ command }) => command)
+    expect(commands.filter((name) => (toolsetOf(name) === null) !== Object.hasOwn(LEFT_OUT, name))).toEqual([])
+    expect(new Set(tools.map(({ command }) => command)).size).toBe(tools.length)
+    expect(tools.length).toBe(commands.length - Object.keys(LEFT_OUT).length)
+  })
+
+  test('are listed by toolset in docs/agents.md', async () => {
+    const docs = await readFile(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
+    for (const word of TOOLSET_WORDS.filter((one) => one !== 'all')) {
+      const [, row = ''] = new RegExp(`^\\| \`${word}\`[^|]*\\|(.*)\\|$`, 'm').exec(docs) ?? []
+      const names = tools.filter(({ command }) => toolsetOf(command) === word).map(({ name }) => name)
+      expect([...row.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name).sort(), word).toEqual(names.sort())
+    }
+  })
+
+  test('have parameters and tools in their descriptions, not flags and commands', () => {
+    const found = tools.flatMap(({ name, description, inputSchema }) =>
+      (JSON.stringify([description, inputSchema.properties]).match(/--[a-z-]+|(?<=\bgdn )[a-z]+ [a-z]+/g) ?? [])
+        .filter((word) => word.startsWith('--') || toolsetOf(word) !== null || Object.hasOwn(LEFT_OUT, word))
+        .map((word) => `${name}: ${word}`),
+    )
+    expect(found).toEqual([])
   })
 
   test('leave out what administers a backend', () => {
@@ -78,7 +107,7 @@ describe('the tools of gdn mcp', () => {
         const values = Object.fromEntries(
           tool.inputs.map(({ property, form }) => [property, form === 'switch' ? isOn : texts]),
         )
-        const argv = argvOf(tool.command, wordsOf(tool, values))
+        const argv = argvOf(tool.command, wordsOf(tool, values, tool.flags))
         const found = route(argv)
         expect(found).toMatchObject({ kind: 'verb', verb: { command: tool.command } })
         const words = argv.slice(tool.command.split(' ').length, argv.indexOf('--'))
@@ -94,4 +123,4 @@ describe('the tools of gdn mcp', () => {
 })
 
 /** Their descriptions have the word, but they name no file. */
-const UNCHECKED = ['check_files', 'run', 'upload_concurrency']
+const UNCHECKED = ['check_files', 'run']

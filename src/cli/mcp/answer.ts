@@ -1,0 +1,88 @@
+import { formatProblem, GdnError, messageOf } from '../../core/errors.ts'
+import type { Outcome } from './call.ts'
+
+/** The answer of a tool. Only `data` and `error` have text from outside. */
+export interface Answer {
+  status: 'ok' | 'planned' | 'running' | 'error'
+  exit_code: number | null
+  plan_id: string | null
+  /** What to do next. */
+  next: string | null
+  page: Page | null
+  data: unknown
+  error: Outcome['error']
+}
+
+/** The part of a long result: records of a list, or characters of its JSON. */
+interface Page {
+  offset: number
+  returned: number
+  total: number
+  next_offset: number | null
+}
+
+/** About 10,000 tokens. */
+const MAX_CHARS = 40_000
+
+const NOTHING: Answer = {
+  status: 'ok',
+  exit_code: null,
+  plan_id: null,
+  next: null,
+  page: null,
+  data: null,
+  error: null,
+}
+
+/** Returns the answer of a tool that reads, from an offset on. */
+export function answerOf({ code, data, error }: Outcome, offset: number): Answer {
+  const part = paged(data, offset)
+  const failed = error ?? { code: 'unexpected', message: `exited with ${code}`, hint: null, details: null }
+  const isError = code !== 0 && !(code === 10 && error === null)
+  return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
+}
+
+/** Returns the answer of a tool that takes no offset. */
+export function beginningOf(outcome: Outcome): Answer {
+  const { page, ...answer } = answerOf(outcome, 0)
+  return { ...answer, page: page && { ...page, next_offset: null } }
+}
+
+/** Returns the answer of a plan whose work goes on after the call. */
+export const runningAnswer = (plan_id: string, next: string, data: object): Answer => ({
+  ...NOTHING,
+  ...{ status: 'running', plan_id, next, data },
+})
+
+/** Returns the answer of a call that failed. */
+export function failedAnswer(error: unknown): Answer {
+  const known = error instanceof GdnError ? error : null
+  const { code = 'unexpected', hint = null, details = null, exitCode = 1 } = known ?? {}
+  const message = known === null ? messageOf(error) : formatProblem(known)
+  return { ...NOTHING, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
+}
+
+/** Returns the part of data that fits into a response. */
+function paged(data: unknown, offset: number): { data: unknown; page: Page | null } {
+  if (Array.isArray(data)) {
+    let chars = 0
+    let end = offset
+    while (end < data.length) {
+      chars += JSON.stringify(data[end]).length + 1
+      if (chars > MAX_CHARS && end > offset) break
+      end += 1
+    }
+    const part = data.slice(offset, end)
+    if (chars <= MAX_CHARS || part.length > 1) {
+      const next_offset = end < data.length ? end : null
+      const isWhole = offset === 0 && next_offset === null
+      return { data: part, page: isWhole ? null : { offset, returned: part.length, total: data.length, next_offset } }
+    }
+  }
+  const text = JSON.stringify(data) ?? 'null'
+  if (text.length <= MAX_CHARS && offset === 0) return { data, page: null }
+  const part = text.slice(offset, offset + MAX_CHARS)
+  const end = offset + part.length
+  const next_offset = end < text.length ? end : null
+  return { data: part, page: { offset, returned: part.length, total: text.length, next_offset } }
+}

@@ -1,0 +1,48 @@
+/**
+ * What agents read of a command after its summary, if that differs from what people read: without terminals and
+ * exit codes, and shorter.
+ */
+export const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'collection create': 'A collection is a contract, owned by a wallet. Later calls can leave out its address.',
+  'collection set':
+    "The owner's wallet signs a transaction for each setting that differs, and pays its gas. New owners accept what was offered to them.",
+  'collection show': 'The contract address works for collections created on this machine.',
+  'collection list': 'Other collections are not listed: the API has no list.',
+  'nft mint': 'Local files are uploaded. For many NFTs, use batch_mint.',
+  'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
+  'nft burn': 'For good. Only in collections created with enable_burn.',
+  'nft list': 'Shows token, title, status and owner of each NFT.',
+  'nft show': '',
+  'nft verify': 'Checks that the service created the NFT for this owner.',
+  'batch template':
+    'Shows every kind of column. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
+  'batch validate': 'Returns all problems of rows, fields and local files, with line and column.',
+  'batch mint': 'The same manifest resumes its run: rows that were minted are not minted again.',
+  'batch list': 'The newest run is first.',
+  'batch status': 'Shows what this machine has recorded. A run is named by its name, ID or manifest.',
+  'batch results': 'In the order of the manifest.',
+  'batch retry': 'To change a row first, edit the manifest and call batch_mint.',
+  plan: 'Shows what would be minted, updated and transferred, what others changed, and what is impossible.',
+  apply:
+    'Mints, updates and transfers what plan shows. Does nothing while a change is impossible, unless only is mint.',
+  cost: 'At the current fees, with the amount to fund. Without a collection, its deployment is included.',
+  'wallet list': 'Use @name wherever a parameter takes an address.',
+  'wallet generate': '',
+  'nft grant':
+    'On the chain, sender is the first owner and receiver the current one. The collection must have enable_transfer. Local files are uploaded.',
+  'nft freeze': 'For good: nobody can update a frozen NFT. collection_set freezes all NFTs of a collection.',
+  'batch preview':
+    'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',
+  'batch resume': 'Sends the rows as the run last recorded them, even if the manifest has changed.',
+  'batch report':
+    'Writes one HTML file with images, owners, token IDs, rows by state, reasons of failures, time and gas.',
+  'batch rm':
+    'NFTs that were minted stay. The record that keeps rows from being minted twice is deleted: the same manifest then starts a new run.',
+  reveal:
+    'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must be what the collection was committed to.',
+  'wallet add': 'Names an address whose key is elsewhere, such as a recipient.',
+  'wallet rm': 'Deletes the name of an address, never a keystore.',
+  'tx unknown':
+    'A backend finds such mints after a restore. While one is unexplained, requests for its collection get 503 until a person releases it.',
+  doctor: 'Checks configuration, server, key, clock, recorded runs and the local backend.',
+}

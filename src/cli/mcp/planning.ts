@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import { type Answer, beginningOf } from './answer.ts'
+import type { Outcome } from './call.ts'
+import { digestsOf } from './files.ts'
+import type { Plan, Plans, SkippedPlan } from './plans.ts'
+import type { LocalFilesIn } from './row-files.ts'
+import type { Progress, Runner } from './runner.ts'
+import type { Toolbox } from './toolbox.ts'
+import { type Tool, type Values, type Words, wordsOf } from './tools.ts'
+
+export interface PlanningOptions {
+  /** A real path. Files are below it. */
+  root: string
+  /** Flags of every command that has them, such as `--local`. */
+  operatorFlags: readonly string[]
+  /** The file with the password of wallets; null permits neither new ones nor their signatures. */
+  passwordFile: string | null
+  /** Of the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to load. */
+  localFilesIn: LocalFilesIn
+}
+
+interface Caller {
+  signal: AbortSignal
+  progress: Progress
+}
+
+/** The flags of apply that a saved plan doesn't have. */
+const APPLY_FLAGS = /^--(only|max-burns|timeout)\b/
+/** Commands whose effect is for good, whatever they change. */
+const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
+
+/** Plans the effect of tools, and checks that a plan still has it. */
+export class Planning {
+  readonly #runner: Runner
+  readonly #plans: Plans
+  readonly #toolbox: Toolbox
+  readonly #options: PlanningOptions
+
+  constructor(runner: Runner, plans: Plans, toolbox: Toolbox, options: PlanningOptions) {
+    this.#runner = runner
+    this.#plans = plans
+    this.#toolbox = toolbox
+    this.#options = options
+  }
+
+  /** Runs what shows the effect of a tool without having it, and saves what is to be done. */
+  async plan(tool: Tool, values: Values, caller: Caller): Promise<Answer> {
+    const files = await digestsOf(tool, values, this.#options)
+    const words = wordsOf(tool, values, tool.flags)
+    const [setup, names] = [await this.#setup(caller.signal), await this.#names(caller.signal)]
+    const planned = { tool: tool.name, values, files, setup, names }
+    const { plan, skipped } = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
+    const outcome = await this.#preview(tool, values, plan.id, caller)
+    const answer = beginningOf(outcome)
+    if (outcome.code !== 0) return answer
+    if (tool.command === 'collection set' && plan.state === 'planned') {
+      const obstacle = this.#obstacleOf(outcome)
+      if (obstacle !== null) return { ...answer, next: obstacle }
+      await this.#plans.save({ ...plan, shown: shownBy(outcome) })
+    }
+    const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
+    const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
+    const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
+    const next = `${part}Nothing was changed.${forGood} To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
+    return { ...answer, status: 'planned', plan_id: plan.id, next }
+  }
+
+  /** @throws GdnError `refused` if the plan would have another effect than what was shown */
+  async check(tool: Tool, plan: Plan, caller: Caller): Promise<void> {
+    if (plan.setup !== (await this.#setup(caller.signal))) {
+      throw changed('the directory or the configuration changed since it was planned')
+    }
+    // Links may lead elsewhere now.
+    const now = await digestsOf(tool, plan.values, this.#options)
+    const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
+    if (file !== undefined) throw changed('changed since it was planned', file)
+    // What was started has its receivers, and may have made some of its changes.
+    if (plan.state !== 'planned') return
+    if (plan.names !== (await this.#names(caller.signal))) {
+      throw changed('the names of addresses changed since it was planned')
+    }
+    if (plan.shown === undefined) return
+    const outcome = await this.#preview(tool, plan.values, plan.id, caller)
+    if (outcome.code === 0 && shownBy(outcome) !== plan.shown) {
+      throw changed('the settings of the collection changed since it was planned')
+    }
+  }
+
+  /** Returns why settings can't be changed, or needn't be; null if they can. */
+  #obstacleOf({ data }: Outcome): string | null {
+    if (Array.isArray(data) && data.length === 0)
+      return 'Nothing differs from these arguments, so nothing is to be done.'
+    if (this.#options.passwordFile !== null) return null
+    return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
+  }
+
+  async #preview(tool: Tool, values: Values, id: string, { signal, progress }: Caller): Promise<Outcome> {
+    const { command } = tool
+    const run = (of: Tool, more: string) => {
+      const { flags, args } = wordsOf(tool, values, of.flags)
+      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { signal, progress })
+    }
+    if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
+    if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')
+    return { code: 0, data: { command: `gdn ${command}`, arguments: values }, error: null }
+  }
+
+  #argvFor(tool: Tool, { flags, args }: Words, id: string): string[] {
+    const isApply = tool.command === 'apply'
+    const own = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
+    if (tool.flags.has('--yes')) own.push('--yes')
+    // Of one NFT: several have an operation each.
+    if (tool.flags.has('--operation') && args.length <= 1) own.push(`--operation=${id}`)
+    return this.#runner.argv(tool, { flags: own, args: isApply ? [this.#plans.fileOf(id)] : args })
+  }
+
+  async #setup(signal: AbortSignal): Promise<string> {
+    const { root, operatorFlags } = this.#options
+    return await this.#digestOf('config list', signal, [root, ...operatorFlags])
+  }
+
+  async #names(signal: AbortSignal): Promise<string> {
+    return await this.#digestOf('wallet list', signal)
+  }
+
+  /** Returns what identifies the output of a command. @throws GdnError if it fails */
+  async #digestOf(command: string, signal: AbortSignal, more: readonly string[] = []): Promise<string> {
+    const argv = this.#runner.argv(this.#toolbox.of(command), { flags: [], args: [] })
+    const { code, data, error } = await this.#runner.run(argv, { signal })
+    if (code === 0) return digest([data, ...more])
+    throw new GdnError('invalid_config', error?.message ?? `gdn ${command} failed`, { hint: error?.hint ?? undefined })
+  }
+}
+
+const digest = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
+
+const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
+
+/** Returns what identifies shown changes of settings. Their cost may change. */
+const shownBy = (outcome: Outcome) =>
+  digest(recordsIn(outcome).map(({ setting, before, after }) => [setting, before, after]))
+
+const isForGood = ({ command }: Tool, outcome: Outcome): boolean =>
+  FOR_GOOD.has(command) ||
+  recordsIn(outcome).some(({ irreversible, action }) => irreversible === true || action === 'burn')
+
+const changed = (message: string, file?: string) =>
+  new GdnError('refused', message, {
+    place: file === undefined ? undefined : { file },
+    hint: 'Nothing was sent. Call with dry_run true to plan again.',
+  })
+
+const MAX_NAMED = 3
+
+/** Names files in the place of plans that were skipped. */
+function noteOf(skipped: readonly SkippedPlan[]): string {
+  if (skipped.length === 0) return ''
+  const named = skipped.slice(0, MAX_NAMED).map(({ file, why }) => `${basename(file)}: ${why}`)
+  const more = skipped.length > MAX_NAMED ? `; and ${skipped.length - MAX_NAMED} more` : ''
+  return ` Skipped in agent-plans in the state directory: ${named.join('; ')}${more}. If one of them was started, this plan may send its requests again: ask the user.`
+}

@@ -1,0 +1,85 @@
+import type { Deps } from '../deps.ts'
+import { call, type Outcome } from './call.ts'
+import type { Ledger } from './spending.ts'
+import { argvOf, type Tool, type Words } from './tools.ts'
+
+/** Commands that print the events of a run. */
+const WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
+/** Commands that use the password of a keystore. */
+const WITH_PASSWORD = new Set(['wallet generate', 'collection set'])
+
+export const HEARTBEAT_MS = 5000
+
+/** Reports progress to the client. */
+export type Progress = (message: string, done?: number, total?: number) => void
+
+/** What is known of work in progress. */
+export interface Seen {
+  run: string | null
+  message: string
+  done?: number
+  total?: number
+}
+
+export interface Running {
+  signal: AbortSignal
+  progress?: Progress
+  /** Gets what the events of a run tell. */
+  seen?: Seen
+}
+
+/** Runs command lines for a session: with the flags that its operator chose, and within its limit. */
+export class Runner {
+  readonly #deps: Deps
+  readonly #ledger: Ledger
+  readonly #operatorFlags: readonly string[]
+  readonly #passwordFile: string | null
+
+  constructor(
+    deps: Deps,
+    ledger: Ledger,
+    { operatorFlags, passwordFile }: { operatorFlags: readonly string[]; passwordFile: string | null },
+  ) {
+    this.#deps = deps
+    this.#ledger = ledger
+    this.#operatorFlags = operatorFlags
+    this.#passwordFile = passwordFile
+  }
+
+  /** Returns the command line of a tool, with the flags for output and those of the operator. */
+  argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: Words): string[] {
+    const own = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
+    if (WITH_PASSWORD.has(command) && this.#passwordFile !== null) own.push(`--password-file=${this.#passwordFile}`)
+    if (WITH_EVENTS.has(command) && !words.flags.includes('--dry-run')) own.push('--output=ndjson')
+    else if (flags.has('--json')) own.push('--json')
+    return argvOf(command, { ...words, flags: [...own, ...words.flags] })
+  }
+
+  async run(argv: readonly string[], { signal, seen, progress }: Running): Promise<Outcome> {
+    const hasEvents = argv.some((word) => word === '--output=ndjson')
+    const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
+    try {
+      return await call(argv, {
+        run: this.#deps.run,
+        edge: this.#deps,
+        signal,
+        permit: this.#ledger.permit(this.#deps),
+        onEvent: hasEvents ? (event) => see(seen, event) : undefined,
+      })
+    } finally {
+      clearInterval(beat)
+    }
+  }
+}
+
+/** Keeps what the events of a run tell about its progress. */
+function see(seen: Seen | undefined, event: Record<string, unknown>): void {
+  if (seen === undefined) return
+  if (typeof event.run === 'string') seen.run = event.run
+  seen.message = `run: ${String(event.event)}`
+  if (event.event !== 'rows') return
+  const of = (name: string) => Number(event[name] ?? 0)
+  seen.done = of('deployed') + of('failed')
+  seen.total = ['pending', 'accepted', 'deployed', 'failed', 'unknown'].reduce((sum, name) => sum + of(name), 0)
+  seen.message = `${seen.done} of ${seen.total} rows have an outcome`
+}

@@ -1,0 +1,79 @@
+import { GdnError } from '../../core/errors.ts'
+import type { TreeCommand } from '../command-tree.ts'
+import { LEFT_OUT } from './left-out.ts'
+import { type Tool, toolName, toolOf } from './tools.ts'
+import { type Toolset, toolsetOf } from './toolsets.ts'
+
+/** What the operator permits and chooses. */
+export interface Permissions {
+  allowWrites: boolean
+  /** The file with the password of wallets; null permits neither new ones nor their signatures. */
+  passwordFile: string | null
+  toolsets: readonly (Toolset | 'all')[]
+}
+
+/** The tools of gdn, and which of them a session offers. */
+export class Toolbox {
+  /** Every command, also those that are no tools, by name. */
+  readonly commands: ReadonlyMap<string, TreeCommand>
+  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #permissions: Permissions
+
+  constructor(commands: readonly TreeCommand[], permissions: Permissions) {
+    const planning = commands.find(({ name }) => name === 'plan')?.flags ?? []
+    this.commands = new Map(commands.map((command) => [command.name, command]))
+    this.#tools = new Map(
+      commands
+        .filter(({ name }) => toolsetOf(name) !== null)
+        .map((command) => [toolName(command.name), toolOf(command, command.name === 'apply' ? planning : [])]),
+    )
+    this.#permissions = permissions
+  }
+
+  get offered(): Tool[] {
+    return [...this.#tools.values()].filter((tool) => this.#missing(tool).length === 0)
+  }
+
+  /** Returns a tool by its name. @throws GdnError for one that does not exist or is not offered */
+  find(name: string): Tool {
+    const tool = this.#tools.get(name)
+    if (tool === undefined) throw unknownTool(name)
+    const missing = this.#missing(tool)
+    if (missing.length === 0) return tool
+    throw new GdnError('not_confirmed', `${name} is not offered`, {
+      hint: `Ask the operator to start gdn mcp with ${missing.join(' ')}.`,
+    })
+  }
+
+  /** Returns the tool of a command, also one that is not offered. */
+  of(command: string): Tool {
+    const tool = this.#tools.get(toolName(command))
+    if (tool === undefined) throw new Error(`gdn ${command} is no tool`)
+    return tool
+  }
+
+  /** Returns the tool of a command; null if it is not offered. */
+  offeredOf(command: string): Tool | null {
+    return this.offered.find((tool) => tool.command === command) ?? null
+  }
+
+  /** Returns the flags of gdn mcp that a tool needs in addition. */
+  #missing({ command, effect }: Tool): string[] {
+    const { allowWrites, passwordFile, toolsets } = this.#permissions
+    const toolset = toolsetOf(command)
+    const isChosen = toolsets.some((name) => name === 'all' || name === toolset)
+    return [
+      ...(effect !== 'read' && !allowWrites ? ['--allow-writes'] : []),
+      ...(command === 'wallet generate' && passwordFile === null ? ['--password-file <file>'] : []),
+      ...(isChosen ? [] : [`--toolsets ${[...toolsets, toolset].join(',')}`]),
+    ]
+  }
+}
+
+function unknownTool(name: string): GdnError {
+  const command = Object.keys(LEFT_OUT).find((one) => toolName(one) === name)
+  if (command === undefined) return new GdnError('usage', 'there is no such tool', { hint: 'List the tools.' })
+  return new GdnError('usage', `gdn ${command} is no tool: it ${LEFT_OUT[command]}`, {
+    hint: `Ask the user to run \`gdn ${command}\` in a terminal.`,
+  })
+}

@@ -1,0 +1,29 @@
+/** Sets of tools by name, each with its commands. A command is in one of them, or in `LEFT_OUT`. */
+const TOOLSETS = {
+  default: [
+    ...['collection create', 'collection set', 'collection show', 'collection list'],
+    ...['nft mint', 'nft transfer', 'nft burn', 'nft list', 'nft show', 'nft verify'],
+    ...['batch template', 'batch validate', 'batch mint', 'batch list', 'batch status', 'batch results', 'batch retry'],
+    ...['plan', 'apply', 'cost', 'wallet list', 'wallet generate', 'doctor'],
+  ],
+  nfts: ['nft grant', 'nft update', 'nft freeze', 'nft wait', 'nft history'],
+  runs: ['batch resume', 'batch reconcile', 'batch preview', 'batch report', 'batch rm', 'reveal'],
+  wallets: ['wallet add', 'wallet rm'],
+  backend: [
+    ...['local status', 'chain list', 'chain status', 'tx list', 'tx show', 'tx unknown', 'key list', 'db status'],
+    ...['webhook list', 'webhook show', 'webhook deliveries'],
+  ],
+  config: ['config get', 'config list', 'config path', 'auth status', 'schema'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type Toolset = keyof typeof TOOLSETS
+
+const NAMES = Object.keys(TOOLSETS) as Toolset[]
+
+/** The words of `gdn mcp --toolsets`. */
+export const TOOLSET_WORDS: readonly (Toolset | 'all')[] = [...NAMES, 'all']
+
+/** Returns the toolset of a command; null for a command that is no tool. */
+export function toolsetOf(command: string): Toolset | null {
+  return NAMES.find((name) => (TOOLSETS[name] as readonly string[]).includes(command)) ?? null
+}

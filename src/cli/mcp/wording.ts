@@ -1,0 +1,170 @@
+import type { TreeCommand } from '../command-tree.ts'
+import type { Answer } from './answer.ts'
+import { LEFT_OUT_FLAGS } from './left-out.ts'
+import { FLAG, withParameters } from './parameters.ts'
+import type { Toolbox } from './toolbox.ts'
+import type { Input, Tool } from './tools.ts'
+
+/** A command in a text: with its arguments between backticks, or alone. */
+const COMMAND = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
+/** Returns an answer whose error and hints speak of tools and parameters, not of commands and flags. */
+export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answer {
+  const wording = new Wording(tool, toolbox)
+  const { data, error } = answer
+  return {
+    ...answer,
+    data: Array.isArray(data) ? data.map((record) => wording.record(record)) : wording.record(data),
+    error: error && {
+      ...error,
+      message: wording.message(error.message),
+      hint: error.hint && wording.hint(error.hint),
+      details: wording.record(error.details),
+    },
+  }
+}
+
+/** Fields of records with text of ours, and lists of such records. Other fields have data. */
+const MESSAGES = new Set(['message', 'reason'])
+const HINTS = new Set(['hint', 'fix'])
+const LISTS = new Set(['issues', 'warnings'])
+
+/** What is in the place of a command. */
+interface Replaced {
+  text: string
+  /** What an agent does in the place of running it; null if a person runs it. */
+  verb: string | null
+}
+
+const CALL = 'Call '
+
+class Wording {
+  readonly #tool: Tool
+  readonly #toolbox: Toolbox
+
+  constructor(tool: Tool, toolbox: Toolbox) {
+    this.#tool = tool
+    this.#toolbox = toolbox
+  }
+
+  message(text: string): string {
+    return this.#reworded(text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.words.get(whole) ?? name)).text
+  }
+
+  /** Says in addition what only a person can do. */
+  hint(text: string): string {
+    const { text: reworded, commands, flags } = this.#reworded(text)
+    const left = [...new Set(flags)]
+    const are = left.length > 1 ? 'are no parameters' : 'is no parameter'
+    return [
+      reworded,
+      ...(commands > 0 ? [`Ask the user to run ${commands > 1 ? 'them' : 'it'} in a terminal.`] : []),
+      ...(left.length > 0 ? [`${left.join(', ')} ${are} of this tool: ask the user.`] : []),
+    ].join(' ')
+  }
+
+  /** Rewords the fields of a record that have text of ours. */
+  record(value: unknown): unknown {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, this.#field(name, field)]))
+  }
+
+  #field(name: string, field: unknown): unknown {
+    if (LISTS.has(name) && Array.isArray(field)) return field.map((one) => this.record(one))
+    if (name === 'place') return this.#place(field)
+    if (typeof field !== 'string') return field
+    return MESSAGES.has(name) ? this.message(field) : HINTS.has(name) ? this.hint(field) : field
+  }
+
+  #place(place: unknown): unknown {
+    if (place === null || typeof place !== 'object' || !('flag' in place)) return place
+    const { flag, ...rest } = place
+    return { ...rest, field: this.#tool.words.get(String(flag)) ?? flag }
+  }
+
+  /** Returns the text, the number of commands that are left to people, and the flags that are no parameters. */
+  #reworded(text: string): { text: string; commands: number; flags: string[] } {
+    const flags: string[] = []
+    let commands = 0
+    const parameters = (part: string) => {
+      const named = withParameters(part, this.#tool.words)
+      flags.push(...[...named.matchAll(FLAG)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])))
+      return named
+    }
+    let result = ''
+    let end = 0
+    for (const match of text.matchAll(COMMAND)) {
+      const [whole, quoted, bare = ''] = match
+      const replaced = quoted === undefined ? this.#named(bare) : this.#called(quoted)
+      if (replaced === null) continue
+      const before = parameters(text.slice(end, match.index))
+      end = match.index + whole.length
+      const { verb } = replaced
+      result += before.replace(/\b[Rr]un $/, (run) =>
+        verb === null ? run : run[0] === 'R' ? verb : verb.toLowerCase(),
+      )
+      result += replaced.text
+      if (verb === null) commands += 1
+    }
+    return { text: result + parameters(text.slice(end)), commands, flags }
+  }
+
+  /** Returns what a command without arguments is called; null for words that are none. */
+  #named(words: string): Replaced | null {
+    const command = this.#commandIn(words.split(' '))
+    if (command === null) return null
+    const rest = words.slice(command.name.length)
+    const tool = this.#toolbox.offeredOf(command.name)
+    return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, verb: tool && CALL }
+  }
+
+  /** Returns the call of a tool that does the same as a command line, or else the command line. */
+  #called(line: string): Replaced {
+    const words = line.match(/"[^"]*"|'[^']*'|<[^>]*>|[^\s]+/g) ?? []
+    const command = this.#commandIn(words)
+    const tool = command && this.#toolbox.offeredOf(command.name)
+    if (command === null || tool === null) return { text: `\`gdn ${line}\``, verb: null }
+    const rest = words.slice(command.name.split(' ').length)
+    if (rest.includes('--help')) return { text: `${tool.name}'s schema`, verb: 'See ' }
+    const values = valuesOf(rest, command, tool)
+    if (values === null) return { text: `\`gdn ${line}\``, verb: null }
+    const given = Object.keys(values).length === 0 ? '' : ` ${JSON.stringify(values)}`
+    return { text: `${tool.name}${given}`, verb: CALL }
+  }
+
+  #commandIn([noun = '', verb = '']: readonly string[]): TreeCommand | null {
+    return this.#toolbox.commands.get(`${noun} ${verb}`) ?? this.#toolbox.commands.get(noun) ?? null
+  }
+}
+
+/** Returns the arguments of a tool for the words of its command; null if the tool can't do the same. */
+function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): Record<string, unknown> | null {
+  const values: Record<string, unknown> = {}
+  const positions = tool.inputs.filter(({ form }) => form === 'argument')
+  const set = ({ property, form }: Input, value: string) => {
+    const list = (tool.inputSchema.properties[property] as { type?: string }).type === 'array'
+    const earlier = (values[property] ?? []) as string[]
+    values[property] = !list ? value : form === 'list' ? value.split(',') : [...earlier, value]
+  }
+  const rest = [...words]
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (!word.startsWith('-') && /^[|<>…]$/.test(word) === false) {
+      const input = positions.length > 1 ? positions.shift() : positions[0]
+      if (input === undefined) return null
+      set(input, unquoted(word))
+      continue
+    }
+    const [, name = word, attached] = /^(--[a-z-]+)(?:=(.*))?$/s.exec(word) ?? []
+    const flag = command.flags.find((one) => one.name === name || one.short === name || one.aliases.includes(name))
+    if (flag === undefined) return null
+    const input = tool.inputs.find((one) => one.flag === flag.name || one.off === flag.name)
+    const value = flag.placeholder === null ? null : (attached ?? rest.shift())
+    if (input === undefined) {
+      // The operator, or gdn mcp itself, has chosen it.
+      if (!/operator|gdn mcp/.test(LEFT_OUT_FLAGS[flag.name] ?? '')) return null
+    } else if (value === null) values[input.property] = input.off !== flag.name
+    else if (value !== undefined) set(input, unquoted(value))
+  }
+  return values
+}
+
+const unquoted = (word: string) => word.replace(/^(["'])(.*)\1$/s, '$2')

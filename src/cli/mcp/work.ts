@@ -1,0 +1,103 @@
+import { GdnError } from '../../core/errors.ts'
+import { type Answer, beginningOf, runningAnswer } from './answer.ts'
+import type { Plan, Plans } from './plans.ts'
+import { HEARTBEAT_MS, type Progress, type Runner, type Seen } from './runner.ts'
+import type { Tool } from './tools.ts'
+
+/** Errors after which a plan can be done again: nothing of it was decided. */
+const NOT_FINAL = new Set([
+  ...['unexpected', 'unreachable', 'bad_answer', 'rate_limited', 'pending', 'backend_restored', 'unknown_outcome'],
+  ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
+])
+
+const DONE_BEFORE = 'This plan was done before. Nothing was done again.'
+
+interface Started {
+  promise: Promise<Answer>
+  stop: AbortController
+  seen: Seen
+}
+
+interface Caller {
+  signal: AbortSignal
+  progress: Progress
+}
+
+/** Does plans, each once: a repeated call waits for the first, or returns its answer. */
+export class Work {
+  readonly #runner: Runner
+  readonly #plans: Plans
+  readonly #callTimeout: number
+  readonly #stopAll: AbortSignal
+  /** Work in progress, by plan. */
+  readonly #started = new Map<string, Started>()
+
+  /** @param callTimeout milliseconds until a call returns while its work goes on */
+  constructor(runner: Runner, plans: Plans, { callTimeout, stop }: { callTimeout: number; stop: AbortSignal }) {
+    this.#runner = runner
+    this.#plans = plans
+    this.#callTimeout = callTimeout
+    this.#stopAll = stop
+  }
+
+  /** @param check throws if the plan would have another effect now than what was shown */
+  async do(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<Answer> {
+    if (!this.#started.has(plan.id)) {
+      if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
+      await check()
+    }
+    const work = this.#started.get(plan.id) ?? this.#start(tool, plan)
+    const onCancel = () => work.stop.abort(new GdnError('interrupted', 'the client canceled the call'))
+    caller.signal.addEventListener('abort', onCancel)
+    const beat = setInterval(() => {
+      const { message, done, total } = work.seen
+      caller.progress(message, done, total)
+    }, HEARTBEAT_MS)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), this.#callTimeout)
+    })
+    try {
+      const answer = await Promise.race([work.promise, late])
+      if (answer !== null) return answer
+      const next = `The work goes on. To wait for it, call ${tool.name} again with dry_run false and this plan_id.`
+      return runningAnswer(plan.id, next, { ...work.seen })
+    } finally {
+      clearTimeout(timer)
+      clearInterval(beat)
+      caller.signal.removeEventListener('abort', onCancel)
+    }
+  }
+
+  /** Resolves when all work has ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#started.values()].map(({ promise }) => promise))
+  }
+
+  #start(tool: Tool, plan: Plan): Started {
+    const stop = new AbortController()
+    const seen: Seen = { run: null, message: 'running' }
+    const signal = AbortSignal.any([stop.signal, this.#stopAll])
+    const promise = this.#run(tool, plan, { signal, seen }).finally(() => this.#started.delete(plan.id))
+    // The caller may have left.
+    promise.catch(() => {})
+    const started = { promise, stop, seen }
+    this.#started.set(plan.id, started)
+    return started
+  }
+
+  async #run(tool: Tool, plan: Plan, running: { signal: AbortSignal; seen: Seen }): Promise<Answer> {
+    // Another call may have done it since this one read the plan.
+    const now = await this.#plans.get(plan.id)
+    if (now.state === 'done' && now.answer !== null) return { ...now.answer, next: DONE_BEFORE }
+    await this.#plans.save({ ...plan, state: 'started' })
+    const outcome = await this.#runner.run(plan.argv, running)
+    const answer = { ...beginningOf(outcome), plan_id: plan.id }
+    const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
+    if (!isFinal) {
+      return { ...answer, next: `To go on, call ${tool.name} again with dry_run false and this plan_id.` }
+    }
+    await this.#plans.save({ ...plan, state: 'done', answer })
+    return answer
+  }
+}

@@ -1,0 +1,132 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { CommandTree } from '../../../src/cli/command-tree.ts'
+import { failedAnswer } from '../../../src/cli/mcp/answer.ts'
+import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
+import type { Tool } from '../../../src/cli/mcp/tools.ts'
+import type { TOOLSET_WORDS } from '../../../src/cli/mcp/toolsets.ts'
+import { inToolWords } from '../../../src/cli/mcp/wording.ts'
+import { GdnError } from '../../../src/core/errors.ts'
+import { cli } from '../harness.ts'
+
+const SRC = fileURLToPath(new URL('../../../src', import.meta.url))
+
+let tree: CommandTree
+let toolbox: Toolbox
+
+const boxWith = (...toolsets: (typeof TOOLSET_WORDS)[number][]) =>
+  new Toolbox(tree.commands, { allowWrites: true, passwordFile: 'password', toolsets })
+
+beforeAll(async () => {
+  tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: tmpdir() } })).stdout)
+  toolbox = boxWith('all')
+})
+
+/** What an agent gets of an error of a tool. */
+function shown(command: string, hint: string, box = toolbox) {
+  const answer = failedAnswer(new GdnError('usage', 'is wrong', { hint }))
+  return inToolWords(answer, box.of(command), box).error?.hint
+}
+
+/** Returns the flags in a text that a tool has as parameters, apart from those of commands that a person runs. */
+function flagsIn(text: string, { inputs, words }: Tool): string[] {
+  const flags = inputs.flatMap(({ flag, off }) => [flag, off]).concat(...words.keys(), '--dry-run')
+  const own = text.replace(/`gdn [^`]*`/g, '')
+  return [...own.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([flag]) => flag).filter((flag) => flags.includes(flag))
+}
+
+/** Every piece of text in the source that names a flag. */
+async function textsOfSource(): Promise<string[]> {
+  const files = (await readdir(SRC, { recursive: true })).filter((file) => /^(?!build|server).*\.ts$/.test(file))
+  const sources = await Promise.all(files.map((file) => readFile(join(SRC, file), 'utf8')))
+  const strings = sources.flatMap(
+    (source) => source.match(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"/g) ?? [],
+  )
+  return [...new Set(strings.filter((text) => /--[a-z]/.test(text)).map((text) => text.slice(1, -1)))]
+}
+
+describe('errors and hints of tools', () => {
+  test('name no flag that the tool has as a parameter, whatever text the source has', async () => {
+    const texts = await textsOfSource()
+    expect(texts.length).toBeGreaterThan(300)
+    const found = toolbox.offered.flatMap((tool) =>
+      texts.flatMap((text) => {
+        if (flagsIn(text, tool).length === 0) return []
+        const issue = { place: { flag: [...tool.words.keys()].at(-1) }, message: text, hint: text }
+        const answer = failedAnswer(new GdnError('usage', text, { hint: text, details: { issues: [issue] } }))
+        const { error } = inToolWords(answer, tool, toolbox)
+        return flagsIn(JSON.stringify(error), tool).map((flag) => `${tool.name}: ${flag} in ${text}`)
+      }),
+    )
+    expect(found).toEqual([])
+  })
+
+  test('name the parameter in the place of its flag', () => {
+    for (const tool of toolbox.offered) {
+      for (const [flag, property] of tool.words) {
+        if (!/^(--|<)/.test(flag)) continue
+        const answer = failedAnswer(new GdnError('usage', 'is wrong', { place: { flag } }))
+        const { message } = inToolWords(answer, tool, toolbox).error ?? {}
+        expect(message, tool.name).toBe(`${property}: is wrong`)
+      }
+    }
+  })
+
+  test.each([
+    ['collection set', 'Add --wallet @studio.', 'Add wallet @studio.'],
+    ['nft list', 'Add --contract <address> and -b <name>.', 'Add contract and blockchain.'],
+    ['nft mint', 'Run the same command again without --no-wait.', 'Run the same command again without wait: false.'],
+    ['batch status', 'Run `gdn batch list` to list the runs.', 'Call batch_list to list the runs.'],
+    [
+      'nft mint',
+      'Run `gdn nft show a -b polygon` again.',
+      'Run `gdn nft show a -b polygon` again. Ask the user to run it in a terminal.',
+    ],
+    ['nft mint', 'To see it, run `gdn nft show a --local --json`.', 'To see it, call nft_show {"nft_gdn_id":["a"]}.'],
+    [
+      'plan',
+      'Then run `gdn batch mint "my drop.csv" --no-wait --run=one -c 0x1`.',
+      'Then call batch_mint {"manifest":"my drop.csv","wait":false,"run":"one","contract":"0x1"}.',
+    ],
+    ['collection set', 'Run `gdn collection set --help` for its usage.', "See collection_set's schema for its usage."],
+    [
+      'doctor',
+      'Run `gdn local start` to start it.',
+      'Run `gdn local start` to start it. Ask the user to run it in a terminal.',
+    ],
+    [
+      'doctor',
+      'Start it with `gdn serve` or `gdn local start`.',
+      'Start it with `gdn serve` or `gdn local start`. Ask the user to run them in a terminal.',
+    ],
+    [
+      'batch mint',
+      'To mint all rows again, add --again.',
+      'To mint all rows again, add --again. --again is no parameter of this tool: ask the user.',
+    ],
+    [
+      'batch mint',
+      'Run `gdn batch mint a.csv --again`.',
+      'Run `gdn batch mint a.csv --again`. Ask the user to run it in a terminal.',
+    ],
+    ['nft list', 'gdn reads it by itself, 5 - 3.', 'gdn reads it by itself, 5 - 3.'],
+  ])('of gdn %s: %s', (command, hint, wanted) => {
+    expect(shown(command, hint)).toBe(wanted)
+  })
+
+  test('leave a command to people if its tool is not offered', () => {
+    const hint = 'Run `gdn wallet add bob 0x1` first.'
+    expect(shown('nft mint', hint)).toBe('Call wallet_add {"name":"bob","address":"0x1"} first.')
+    expect(shown('nft mint', hint, boxWith('default'))).toBe(`${hint} Ask the user to run it in a terminal.`)
+  })
+
+  test('are changed in fields of ours, never in data', () => {
+    const record = { title: '--wallet', nested: { message: '--wallet' }, fix: 'Add --wallet.' }
+    const tool = toolbox.of('collection set')
+    const { data } = inToolWords({ ...failedAnswer(null), error: null, data: [record] }, tool, toolbox)
+    expect(data).toEqual([{ ...record, fix: 'Add wallet.' }])
+  })
+})
