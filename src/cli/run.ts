@@ -5,6 +5,7 @@ import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
+import { withPlace } from './connect/keep-place.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
 import type { CommandEdge, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
@@ -154,7 +155,7 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
       const isInput = ['usage', 'invalid_input'].includes(error.code)
       const hint = isInput ? usageHint(command) : READ_ON[error.code]
       const hinted = hint === undefined ? error : error.withHint(hint)
-      throw isInput ? withQuotesHint(hinted, own) : hinted
+      throw withPlace(isInput ? withQuotesHint(hinted, own) : hinted, command.opts())
     }
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')

@@ -214,6 +214,7 @@ describe('a collection created here', () => {
     const { code, stderr } = await cli(['nft', 'list', '--base-url', api.url], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('several collections are known')
+    expect(stderr).toContain('Add one of these:\n    --contract 0x')
     expect(stderr).toContain('0x1111')
     expect(stderr).toContain('0x2222')
   })

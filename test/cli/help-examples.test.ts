@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { evmAddressProblem } from '../../src/api/address.ts'
-import { COMMANDS } from '../../src/cli/catalogue.ts'
+import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
+import { retirementOf } from '../../src/api/retired.ts'
+import { COMMANDS, makeCommand, type Verb } from '../../src/cli/catalogue.ts'
+import type { Deps } from '../../src/cli/deps.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli } from './harness.ts'
@@ -33,6 +36,33 @@ test('examples can be pasted: they contain no placeholders, and every address is
     expect(lines.filter((line) => /…|\.\.\.|<[a-z]+>/.test(line))).toEqual([])
     const addresses = lines.join('\n').match(/\b0x(?![0-9a-f]{64}\b)\w*/g) ?? []
     expect(addresses.filter((address) => evmAddressProblem(address) !== null)).toEqual([])
+  })
+})
+
+test('examples name no network that was retired', async () => {
+  const retired = KNOWN_NAMES.filter((name) => retirementOf(name) !== null)
+  expect(retired).not.toEqual([])
+  await eachCase(PAGES, async (page) => {
+    const words = (await typedLines(page)).join(' ').split(/\s+/)
+    expect(words.filter((word) => retired.some((name) => name === word))).toEqual([])
+  })
+})
+
+test('examples use only flags that the help of their command lists', async () => {
+  const verbs = new Map(COMMANDS.map((verb) => [verb.command, verb]))
+  await eachCase([...verbs.keys()], async (name) => {
+    const verb = verbs.get(name) as Verb
+    const made = await makeCommand(verb, {} as Deps)
+    const visible = made.createHelp().visibleOptions(made)
+    const known = visible.flatMap(({ long, short }) => [long, short])
+    const own = new RegExp(`^(?:\\S+=\\S+ )*gdn ${verb.command}(?= |$)`)
+    const commands = made.text.examples
+      .map(([, ...lines]) => lines.join('\n').replaceAll(/\\\n\s*/g, ''))
+      .flatMap((text) => text.split(/\n| (?:\||&&|;|>) | -- /))
+      .map((part) => part.trim())
+      .filter((part) => own.test(part))
+    const flags = commands.flatMap((part) => part.match(/(?<= )--?[a-z][a-z-]*/g) ?? [])
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([])
   })
 })
 

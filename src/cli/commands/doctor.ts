@@ -1,5 +1,6 @@
 import { GdnCommand, valueFlag } from '../command.ts'
 import { addDataDirFlag } from '../connect/data-dir.ts'
+import { keepPlace } from '../connect/keep-place.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -81,7 +82,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),
     ...(await checkLocalBackend(deps, isThere ? server : null)),
     ...(await checkNativeParts(deps)),
-    ...backend,
+    ...backend.map((one) => ({ ...one, fix: one.fix === null ? null : keepPlace(one.fix, flags) })),
   ]
 }
 

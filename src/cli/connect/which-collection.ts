@@ -60,6 +60,17 @@ function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
   return others.length === 0 ? (only?.contract_address ?? undefined) : undefined
 }
 
+const MAX_CHOICES = 10
+
+/** Lists collections to choose from. */
+function choicesOf(fitting: readonly KnownCollection[]): string {
+  const lines = fitting
+    .slice(0, MAX_CHOICES)
+    .map(({ name, contract_address, blockchain }) => `  --contract ${contract_address}  ${name} on ${blockchain}`)
+  const more = fitting.length > MAX_CHOICES ? ['Run `gdn collection list` to list all of them.'] : []
+  return ['Add one of these:', ...lines, ...more].join('\n')
+}
+
 const notNamed = (fitting: readonly KnownCollection[]) =>
   new GdnError(
     'usage',
@@ -69,6 +80,6 @@ const notNamed = (fitting: readonly KnownCollection[]) =>
       hint:
         fitting.length === 0
           ? 'Add --contract <address>, or run `gdn collection create` to create a collection.'
-          : fitting.map(({ name, contract_address }) => `${contract_address} ${name}`).join('\n'),
+          : choicesOf(fitting),
     },
   )

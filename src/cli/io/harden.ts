@@ -44,7 +44,7 @@ export function reportUncaught(argv: readonly string[], say: (text: string) => v
 
 /** The hint of an unexpected error. */
 export const REPORT_IT =
-  'This is a bug in gdn. Run the command again with --debug, and report the output. Keys are shown as [redacted].'
+  'This is a bug in gdn. Run the command again with --debug, and report the output at https://github.com/OWNER/gdn/issues. Keys are shown as [redacted].'
 
 function uncaughtText(error: unknown, { inJson, isDebug }: { inJson: boolean; isDebug: boolean }): string {
   const message = redactText(error instanceof Error ? error.message : String(error))

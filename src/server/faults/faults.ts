@@ -1,4 +1,5 @@
 import type { EndpointName } from '../../api/endpoints.ts'
+import { GdnError } from '../../core/errors.ts'
 import { parseYaml } from '../settings/parse-yaml.ts'
 import { failFreshNfts, holdFreshNfts } from '../state/nfts.ts'
 import type { Db } from '../store/schema.ts'
@@ -19,9 +20,20 @@ export interface Faults {
 
 const REASON = 'an injected fault'
 
+/** The hint of every error in a file of faults. */
+export const FAULTS_HINT = 'docs/fault-injection.md lists the faults and the fields of their rules.'
+
+function rulesIn(text: string, file: string) {
+  try {
+    return parseYaml(faultsFile, text, file)
+  } catch (error) {
+    throw error instanceof GdnError ? error.withHint(FAULTS_HINT) : error
+  }
+}
+
 /** @throws GdnError `invalid_config` with the location of the problem */
 export function createFaults({ text, file }: { text: string; file: string }): Faults {
-  const rules = parseYaml(faultsFile, text, file)
+  const rules = rulesIn(text, file)
   const counts = new Map<EndpointName, number>()
   const injectedFaults = new Map<string, InjectedFault>()
   return {

@@ -284,7 +284,7 @@ async function network() {
   return { path, options, store, at }
 }
 
-async function withNewNetwork(argvOf: (path: Path) => string[]): Promise<Prepared> {
+export async function withNewNetwork(argvOf: (path: Path) => string[]): Promise<Prepared> {
   const { path, options, at } = await network()
   return { argv: [...argvOf(path), ...at], options }
 }

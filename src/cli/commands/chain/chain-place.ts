@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
 import { retirementOf, retirementText } from '../../../api/retired.ts'
-import { holdsPassword } from '../../../config/database-url.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
@@ -13,6 +12,7 @@ import {
   dataDirOf,
   settingsGiven,
 } from '../../connect/data-dir.ts'
+import { placeWords } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io/io.ts'
@@ -73,15 +73,9 @@ export async function chainPlace(
 /** Returns the command that sets a network up, for the backend that these flags name. */
 export function setupCommand(
   blockchain: string,
-  { dataDir, databaseUrl, config }: ChainFlags,
+  flags: ChainFlags,
   { adminKeystore }: { adminKeystore: string | null },
 ): string {
-  const flags = [
-    ['--data-dir', dataDir],
-    ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
-    ['--config', config],
-    ['--admin-keystore', adminKeystore ?? undefined],
-  ]
-  const given = flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`]))
-  return ['gdn chain setup', blockchain, ...given].join(' ')
+  const admin = adminKeystore === null ? '' : ` --admin-keystore ${shellWord(adminKeystore)}`
+  return `gdn chain setup ${blockchain}${placeWords(flags)}${admin}`
 }

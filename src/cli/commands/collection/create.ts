@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
+import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -149,6 +150,17 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       },
     },
     (taken) => finish(deps, connection, { request, flags, output }, taken),
+  ).catch((error: unknown) => {
+    throw withWalletHint(error, connection.server)
+  })
+}
+
+/** Adds what to do to a refusal of the owner's address, such as one that isn't of the account. */
+function withWalletHint(error: unknown, server: Server): unknown {
+  const isRefusal = error instanceof GdnError && ['refused', 'forbidden', 'invalid_input'].includes(error.code)
+  if (!isRefusal || !/wallet|address|owner/i.test(error.message)) return error
+  return error.withHint(
+    `Nothing was created. A service may accept only wallets of the account of your API key. Run \`gdn wallet generate${serverFlag(server)} --name <name>\` to create one there, and use it with --wallet @<name>.`,
   )
 }
 

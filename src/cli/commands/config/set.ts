@@ -35,7 +35,7 @@ export function command(deps: Deps, run = set): GdnCommand {
     examples: [
       ['Set your default server', 'gdn config set base_url https://api.example.com'],
       ['Save its API key', 'pass gdn | gdn config set api_key -'],
-      ['Change another profile', 'gdn config set blockchain polygon-mumbai --profile test'],
+      ['Change another profile', 'gdn config set blockchain polygon-amoy --profile test'],
     ],
   })
   wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')

@@ -58,7 +58,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
       [
         'Check an NFT against a known owner',
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
-        '  --owner @alice -b polygon',
+        '  --receiver @alice -b polygon',
       ],
       ['Compare an NFT with chain and storage', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
     ],

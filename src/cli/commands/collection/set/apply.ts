@@ -1,5 +1,6 @@
 import { size } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { sameAddress } from '../../../../api/same-address.ts'
 import type { Settings } from '../../../../config/settings.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { inCoins } from '../../../../core/units.ts'
@@ -189,7 +190,7 @@ async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: Set
   if (wallet === undefined) {
     throw new GdnError('usage', `is required: the ${role} ${wanted} signs the changes`, {
       place: { flag: '--wallet' },
-      hint: 'Name its keystore: @name or a file. --dry-run needs none.',
+      hint: await walletHint(deps, wanted),
     })
   }
   const file = await findKeystore(deps, wallet, '--wallet')
@@ -205,6 +206,16 @@ async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: Set
   } finally {
     progress.stop()
   }
+}
+
+/** Names the wallet of this machine that has the address, if there is one. */
+async function walletHint(deps: Deps, address: Hex): Promise<string> {
+  const wallets = (await deps.addresses()).list()
+  const own = wallets.find(({ kind, problem, ...one }) => {
+    return kind === 'keystore' && problem === null && one.address !== null && sameAddress(one.address, address)
+  })
+  if (own !== undefined) return `Add --wallet @${own.name}, or --dry-run, which needs no wallet.`
+  return 'Name its keystore: @name or a file. --dry-run needs none.'
 }
 
 interface Plan {

@@ -1,0 +1,36 @@
+import { holdsPassword } from '../../config/database-url.ts'
+import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import type { DataDirFlags } from './data-dir.ts'
+
+type PlaceFlags = DataDirFlags & { config?: string }
+
+/** Commands that act on a backend's files, and take the flags that name them. */
+const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
+
+/** Returns the flags that name a backend, as words. A URL with a password is left out. */
+export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
+  const flags = [
+    ['--data-dir', dataDir],
+    ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
+    ['--config', config],
+  ]
+  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
+}
+
+/** Returns a text whose commands name the same backend as the command that prints it. */
+export function keepPlace(text: string, flags: PlaceFlags): string {
+  return text.replace(COMMAND, (command, noun) => {
+    if (/ --(data-dir|database-url|config) /.test(command)) return command
+    const place = placeWords(noun === 'chain' ? flags : { ...flags, config: undefined })
+    return `${command.slice(0, -1)}${place}\``
+  })
+}
+
+/** Returns an error whose hint keeps the flags that name a backend. */
+export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
+  const { code, message, hint, details, cause, place } = error
+  const [newMessage, newHint] = [keepPlace(message, flags), hint === undefined ? undefined : keepPlace(hint, flags)]
+  if (newMessage === message && newHint === hint) return error
+  return new GdnError(code, newMessage, { hint: newHint, details, cause, place })
+}
