@@ -1,8 +1,8 @@
 import { nearest } from '../core/nearest.ts'
-import { KNOWN_NAMES } from './blockchains.ts'
+import { KNOWN_NAMES, misspelled } from './blockchains.ts'
 
 /** Returns the hint for a name that isn't known: the nearest known one, else all. */
 export function blockchainHint(name: string): string {
-  const near = nearest(name, KNOWN_NAMES)
+  const near = misspelled(name.toLowerCase()) ?? nearest(name, KNOWN_NAMES)
   return near === undefined ? `Use one of ${KNOWN_NAMES.join(', ')}.` : `Did you mean ${near}?`
 }

@@ -48,8 +48,25 @@ export const isKnown = (name: string): name is KnownBlockchain =>
 export const isBlockchain = (name: string): name is Blockchain =>
   isKnown(name) || (OWN_NAME.test(name) && misspelled(name) === null)
 
-/** Returns the known name that differs from this one by one typing error; null if there is none. */
+/** Names that people use for a known network: its coin, or its former or short name. */
+const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
+  matic: 'polygon',
+  pol: 'polygon',
+  mumbai: 'polygon-mumbai',
+  amoy: 'polygon-amoy',
+  eth: 'ethereum',
+  avax: 'avalanche',
+  fuji: 'avalanche-fuji',
+  ftm: 'fantom',
+  bnb: 'bnb-mainnet',
+}
+
+/**
+ * Returns the known name that was meant by another name of the network, or by one that differs by one typing error; null
+ * if there is none.
+ */
 export const misspelled = (name: string): KnownBlockchain | null =>
+  (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??
   KNOWN_NAMES.find((known) => Math.abs(known.length - name.length) <= 1 && distance(name, known) <= 1) ?? null
 
 export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)

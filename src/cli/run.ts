@@ -71,6 +71,14 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
     return EXIT.ok
   }
   const found = route(argv)
+  const isVersion =
+    found.kind === 'unknown'
+      ? !found.inHelp && found.words.join(' ') === 'version'
+      : found.kind === 'root-help' && argv.includes('-V')
+  if (isVersion) {
+    await io.data(`${VERSION}\n`)
+    return EXIT.ok
+  }
   if (found.kind === 'unknown') {
     const { unknownCommand } = await import('./help/suggest.ts')
     throw dashError(found.words) ?? unknownCommand(found.words, found.inHelp)

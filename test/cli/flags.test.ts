@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
 import { runOptions } from '../../src/cli/commands/batch/mint-manifest.ts'
+import type { Deps } from '../../src/cli/deps.ts'
+import { route } from '../../src/cli/route.ts'
+import { VERSION } from '../../src/cli/version.ts'
 import type { Settings } from '../../src/config/settings.ts'
 import { cli, errorOf } from './harness.ts'
 
@@ -93,6 +97,44 @@ test.each([
   [['--private-key', '0x12', 'wallet', 'import'], 'unknown option "--private-key"'],
 ])('accepts flags of a command before its name: %j', async (argv, problem) => {
   expect((await cli(argv)).stderr).toContain(`error: ${problem}\n`)
+})
+
+test('accepts every flag of every command before its name', async () => {
+  for (const verb of COMMANDS) {
+    const made = await makeCommand(verb, {} as Deps)
+    for (const { long, short, required } of made.createHelp().visibleOptions(made)) {
+      if (long === '--help') continue
+      for (const flag of [long, short].filter((name) => name !== undefined)) {
+        const words = [flag, ...(required ? ['7'] : []), ...verb.command.split(' ')]
+        expect(route(words), words.join(' ')).toMatchObject({ kind: 'verb', verb: { command: verb.command } })
+      }
+    }
+  }
+})
+
+test.each([[['-q', 'version']], [['--no-color', '-V']], [['--no-input', '--version']]])(
+  'prints the version after global flags: %j',
+  async (argv) => {
+    expect(await cli(argv)).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' })
+  },
+)
+
+test('every command suggests the same network for another name of it', async () => {
+  const named = []
+  for (const verb of COMMANDS) {
+    const made = await makeCommand(verb, {} as Deps)
+    const takes = made.options.some(({ long }) => long === '--blockchain') ? ['-b', 'matic'] : []
+    const [first] = made.registeredArguments
+    const argument = first?.name() === 'blockchain' ? ['matic'] : []
+    if (takes.length + argument.length > 0) named.push([...verb.command.split(' '), ...argument, ...takes])
+  }
+  expect(named.length).toBeGreaterThan(15)
+  for (const argv of [...named, ['config', 'set', 'blockchain', 'matic']]) {
+    const { code, stderr } = await cli(argv)
+    expect({ code, stderr }, argv.join(' ')).toEqual({ code: 2, stderr: expect.stringContaining('Did you mean polygon?') })
+  }
+  const { stderr } = await cli(['nft', 'list', ...SERVER], { env: { GDN_BLOCKCHAIN: 'matic' } })
+  expect(stderr).toContain('Did you mean polygon?')
 })
 
 test.each([

@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { DataDirFlags } from './data-dir.ts'
 
-type PlaceFlags = DataDirFlags & { config?: string }
+type PlaceFlags = { [Flag in keyof DataDirFlags | 'config']?: string | undefined }
 
 /** Commands that act on a backend's files, and take the flags that name them. */
 const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g

@@ -48,7 +48,7 @@ function knownText(io: Io, error: GdnError): string {
 }
 
 /** Formats the problems of an error. Many equal ones are one line, which may be that of the error itself. */
-function problemLines({ message, hint, details }: GdnError): { first?: string | undefined; others: string[] } {
+function problemLines({ message, hint, details }: GdnError): { first: string | undefined; others: string[] } {
   const problems = problemsOf(details)
   const alike = new Map<string, Problem[]>()
   for (const problem of problems) {
