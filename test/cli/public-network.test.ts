@@ -105,7 +105,9 @@ test.each([
   ['commitprovenance', () => [`contract_address=${contract}`, `provenance=0x${'1'.repeat(64)}`]],
 ])('gdn api names the most that %s can cost, which names no blockchain', async (endpoint, fields) => {
   const result = await run('api', endpoint, ...fields().flatMap((field) => ['--field', field]))
-  expect(errorOf(result).message).toMatch(new RegExp(`Send ${endpoint} through .*, for at most 0\\.\\d+ POL\\?$`))
+  expect(errorOf(result).message).toMatch(
+    new RegExp(`Send ${endpoint} through .*, for at most 0\\.\\d+ POL at the current fees\\?$`),
+  )
 })
 
 test.each([

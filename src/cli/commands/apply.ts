@@ -149,7 +149,7 @@ type Opened = Awaited<ReturnType<typeof openSource>>
 async function confirmPlan(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain } }: PlanSource,
+  { options: { blockchain, newRows } }: PlanSource,
   plan: ChangePlan,
   flags: ApplyFlags & Given,
 ): Promise<boolean> {
@@ -165,7 +165,8 @@ async function confirmPlan(
     })
   }
   if (counts.mint > 0) {
-    await refuseEdited(io, plan)
+    // A saved plan was made with the rows that it mints.
+    if (newRows !== true) await refuseEdited(io, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates())
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)

@@ -30,9 +30,9 @@ export interface PricedRequests {
 }
 
 /**
- * Returns the most that requests can cost, as the end of a question: `, for at most 0.0372 ETH`. That is the worst case
- * at today's fees, or else what is left of their limit. It is empty where coins have no value, and without fees or limit.
- * A note says before the question that the limit is below the estimate.
+ * Returns the most that requests can cost, as the end of a question: `, for at most 0.05 ETH (the limit)`. Without a limit
+ * that is the worst case at the current fees, and a note says that fees can rise. It is empty where coins have no value, and
+ * without fees or limit. A note says before the question that the limit is below the estimate.
  */
 export async function atMostText(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -49,8 +49,7 @@ export async function atMostText(
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, costs)
   const limit = limitOfRun({ given, kept }, costs)
   const { counted, left } = limit === null ? { counted: 0n, left: null } : leftOf(limit, costs)
-  const most = needed === null || (left !== null && left < needed) ? left : needed
-  if (most === null) return ''
+  if (needed === null && left === null) return ''
   const coin = found?.coin ?? 'coins'
   if (found !== null && use?.estimate !== undefined && left !== null) {
     const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
@@ -60,9 +59,14 @@ export async function atMostText(
       deps.io.note(safe(note))
     }
   }
+  const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
+  if (left === null) {
+    deps.io.note('If fees rise, this can cost more, unless --max-cost limits it.')
+    return `, for at most ${atFees} at the current fees`
+  }
   const source = counted > 0n ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
-  const amount = `${inCoins(most, most === needed ? 'up' : 'down')} ${coin}`
-  return `, for at most ${amount}${most === needed ? '' : ` (${source})`}`
+  const now = needed === null || needed >= left ? '' : `, ${atFees} at the current fees`
+  return `, for at most ${inCoins(left, 'down')} ${coin} (${source}${now})`
 }
 
 /** Returns what the server responds; null if it fails or takes too long for a prompt. */
