@@ -31,6 +31,6 @@ test('wraps a question between words, with room for (y/N) and the answer in its 
     const lines = unbroken(question, columns).split('\n  ')
     expect(lines.join(' ')).toBe(question)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns - 2)
-    expect((lines.at(-1) + ' (y/N) Yes').length).toBeLessThanOrEqual(columns - 2)
+    expect(`${lines.at(-1)} (y/N) Yes`.length).toBeLessThanOrEqual(columns - 2)
   }
 })
