@@ -40,12 +40,7 @@ export class DuplicateRows implements Duplicates {
  *
  * @param isMinted whether the row at a position is to be minted; the server has the others already
  */
-export function newDuplicates(
-  sql: Sql,
-  drop: Drop,
-  rows: RowsIn,
-  isMinted: (position: number) => boolean,
-): Duplicates {
+export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
   const found: Duplicates = { count: 0, rows: [] }
   for (const { position, line, firstLine } of copiesOf(sql, rows, drop)) {
     if (!isMinted(position)) continue
