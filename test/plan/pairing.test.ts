@@ -263,9 +263,10 @@ describe('equal rows', () => {
     }
     const machine = await start()
     machine.upload = async () => ({ url: FILE })
-    await mint(machine, await rowsOn(machine))
-    const other = await start()
-    for (const each of [machine, other]) {
+    await mint(machine, await rowsOn(machine), { chunkSize: 2, inOrder: true })
+    const adopting = await start()
+    await mint(adopting, await rowsOn(adopting))
+    for (const each of [machine, adopting, await start()]) {
       expect((await plan(each, withIds(await rowsOn(each)))).paired).toEqual([
         'id:1 nft-1 wanted',
         'id:2 nft-2 wanted',
@@ -444,6 +445,15 @@ describe('a row that was edited and got its ID at once', () => {
   })
 })
 
+test('rows of a drop that was minted again are not compared with the NFTs of its first mint', async () => {
+  const machine = await start()
+  await mint(machine, DROPPED)
+  await mint(machine, DROPPED, { again: true })
+  const { changes, paired } = await plan(machine, withIds(rowsOf('A', 'B', 'C', 'D')))
+  expect(changes).toEqual(['mint mint 4: '])
+  expect(paired).toEqual(['id:1 nft-4 wanted', 'id:2 nft-5 wanted', 'id:3 nft-6 wanted'])
+})
+
 describe('a row without an ID', () => {
   test('that has the content of an NFT whose row got an ID is neither minted nor compared', async () => {
     const machine = await start()
@@ -472,6 +482,8 @@ describe('a row without an ID', () => {
     const burns = 'Their NFTs are burned only by a plan that was saved with --prune and --out'
     expect((await plan(machine, rowsOf('A', 'B', 'C!'))).notes).toEqual([gone + edited, burns])
     expect((await plan(machine, rowsOf('A', 'B'))).notes).toEqual([gone, burns])
+    const paired = [...withIds(rowsOf('A')), ...rowsOf('B', 'C!')]
+    expect((await plan(machine, paired)).notes).toEqual(expect.arrayContaining([gone + edited, burns]))
     const mixed = [...rowsOf('A', 'B'), { ...row('New', 4), id: 'new' }]
     expect((await plan(machine, mixed, { newRows: true })).notes).toEqual([gone, burns])
   })
