@@ -10,6 +10,21 @@ const read = (path: string) => readFile(join(root, path), 'utf8')
 
 const WORKFLOWS = (await readdir(join(root, '.github/workflows'))).map((name) => `.github/workflows/${name}`)
 
+/** Packages for other systems, which the registry that wrote the lock file doesn't serve. */
+const WITHOUT_CHECKSUM: Readonly<Record<string, readonly string[]>> = {
+  '@biomejs/cli-': [
+    ...['android-arm64', 'android-x64', 'darwin-arm64', 'darwin-x64'],
+    ...['linux-arm64-musl', 'linux-x64-musl', 'win32-arm64', 'win32-x64'],
+  ],
+  '@foundry-rs/anvil-': ['darwin-amd64', 'darwin-arm64', 'linux-arm64', 'win32-amd64'],
+  '@oxc-parser/binding-': [
+    ...['android-arm-eabi', 'android-arm64', 'darwin-arm64', 'darwin-x64', 'freebsd-x64'],
+    ...['linux-arm-gnueabihf', 'linux-arm-musleabihf', 'linux-ppc64-gnu', 'linux-riscv64-gnu', 'linux-riscv64-musl'],
+    ...['linux-s390x-gnu', 'openharmony-arm64', 'win32-arm64-msvc', 'win32-ia32-msvc', 'win32-x64-msvc'],
+  ],
+  'litesvm-': ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu', 'linux-arm64-musl', 'linux-x64-musl'],
+}
+
 interface Step {
   uses?: string
   run?: string
@@ -82,14 +97,30 @@ describe('installed packages', () => {
     expect(withScript.every(([, { dev }]) => dev)).toBe(true)
   })
 
-  test('every package comes from the configured registry, with a checksum', async () => {
+  test('every package comes from the configured registry', async () => {
+    const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, { resolved?: string }> }
+    expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([])
+  })
+
+  test('every package has a checksum, apart from those that SECURITY.md lists', async () => {
     const { packages } = JSON.parse(await read('package-lock.json')) as {
-      packages: Record<string, { integrity?: string; resolved?: string; optional?: boolean; os?: string[] }>
+      packages: Record<string, { integrity?: string; optional?: boolean; os?: string[] }>
     }
     const entries = Object.entries(packages).filter(([path]) => path !== '')
-    expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
-    // Packages for other systems have none if the registry that wrote the lock file lacks it.
-    const unchecked = entries.filter(([, { integrity, os }]) => !(integrity ?? '').startsWith('sha512-') && !os)
-    expect(unchecked).toEqual([])
+    const unchecked = entries.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))
+    const listed = Object.entries(WITHOUT_CHECKSUM).flatMap(([prefix, systems]) => systems.map((one) => prefix + one))
+    expect(unchecked.map(([path]) => path)).toEqual(listed.map((name) => `node_modules/${name}`))
+    expect(unchecked.every(([, { optional, os }]) => optional && os !== undefined)).toBe(true)
+    const text = await read('SECURITY.md')
+    expect(text).toContain(`**${unchecked.length} of ${entries.length} packages of the lock file have no checksum.**`)
+    for (const [prefix, systems] of Object.entries(WITHOUT_CHECKSUM)) {
+      expect(text).toContain(`\n  - \`${prefix}*\`: ${systems.join(', ')}\n`)
+    }
+  })
+
+  test('a release looks up missing checksums before it installs anything', async () => {
+    const { jobs } = parse(await read('.github/workflows/release.yml')) as Workflow
+    const runs = jobs.audit?.steps.flatMap(({ run }) => run ?? []) ?? []
+    expect(runs.slice(0, 2)).toEqual(['node .github/checksums.mjs', 'npm ci --ignore-scripts'])
   })
 })

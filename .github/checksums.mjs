@@ -1,0 +1,34 @@
+// A step of release.yml: looks up the packages of package-lock.json that have no checksum at npm's registry, and fails if
+// one still has none, or if anything else of the file changed (SECURITY.md).
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+
+const FILE = 'package-lock.json'
+const read = () => JSON.parse(readFileSync(FILE, 'utf8'))
+const hasChecksum = (entry) => entry?.integrity?.startsWith('sha512-') === true
+
+const before = read()
+const paths = Object.keys(before.packages).filter((path) => path !== '')
+const unchecked = paths.filter((path) => !hasChecksum(before.packages[path]))
+const others = Object.entries(before.packages).filter(([path]) => !unchecked.includes(path))
+// npm adds a package again that is missing, and keeps one that is there as it is.
+writeFileSync(FILE, `${JSON.stringify({ ...before, packages: Object.fromEntries(others) }, null, 2)}\n`)
+const npm = ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund', '--omit-lockfile-registry-resolved']
+const { status } = spawnSync('npm', npm, { stdio: 'inherit' })
+
+const after = read()
+const isAsBefore = (path) => {
+  const [old, now] = [before.packages[path], after.packages[path]]
+  return old.version === now?.version && (!hasChecksum(old) || old.integrity === now.integrity)
+}
+const problems = [
+  ...(status === 0 ? [] : [`npm ${npm.join(' ')} failed`]),
+  ...paths.filter((path) => !hasChecksum(after.packages[path])).map((path) => `${path} has no checksum`),
+  ...paths.filter((path) => !isAsBefore(path)).map((path) => `${path} has another version or checksum`),
+  ...Object.keys(after.packages).filter((path) => !Object.hasOwn(before.packages, path)).map((path) => `${path} is new`),
+]
+for (const problem of problems) {
+  process.stdout.write(`::error title=checksums::nothing is published: ${problem}. See SECURITY.md.\n`)
+}
+process.stdout.write(`${paths.length} packages, of which ${unchecked.length} had no checksum before\n`)
+process.exitCode = problems.length === 0 ? 0 : 1

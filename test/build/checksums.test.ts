@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+const SCRIPT = fileURLToPath(new URL('../../.github/checksums.mjs', import.meta.url))
+const NATIVE = 'node_modules/native-other'
+const CHECKSUM = `sha512-${'A'.repeat(86)}==`
+
+/** A project with an optional package of another system, whose lock file has no checksum for it. */
+async function project(served: Record<string, { version: string; integrity?: string }>, locked = {}) {
+  const registry = createServer((request, response) => {
+    const name = (request.url ?? '').slice(1)
+    const found = Object.hasOwn(served, name) ? served[name] : undefined
+    if (found === undefined) return response.writeHead(404).end('{}')
+    const { version, integrity } = found
+    const tarball = `http://${request.headers.host}/${name}-${version}.tgz`
+    const entry = { name, version, os: ['haiku'], dist: { tarball, ...(integrity === undefined ? {} : { integrity }) } }
+    return response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ name, 'dist-tags': { latest: version }, versions: { [version]: entry } }))
+  }).listen(0, '127.0.0.1')
+  await once(registry, 'listening')
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-checksums-'))
+  onTestFinished(async () => {
+    registry.closeAllConnections()
+    registry.close()
+    await rm(folder, { recursive: true })
+  })
+  const root = { name: 'project', version: '1.0.0', optionalDependencies: { 'native-other': '1.0.0' } }
+  const packages = { '': root, [NATIVE]: { version: '1.0.0', optional: true, os: ['haiku'], ...locked } }
+  const path = join(folder, 'package-lock.json')
+  await writeFile(join(folder, 'package.json'), JSON.stringify(root))
+  await writeFile(path, JSON.stringify({ name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages }))
+  const { exitCode, stdout } = await execa(process.execPath, [SCRIPT], {
+    cwd: folder,
+    env: {
+      npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+      npm_config_cache: join(folder, 'cache'),
+      npm_config_userconfig: join(folder, 'npmrc'),
+      npm_config_fetch_retries: '0',
+    },
+    reject: false,
+  })
+  const lock = JSON.parse(await readFile(path, 'utf8')) as { packages: Record<string, object> }
+  return { exitCode, problems: stdout.split('\n').filter((line) => line.startsWith('::error')), lock }
+}
+
+describe.skipIf(spawnSync('npm', ['--version']).status !== 0)('the checksums of a release', () => {
+  test('are completed from the registry', async () => {
+    const { exitCode, problems, lock } = await project({ 'native-other': { version: '1.0.0', integrity: CHECKSUM } })
+    expect({ exitCode, problems }).toEqual({ exitCode: 0, problems: [] })
+    expect(lock.packages[NATIVE]).toMatchObject({ version: '1.0.0', integrity: CHECKSUM })
+    expect(lock.packages[NATIVE]).not.toHaveProperty('resolved')
+  })
+
+  test.each([
+    ['the registry has no checksum either', { 'native-other': { version: '1.0.0' } }],
+    ['the registry lacks the package', {}],
+  ])('fails if %s', async (_, served) => {
+    const { exitCode, problems } = await project(served)
+    expect(exitCode).toBe(1)
+    expect(problems.join('\n')).toContain(`nothing is published: ${NATIVE} has no checksum. See SECURITY.md.`)
+  })
+
+  test('keep those that the lock file has', async () => {
+    const { exitCode, lock } = await project({}, { integrity: CHECKSUM })
+    expect(exitCode).toBe(0)
+    expect(lock.packages[NATIVE]).toMatchObject({ integrity: CHECKSUM })
+  })
+})
