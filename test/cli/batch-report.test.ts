@@ -6,7 +6,7 @@ import { decode } from 'fast-png'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { span } from '../../src/cli/sheet/report-top.ts'
 import { IMAGE_CID } from '../helpers/pictured-service.ts'
-import { type Painting, png, QUARTERS } from '../helpers/pictures.ts'
+import { jpegOf, type Painting, png, pngChunk, QUARTERS } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, type nft, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
@@ -26,6 +26,8 @@ interface Backend {
   /** Responses of getnfthistory by ID; without them, the backend does not announce it. */
   history?: Record<string, readonly Record<string, unknown>[]>
   reads?: { state: 'up' | 'down' | 'forbidden' }
+  /** Gets the path of each requested file. */
+  onFile?: (path: string) => void
   /** Gets the name and the IDs of each reading request. */
   onRead?: (endpoint: string, ids: readonly string[]) => void
 }
@@ -34,7 +36,17 @@ interface Backend {
 const MINTED_PATH = '/minted'
 
 /** A backend that mints immediately; its pictures all have one URL. */
-async function backend({ explorer = {}, image, refuse, failed, present = {}, history, reads, onRead }: Backend = {}) {
+async function backend({
+  explorer = {},
+  image,
+  refuse,
+  failed,
+  present = {},
+  history,
+  reads,
+  onFile,
+  onRead,
+}: Backend = {}) {
   const { createnft, getnfts } = service(refuse)
   let isMinted = false
   const server = createServer(async (request, response) => {
@@ -53,6 +65,7 @@ async function backend({ explorer = {}, image, refuse, failed, present = {}, his
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(body))
     }
+    if (path.startsWith('/ipfs/')) onFile?.(path)
     if (path.startsWith('/ipfs/')) return image === undefined ? json(404, {}) : response.end(image)
     const found = Object.entries(explorer).find(([beginning]) => path.startsWith(beginning))
     if (found !== undefined) return json(200, found[1])
@@ -194,14 +207,15 @@ describe('the present state of its NFTs', () => {
     expect(card).toContain('>Night</h2>')
     expect(card).not.toContain('Dawn')
     expect(card).toContain('<bdi>wild</bdi>')
-    expect(card).toContain(`data:image/png;base64,${image.toString('base64')}`)
+    expect(card).toContain('<use href="#picture-1"/>')
+    expect(html).toContain(`data:image/png;base64,${image.toString('base64')}`)
     expect(badgesOf(card)).toEqual(['deployed', 'updated (revision 2)'])
   })
 
   test('omits the file of a row whose NFT was updated, because it is not its picture any more', async () => {
     const url = await backend({ present: { 'id-0': { ...MINTED, revision: 1 } } })
     const { html } = await reported(url, [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })
-    expect(cards(html)[0]).not.toContain('<img')
+    expect(cards(html)[0]).not.toContain('<use')
   })
 
   test('marks NFTs that are unrevealed, frozen, changing, moved and burned, and counts present owners', async () => {
@@ -331,7 +345,8 @@ describe('the present state of its NFTs', () => {
 
 describe('its pictures', () => {
   const noise: Painting = { width: 1200, height: 900, at: (x, y) => [(x * y) & 255, (x * 7 + y) & 255, (y * 13) & 255] }
-  const sources = (html: string) => [...html.matchAll(/<img src="([^"]*)"/g)].map(([, source = '']) => source)
+  const sources = (html: string) => [...html.matchAll(/<image href="([^"]*)"/g)].map(([, source = '']) => source)
+  const shownIn = (html: string) => cards(html).map((card) => /<use href="#(picture-\d+)"\/>/.exec(card)?.[1])
 
   test('come from storage; small ones are embedded unchanged', async () => {
     const image = png(QUARTERS)
@@ -345,18 +360,63 @@ describe('its pictures', () => {
     expect(sources(html)).toHaveLength(1)
   })
 
+  const shades: Painting = {
+    width: 1200,
+    height: 900,
+    at: (x, y) => [x >> 4, y >> 4, 0, y < 450 ? 128 : 255],
+  }
+
   test('are scaled to the size shown: as JPEG, or as PNG if they are transparent', async () => {
-    const large = await reported(await backend({ image: png(noise) }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
-    const [jpeg = ''] = sources(large.html)
-    expect(jpeg.startsWith('data:image/jpeg;base64,')).toBe(true)
-    expect(jpeg.length).toBeLessThan(400_000)
-    const glass: Painting = {
-      ...noise,
-      at: (x, y) => [...noise.at(x, y).slice(0, 3), 128] as [number, number, number, number],
+    const scaledOf = async (image: Uint8Array) => {
+      const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
+      const [type = '', base64 = ''] = (sources(html)[0] ?? '').split(',')
+      return { type, bytes: Buffer.from(base64, 'base64') }
     }
-    const seen = await reported(await backend({ image: png(glass) }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
-    const { width, height } = decode(Buffer.from(sources(seen.html)[0]?.split(',')[1] ?? '', 'base64'))
-    expect([width, height]).toEqual([480, 360])
+    const large = await scaledOf(png(noise))
+    expect(large.type).toBe('data:image/jpeg;base64')
+    expect(large.bytes.length).toBeLessThan(28 * 1024)
+    const glass = await scaledOf(png(shades))
+    expect(glass.type).toBe('data:image/png;base64')
+    const { width, height } = decode(glass.bytes)
+    expect([width, height]).toEqual([360, 270])
+  })
+
+  test('are in the file once for all rows and files that show the same', async () => {
+    const files = { 'a.png': png(QUARTERS), 'b.png': png(QUARTERS), 'c.png': png({ ...QUARTERS, at: () => [9, 9, 9] }) }
+    const rows = ['a.png', 'b.png', 'a.png', 'c.png', 'a.png'].map((image, i) => row(`Tide ${i}`, image))
+    const { html, stdout } = await reported(await backend(), rows, files)
+    expect(sources(html)).toHaveLength(2)
+    expect(shownIn(html)).toEqual(['picture-1', 'picture-1', 'picture-1', 'picture-2', 'picture-1'])
+    expect(html).toContain('<svg role="img" aria-label="Tide 2"><use href="#picture-1"/></svg>')
+    expect(JSON.parse(stdout).pictures).toBe(5)
+  })
+
+  test('of storage are requested once for all rows that show them', async () => {
+    const requested: string[] = []
+    const url = await backend({ image: png(QUARTERS), onFile: (path) => requested.push(path) })
+    const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, `ipfs://${IMAGE_CID}`))
+    const { html } = await reported(url, rows)
+    expect(shownIn(html)).toEqual(rows.map(() => 'picture-1'))
+    expect(requested).toEqual([`/ipfs/${IMAGE_CID}`])
+  })
+
+  test('of 300 rows with 40 large PNG and JPEG files take less than 2 MB', async () => {
+    const square = { ...noise, width: 420, height: 420 }
+    const [asPng, asJpeg] = [png(square), jpegOf(square)]
+    // Other bytes with the same pixels.
+    const numbered = (i: number) =>
+      i % 2 === 0
+        ? Buffer.concat([asJpeg, Buffer.from([i])])
+        : Buffer.concat([asPng, pngChunk('tEXt', Buffer.from([i]))])
+    const files = Object.fromEntries(
+      Array.from({ length: 40 }, (_, i) => [`${i}.${i % 2 === 0 ? 'jpg' : 'png'}`, numbered(i)]),
+    )
+    const names = Object.keys(files)
+    const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, names[i % names.length]))
+    const { html } = await reported(await backend(), rows, files)
+    expect(sources(html)).toHaveLength(40)
+    expect(shownIn(html)).toEqual(rows.map((_, i) => `picture-${(i % 40) + 1}`))
+    expect(Buffer.byteLength(html)).toBeLessThan(2_000_000)
   })
 
   test.each<[string, Uint8Array, string]>([
@@ -378,9 +438,16 @@ describe('its pictures', () => {
   })
 
   test('link to the selected gateway', async () => {
-    const gateway = await backend({ image: Buffer.from('nothing') })
+    const gateway = 'https://gateway.invalid'
     const { html } = await reported(await backend(), [row('Dawn', `ipfs://${IMAGE_CID}`)], {}, '--gateway', gateway)
     expect(html).toContain(`href="${gateway}/ipfs/${IMAGE_CID}"`)
+  })
+
+  test('come from a selected gateway on this machine, but never link to it', async () => {
+    const gateway = await backend({ image: Buffer.from('nothing') })
+    const { html } = await reported(await backend(), [row('Dawn', `ipfs://${IMAGE_CID}`)], {}, '--gateway', gateway)
+    expect(html).toContain(`ipfs://${IMAGE_CID}`)
+    expect(html).not.toContain(gateway)
   })
 
   test('are requested only three times from a gateway that never responds, not once per row', async () => {
@@ -392,7 +459,9 @@ describe('its pictures', () => {
     await new Promise((resolve) => gateway.once('listening', resolve))
     onTestFinished(() => void gateway.close())
     const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`
-    const rows = Array.from({ length: 8 }, (_, i) => row(`Tide ${i}`, `ipfs://${IMAGE_CID}`))
+    const rows = Array.from({ length: 8 }, (_, i) =>
+      row(`Tide ${i}`, `ipfs://${IMAGE_CID.slice(0, -1)}${'abcdefgh'[i]}`),
+    )
     const { code, html } = await reported(await backend(), rows, {}, '--gateway', url)
     expect(code).toBe(0)
     expect(asked).toBe(3)
@@ -407,6 +476,27 @@ describe('its pictures', () => {
 })
 
 describe('the file', () => {
+  test.each(['http://127.0.0.1:4791', 'http://localhost:4791', 'http://[::1]:4791', 'http://gdn.localhost'])(
+    'has no link to %s, which only this machine can open',
+    async (local) => {
+      const transaction = `${local}/tx/0x4c`
+      const url = await backend({
+        explorer: {
+          '/explorer/session': { version: '1', open: true, account: null },
+          '/explorer/collections/': { name: 'Tides', transaction: { explorer_url: transaction } },
+        },
+        present: { 'id-0': { ...MINTED, revision: 1, metadata_url: `${local}/1.json` } },
+        history: { 'id-0': [event('update', { explorer_url: transaction })] },
+      })
+      const { html } = await reported(url, [row('Dawn'), row('Dusk', `${local}/dusk.png`)])
+      expect(cards(html)[0]).toContain('0x4c3f7d9e…abcd')
+      expect(cards(html)[0]).toContain(`${local}/1.json`)
+      expect(cards(html)[1]).toContain(`${local}/dusk.png`)
+      expect(html).not.toContain('in the block explorer')
+      expect([...html.matchAll(/href="(?!#|data:)([^"]*)"/g)]).toEqual([])
+    },
+  )
+
   test('contains no folder, backend address or key of this machine', async () => {
     const url = await backend()
     const { html, path } = await reported(url, [row('Dawn', 'a.png')], { 'a.png': png(QUARTERS) })

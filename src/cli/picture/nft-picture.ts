@@ -25,11 +25,14 @@ const MAX_SILENT = 3
 /** Reads pictures of NFTs from an IPFS gateway only, because other URLs may lead anywhere. */
 export interface PictureReader {
   /**
-   * Returns the stored file of the picture, or null if its URL is not one that the gateway serves.
+   * Returns the gateway's URL of the picture, or null if the gateway does not serve it. Reads the stored metadata if the
+   * requested URL is not on IPFS, because by then a file from the web is in storage too.
    *
-   * @throws PictureError if the gateway does not return it
+   * @throws PictureError if the gateway does not return the metadata
    */
-  read(nft: PicturedNft): Promise<Uint8Array | null>
+  locate(nft: PicturedNft): Promise<string | null>
+  /** @throws PictureError if the gateway does not return the file */
+  read(url: string): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -64,18 +67,20 @@ export async function createPictureReader(
     throw new PictureError(why, 'missing')
   }
   return {
-    async read(nft) {
-      const image = (await imageOf(nft, gateway, get)) ?? nft.requested
-      const url = image === null ? null : atGateway(gateway, image)
-      return url === null ? null : await get(url, MAX_PICTURE_BYTES)
+    async locate(nft) {
+      const requested = nft.requested === null ? null : atGateway(gateway, nft.requested)
+      if (requested !== null) return requested
+      const stored = await imageOf(nft, gateway, get)
+      return stored === null ? null : atGateway(gateway, stored)
     },
+    read: (url) => get(url, MAX_PICTURE_BYTES),
     close: () => transport.close(),
   }
 }
 
 type Get = (url: string, maxBytes: number) => Promise<Uint8Array>
 
-/** Returns the image URL of the stored metadata. By then, a file from the web is in storage too. */
+/** Returns the image URL of the stored metadata. */
 async function imageOf({ metadata_url }: PicturedNft, gateway: string, get: Get): Promise<string | null> {
   const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
   if (url === null) return null

@@ -22,8 +22,10 @@ export async function showPicture(
   if (from === undefined) return
   const reader = await createPictureReader(deps, from, gateway === undefined ? server : null)
   try {
-    const bytes = await reader.read({ metadata_url, requested: requestedImage(request_metadata) })
-    if (bytes !== null) await io.read(`${await drawn(inRoom(await decodePicture(bytes), room, way), way)}\n`)
+    const url = await reader.locate({ metadata_url, requested: requestedImage(request_metadata) })
+    if (url === null) return
+    const picture = await decodePicture(await reader.read(url))
+    await io.read(`${await drawn(inRoom(picture, room, way), way)}\n`)
   } catch (error) {
     if (!(error instanceof PictureError)) throw error
     io.note(`The picture ${safe(error.message)}.`)

@@ -1,15 +1,19 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { decodePicture } from '../picture/decode.ts'
-import { PictureError } from '../picture/pixels.ts'
+import { PictureError, type Pixels } from '../picture/pixels.ts'
 import { fitted, scaled } from '../picture/scale.ts'
 
-/** Twice the width of a card. A larger picture looks the same. */
-const SIDE = 480
-/** Smaller files are embedded as they are. */
-const SMALL_BYTES = 40 * 1024
+/** Smaller files are embedded as they are. Larger pictures are scaled until they are this small. */
+const SMALL_BYTES = 28 * 1024
+/** Sides in pixels and JPEG qualities. A card is about 250 pixels wide. */
+const USUAL = { side: 360, quality: 80 }
+/** What is tried next for a picture that remains large, such as one with a lot of noise. */
+const COARSER = [
+  { side: 300, quality: 65 },
+  { side: 240, quality: 50 },
+]
 /** Maximum size of formats that can't be scaled here (SVG, WebP, AVIF). */
 const MAX_BYTES = 512 * 1024
-const JPEG_QUALITY = 82
 
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/svg+xml'])
 
@@ -31,16 +35,34 @@ export async function dataUrl(bytes: Uint8Array): Promise<string> {
 
 const asUrl = (type: string, bytes: Uint8Array) => `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 
-async function smaller(bytes: Uint8Array): Promise<{ type: string; bytes: Uint8Array }> {
-  const picture = await decodePicture(bytes)
-  const box = { width: SIDE, height: SIDE }
-  const isLarger = picture.width > SIDE || picture.height > SIDE
-  const pixels = isLarger ? scaled(picture, fitted(picture, box)) : picture
-  const isOpaque = pixels.data.every((value, i) => i % 4 !== 3 || value === 255)
-  if (isOpaque) {
+interface Encoded {
+  type: string
+  bytes: Uint8Array
+}
+
+/** Scales a picture until it is small, or as far as the page permits. */
+async function smaller(bytes: Uint8Array): Promise<Encoded> {
+  let pixels = await decodePicture(bytes)
+  const encode = await encoderFor(pixels)
+  const attempt = ({ side, quality }: typeof USUAL) => {
+    const isLarger = pixels.width > side || pixels.height > side
+    if (isLarger) pixels = scaled(pixels, fitted(pixels, { width: side, height: side }))
+    return encode(pixels, quality)
+  }
+  let encoded = attempt(USUAL)
+  for (const step of COARSER) {
+    if (encoded.bytes.length <= SMALL_BYTES) break
+    encoded = attempt(step)
+  }
+  return encoded
+}
+
+/** Returns the encoder of a picture: JPEG, or PNG if some of it is transparent. */
+async function encoderFor({ data }: Pixels): Promise<(pixels: Pixels, quality: number) => Encoded> {
+  if (data.every((value, i) => i % 4 !== 3 || value === 255)) {
     const { default: jpeg } = await import('jpeg-js')
-    return { type: 'image/jpeg', bytes: jpeg.encode(pixels, JPEG_QUALITY).data }
+    return (pixels, quality) => ({ type: 'image/jpeg', bytes: jpeg.encode(pixels, quality).data })
   }
   const { encode } = await import('fast-png')
-  return { type: 'image/png', bytes: encode({ ...pixels, channels: 4, depth: 8 }) }
+  return (pixels) => ({ type: 'image/png', bytes: encode({ ...pixels, channels: 4, depth: 8 }) })
 }

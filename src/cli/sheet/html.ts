@@ -1,3 +1,6 @@
+import { isLoopback } from '../../config/server.ts'
+import { parseUrl } from '../../core/parse-url.ts'
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -31,6 +34,14 @@ export const ownDirection = (text: string) => `<bdi>${escapeHtml(text)}</bdi>`
 export function webLink(url: string, text: string): string {
   if (!/^https?:\/\//i.test(url)) return escapeHtml(text)
   return `<a href="${escapeHtml(url)}" rel="noreferrer noopener" target="_blank">${escapeHtml(text)}</a>`
+}
+
+/** Returns a link in a page for others, or only text if the URL is on this machine, where they can't open it. */
+export function sharedLink(url: string, text: string): string {
+  const parsed = parseUrl(url)
+  // Other URLs, such as those of IPFS, have no origin, and are no links anyway.
+  const isLocal = parsed !== null && /^https?:$/.test(parsed.protocol) && isLoopback(parsed.origin)
+  return isLocal ? escapeHtml(text) : webLink(url, text)
 }
 
 /** Returns a definition list without empty values. The values are HTML. */

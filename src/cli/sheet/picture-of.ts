@@ -26,9 +26,20 @@ function fileReference({ page, folder }: PagePlace, path: string): string {
 
 /** Returns the picture of a card. An SVG in an image element runs and loads nothing. */
 export function image(source: string, title: string): string {
-  const alt = title.length > MAX_ALT ? `${title.slice(0, MAX_ALT)}…` : title
-  return `<img src="${escapeHtml(source)}" alt="${escapeHtml(alt)}" loading="lazy" decoding="async">`
+  return `<img src="${escapeHtml(source)}" alt="${altOf(title)}" loading="lazy" decoding="async">`
 }
+
+/** Returns a picture that the page has once, for any number of cards. */
+export function sharedImage(id: string, title: string): string {
+  const label = title === '' ? 'aria-hidden="true"' : `role="img" aria-label="${altOf(title)}"`
+  return `<svg ${label}><use href="#${id}"/></svg>`
+}
+
+/** Returns the definition of a shared picture. Like an image element, it runs and loads nothing. */
+export const sharedDefinition = (id: string, source: string) =>
+  `<symbol id="${id}" viewBox="0 0 100 100"><image href="${escapeHtml(source)}" width="100" height="100"/></symbol>`
+
+const altOf = (title: string) => escapeHtml(title.length > MAX_ALT ? `${title.slice(0, MAX_ALT)}…` : title)
 
 /** Returns text instead of a picture. Both arguments are HTML. */
 export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}</p>`

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto'
 import { atGateway } from '../../nft/storage-reader.ts'
 import { type PictureReader, requestedImage } from '../picture/nft-picture.ts'
 import { PictureError } from '../picture/pixels.ts'
 import { readPicture } from '../picture/read-picture.ts'
 import { dataUrl } from './embedded.ts'
-import { escapeHtml, webLink } from './html.ts'
-import { image, inItsPlace } from './picture-of.ts'
+import { escapeHtml, sharedLink } from './html.ts'
+import { inItsPlace, sharedDefinition, sharedImage } from './picture-of.ts'
 import type { ReportRow } from './present-nfts.ts'
 
 /** Maximum size of all embedded pictures together. */
@@ -17,10 +18,27 @@ interface Sources {
   publicGateway: string | null
 }
 
-/** Pictures of a report. They are embedded, because reports are shared. */
+/** The HTML of a row's picture, and the definition of the picture if the page doesn't have it yet. */
+interface ShownPicture {
+  html: string
+  definition: string
+}
+
+/** A picture of the page, or the reason why it has none. */
+type Found = { id: string } | { why: string }
+
+/** Pictures of a report. They are embedded, because reports are shared: each one once, for all rows that show it. */
 export class ReportPictures {
   readonly #sources: Sources
+  /** By URL or path. Null for a file that storage lacks. */
+  readonly #found = new Map<string, Found | null>()
+  /** IDs by the hash of the file. */
+  readonly #ids = new Map<string, string>()
   #chars = 0
+  #isFull = false
+  /** The definition of a picture that was just embedded. */
+  #definition = ''
+  /** Number of rows with a picture. */
   embedded = 0
   /** Number of pictures that are only linked or named. */
   left = 0
@@ -29,54 +47,70 @@ export class ReportPictures {
     this.#sources = sources
   }
 
-  /** Returns the HTML of the picture of a row, or text instead. */
-  async of({ row, result, sentMetadata, nft }: ReportRow): Promise<string> {
+  /** Returns the picture of a row, or text instead. */
+  async of({ row, result, sentMetadata, nft }: ReportRow): Promise<ShownPicture> {
     const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
     // After an update, the file of the row may not be the picture any more.
     const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
-    const metadataUrl = nft?.record.metadata_url ?? result.metadata_url
-    if (requested === null && path === undefined) return inItsPlace('No picture')
-    const why = this.#chars >= MAX_CHARS ? 'Not in this file' : await this.#embed(path, requested, metadataUrl, title)
-    if (why.startsWith('<img')) return why
+    if (requested === null && path === undefined) return { html: inItsPlace('No picture'), definition: '' }
+    // The metadata of a picture that has no room isn't read.
+    const metadata_url = this.#isFull ? null : (nft?.record.metadata_url ?? result.metadata_url)
+    const found = await this.#findAny(path, { metadata_url, requested })
+    if ('id' in found) {
+      this.embedded++
+      const definition = this.#definition
+      this.#definition = ''
+      return { html: sharedImage(found.id, title), definition }
+    }
     this.left++
-    return inItsPlace(escapeHtml(why), this.#link(requested))
+    return { html: inItsPlace(escapeHtml(found.why), this.#link(requested)), definition: '' }
   }
 
-  /** Returns the picture, or the reason why there is none. */
-  async #embed(
-    path: string | undefined,
-    requested: string | null,
-    metadataUrl: string | null,
-    title: string,
-  ): Promise<string> {
+  /** Finds the stored picture, which was minted, or else the local file, which may have changed. */
+  async #findAny(path: string | undefined, nft: Parameters<PictureReader['locate']>[0]): Promise<Found> {
+    const { reader } = this.#sources
+    const url = (await reader?.locate(nft).catch(orNull)) ?? null
+    const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(orNull))
+    const found = stored ?? (path === undefined ? null : await this.#find(path, () => readPicture(path)))
+    return found ?? { why: 'Elsewhere' }
+  }
+
+  async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<Found | null> {
+    const known = this.#found.get(source)
+    if (known !== undefined) return known
+    if (this.#isFull) return { why: 'Not in this file' }
+    const found = await this.#embed(read)
+    this.#found.set(source, found)
+    return found
+  }
+
+  async #embed(read: () => Promise<Uint8Array | null>): Promise<Found | null> {
     try {
-      const bytes = await this.#read(path, { metadata_url: metadataUrl, requested })
-      if (bytes === null) return 'Elsewhere'
+      const bytes = await read()
+      if (bytes === null) return null
+      const hash = createHash('sha256').update(bytes).digest('base64')
+      const same = this.#ids.get(hash)
+      if (same !== undefined) return { id: same }
       const url = await dataUrl(bytes)
-      if (this.#chars + url.length > MAX_CHARS) return 'Not in this file'
+      this.#isFull = this.#chars + url.length > MAX_CHARS
+      if (this.#isFull) return { why: 'Not in this file' }
       this.#chars += url.length
-      this.embedded++
-      return image(url, title)
+      const id = `picture-${this.#ids.size + 1}`
+      this.#ids.set(hash, id)
+      this.#definition = sharedDefinition(id, url)
+      return { id }
     } catch (error) {
-      if (error instanceof PictureError) return `The picture ${error.message}`
+      if (error instanceof PictureError) return { why: `The picture ${error.message}` }
       throw error
     }
-  }
-
-  /** Reads the stored file, which was minted, or else the local file, which may have changed. */
-  async #read(path: string | undefined, nft: Parameters<PictureReader['read']>[0]): Promise<Uint8Array | null> {
-    const { reader } = this.#sources
-    const stored = reader === null ? null : await reader.read(nft).catch(orNull)
-    if (stored !== null || path === undefined) return stored
-    return await readPicture(path)
   }
 
   #link(url: string | null): string {
     if (url === null) return ''
     const { publicGateway } = this.#sources
     const address = publicGateway === null ? null : atGateway(publicGateway, url)
-    return webLink(address ?? url, url.length > 80 ? `${url.slice(0, 80)}…` : url)
+    return sharedLink(address ?? url, url.length > 80 ? `${url.slice(0, 80)}…` : url)
   }
 }
 

@@ -3,7 +3,7 @@ import type { RowStatus, RunStatus } from '../../batch/types.ts'
 import { spentText } from '../cost/spent.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { VERSION } from '../version.ts'
-import { beginningOf, definitions, escapeHtml, ownDirection, webLink } from './html.ts'
+import { beginningOf, definitions, escapeHtml, ownDirection, sharedLink } from './html.ts'
 import { filter, pageHead, ROWS_START, shareBar, stats, type Tone } from './page.ts'
 import type { PresentNfts } from './present-nfts.ts'
 import { number } from './preview-top.ts'
@@ -63,7 +63,7 @@ ${stats([
       'Contract',
       blockExplorer === null
         ? contract
-        : `${contract} ${webLink(`${blockExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the block explorer')}`,
+        : `${contract} ${sharedLink(`${blockExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the block explorer')}`,
     ],
     ['Blockchain', escapeHtml(status.blockchain)],
     ['Started', time(times.startedAt)],

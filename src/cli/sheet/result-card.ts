@@ -4,7 +4,7 @@ import type { RowStatus } from '../../batch/types.ts'
 import { atGateway } from '../../nft/storage-reader.ts'
 import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
 import { badge, card, extrasOf } from './card.ts'
-import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
+import { beginningOf, escapeHtml, ownDirection, sharedLink } from './html.ts'
 import type { Tone } from './page.ts'
 import type { PresentNft, ReportRow } from './present-nfts.ts'
 
@@ -61,9 +61,9 @@ export function resultCard({ result, row, nft }: ReportRow, picture: string, lin
     more: [
       [ownerTerm, code(owner)],
       ['Receiver', sameAddress(owner, result.receiver_wallet_address) ? '' : code(result.receiver_wallet_address)],
-      ['Token', tokenPage === null ? '' : webLink(tokenPage, `${token_id} in the block explorer`)],
+      ['Token', tokenPage === null ? '' : sharedLink(tokenPage, `${token_id} in the block explorer`)],
       ['NFT', nft_gdn_id === null ? '' : code(nft_gdn_id)],
-      ['Metadata', metadataUrl === null ? '' : webLink(metadataLink ?? metadataUrl, beginningOf(metadataUrl, 200))],
+      ['Metadata', metadataUrl === null ? '' : sharedLink(metadataLink ?? metadataUrl, beginningOf(metadataUrl, 200))],
       ['Row', key === '' ? '' : code(beginningOf(key, 100))],
       ...(metadata === null ? [] : extrasOf(metadata)),
     ],
@@ -99,7 +99,7 @@ function eventItem(event: HistoryEvent): string {
   const facts = [
     date === null ? '' : escapeHtml(`${beginningOf(date, 40)} UTC`),
     block_number === null ? '' : `block ${block_number.toLocaleString('en')}`,
-    hash === null ? '' : webLink(explorer_url ?? '', hash),
+    hash === null ? '' : sharedLink(explorer_url ?? '', hash),
     status === 'deployed' ? '' : badge(status, hasFailed(status) ? 'bad' : 'busy'),
     error === null ? '' : ownDirection(beginningOf(error, MAX_REASON)),
   ].filter((fact) => fact !== '')

@@ -20,6 +20,7 @@ export class SheetFile {
   readonly #bodyPath: string
   readonly #body: FileHandle
   #text = ''
+  #shared = ''
   #cards = 0
 
   private constructor(path: string, bodyPath: string, body: FileHandle) {
@@ -38,10 +39,12 @@ export class SheetFile {
     }
   }
 
-  async writeCard(html: string): Promise<void> {
-    if (this.#cards % CARDS_PER_SECTION === 0) this.#text += `${this.#cards === 0 ? '' : SECTION_END}${SECTION}`
+  /** @param shared definitions of pictures that this card and others use, in SVG */
+  async writeCard(html: string, shared = ''): Promise<void> {
+    if (this.#cards % CARDS_PER_SECTION === 0) this.#text += `${this.#cards === 0 ? '' : this.#sectionEnd()}${SECTION}`
     this.#cards++
     this.#text += html
+    this.#shared += shared
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()
   }
 
@@ -49,7 +52,7 @@ export class SheetFile {
   async finish(top: string, end: string, replace: boolean): Promise<void> {
     const draft = draftOf(this.#path)
     try {
-      this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : SECTION_END}${end}`
+      this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : this.#sectionEnd()}${end}`
       await this.#flush()
       const file = await open(draft, 'wx')
       try {
@@ -77,6 +80,13 @@ export class SheetFile {
   async close(): Promise<void> {
     await this.#body.close()
     await rm(this.#bodyPath, { force: true })
+  }
+
+  /** Returns the end of a section, and the definitions of its pictures, which other sections can use too. */
+  #sectionEnd(): string {
+    const shared = this.#shared
+    this.#shared = ''
+    return shared === '' ? SECTION_END : `${SECTION_END}<svg class="shared" aria-hidden="true">${shared}</svg>\n`
   }
 
   async #flush(): Promise<void> {

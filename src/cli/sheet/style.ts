@@ -39,7 +39,7 @@ body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .
 main{--least:236px;--gap:20px}
 main section{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}
 main section{margin-bottom:var(--gap);content-visibility:auto;contain-intrinsic-size:auto 1000px auto 13500px}
-#rows>section:last-child,noscript:last-child section{contain-intrinsic-size:auto 1000px auto 480px}
+#rows>section:last-child,noscript:last-of-type section{contain-intrinsic-size:auto 1000px auto 480px}
 .finder{display:flex;flex-wrap:wrap;align-items:center;gap:6px 12px;margin-bottom:10px;scroll-margin-top:16px}
 .finder[hidden],.pages[hidden],.told:empty{display:none}
 .finder label,.told,.pages{color:var(--muted);font-size:.875rem}
@@ -56,6 +56,8 @@ header + main{margin-top:32px}
 .card:target{border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 24%,transparent)}
 .card.faulty,.card.is-bad{border-color:color-mix(in srgb,var(--bad) 45%,var(--line))}
 .picture{display:grid;place-items:center;aspect-ratio:1;overflow:hidden;border-bottom:1px solid var(--line);background:var(--sunken);color:var(--muted);font-size:.8125rem;text-align:center;overflow-wrap:anywhere}
+.picture svg{display:block;width:100%;height:100%}
+.shared{position:absolute;width:0;height:0}
 .picture img{display:block;width:100%;height:100%;object-fit:contain;color:var(--muted);font-size:.8125rem;line-height:1.4}
 .picture p{max-width:100%;padding:18px}
 .picture b{display:block;color:var(--text);font-weight:560}

@@ -4,9 +4,10 @@ import { runTimes } from '../../../batch/run-times.ts'
 import { type Run, runStatus } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
-import type { Server } from '../../../config/server.ts'
+import { isLoopback, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { parseUrl } from '../../../core/parse-url.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
@@ -48,7 +49,7 @@ const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'],
 export function command(deps: Deps, run = report): GdnCommand {
   const reportCommand = new GdnCommand({
     about:
-      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons of failures, time and gas. It opens from disk without a network, and can be searched and printed. Deployed NFTs are shown as they are now: present metadata, image and owner, whether they are revealed, updated, frozen or burned, and the history of those that changed. If the server does not return them, they are shown as gdn recorded them, with the date. Images come from the storage of the server or from this machine. They are scaled to the size on the page, and linked instead beyond 32 MB in total. Gas is shown if the server is a gdn backend. gdn sends the API key to it if it requires a login.',
+      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons of failures, time and gas. It opens from disk without a network, and can be searched and printed. Deployed NFTs are shown as they are now: present metadata, image and owner, whether they are revealed, updated, frozen or burned, and the history of those that changed. If the server does not return them, they are shown as gdn recorded them, with the date. Images come from the storage of the server or from this machine. Each image is in the file once. PNG and JPEG images are scaled to the size on the page. Beyond 32 MB in total, images are linked instead. Nothing links to a server on this machine. Gas is shown if the server is a gdn backend. gdn sends the API key to it if it requires a login.',
     examples: [
       ['Write a report of a drop', 'gdn batch report drop.csv'],
       ['Write a report and open it', 'gdn batch report drop.csv --open'],
@@ -115,7 +116,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
       deps.signals.signal.throwIfAborted()
       tally.add(row)
       const picture = await pictures.of(row)
-      await sheet.writeCard(resultCard(row, picture, links))
+      await sheet.writeCard(resultCard(row, picture.html, links), picture.definition)
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
     }
     const { counts, failures } = tally
@@ -252,6 +253,12 @@ async function readServerFacts(
   }
 }
 
-/** Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the page of a transaction. */
-const blockExplorerOf = (transaction: string): string | null =>
-  /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1] ?? null
+/**
+ * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the page of a transaction. Null for
+ * one on this machine, which others can't open.
+ */
+function blockExplorerOf(transaction: string): string | null {
+  const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]
+  const url = base === undefined ? null : parseUrl(base)
+  return base === undefined || url === null || isLoopback(url.origin) ? null : base
+}
