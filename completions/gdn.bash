@@ -90,6 +90,7 @@ show Show a webhook with its failures
 update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
+trigger Send a test of a given event to a webhook
 deliveries List a webhook'\''s deliveries and responses
 replay Replay the events of a webhook' ;;
     'db') REPLY='export Export the database of a backend to a file
@@ -185,6 +186,7 @@ __gdn_arguments() {
     'webhook update') REPLY='text' ;;
     'webhook rm') REPLY='text' ;;
     'webhook test') REPLY='text' ;;
+    'webhook trigger') REPLY='text =event-2' ;;
     'webhook deliveries') REPLY='text' ;;
     'webhook replay') REPLY='text' ;;
     'db export') REPLY='file' ;;
@@ -269,6 +271,7 @@ __gdn_bundles() {
     'webhook update') REPLY='flags-494845 output-e07882' ;;
     'webhook rm') REPLY='flags-3db50f output-e07882' ;;
     'webhook test') REPLY='flags-3db50f output-e07882' ;;
+    'webhook trigger') REPLY='flags-3db50f output-e07882' ;;
     'webhook deliveries') REPLY='flags-1944ff output-e07882' ;;
     'webhook replay') REPLY='flags-08323c output-e07882' ;;
     'db export') REPLY='flags-dd572a output-e07882' ;;
@@ -976,6 +979,20 @@ nft:burn
 nft:read
 wallet:create
 all' ;;
+    'event-2') REPLY='nft.deployed
+nft.failed
+collection.deployed
+collection.failed
+transfer.deployed
+transfer.failed
+burn.deployed
+burn.failed
+update.deployed
+update.failed
+freeze.deployed
+freeze.failed
+provenance.deployed
+provenance.failed' ;;
     'state-2') REPLY='waiting
 delivered
 failed' ;;

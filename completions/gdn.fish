@@ -100,6 +100,7 @@ function __gdn_words
         'update Change the URL or events of a webhook' \
         'rm Delete a webhook' \
         'test Send a test event to a webhook' \
+        'trigger Send a test of a given event to a webhook' \
         'deliveries List a webhook\'s deliveries and responses' \
         'replay Replay the events of a webhook'
     case 'db'
@@ -242,6 +243,8 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'webhook test'
       printf '%s\n' 'text'
+    case 'webhook trigger'
+      printf '%s\n' 'text =event-2'
     case 'webhook deliveries'
       printf '%s\n' 'text'
     case 'webhook replay'
@@ -402,6 +405,8 @@ function __gdn_bundles
     case 'webhook rm'
       printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook test'
+      printf '%s\n' 'flags-3db50f output-e07882'
+    case 'webhook trigger'
       printf '%s\n' 'flags-3db50f output-e07882'
     case 'webhook deliveries'
       printf '%s\n' 'flags-1944ff output-e07882'
@@ -1242,6 +1247,21 @@ function __gdn_values
         'nft:read' \
         'wallet:create' \
         'all'
+    case 'event-2'
+      printf '%s\n' 'nft.deployed' \
+        'nft.failed' \
+        'collection.deployed' \
+        'collection.failed' \
+        'transfer.deployed' \
+        'transfer.failed' \
+        'burn.deployed' \
+        'burn.failed' \
+        'update.deployed' \
+        'update.failed' \
+        'freeze.deployed' \
+        'freeze.failed' \
+        'provenance.deployed' \
+        'provenance.failed'
     case 'state-2'
       printf '%s\n' 'waiting' \
         'delivered' \

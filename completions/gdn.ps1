@@ -92,6 +92,7 @@ show Show a webhook with its failures
 update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
+trigger Send a test of a given event to a webhook
 deliveries List a webhook''s deliveries and responses
 replay Replay the events of a webhook'
     'db' = 'export Export the database of a backend to a file
@@ -184,6 +185,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'webhook update' = 'text'
     'webhook rm' = 'text'
     'webhook test' = 'text'
+    'webhook trigger' = 'text =event-2'
     'webhook deliveries' = 'text'
     'webhook replay' = 'text'
     'db export' = 'file'
@@ -265,6 +267,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'webhook update' = 'flags-494845 output-e07882'
     'webhook rm' = 'flags-3db50f output-e07882'
     'webhook test' = 'flags-3db50f output-e07882'
+    'webhook trigger' = 'flags-3db50f output-e07882'
     'webhook deliveries' = 'flags-1944ff output-e07882'
     'webhook replay' = 'flags-08323c output-e07882'
     'db export' = 'flags-dd572a output-e07882'
@@ -966,6 +969,20 @@ nft:burn
 nft:read
 wallet:create
 all'
+    'event-2' = 'nft.deployed
+nft.failed
+collection.deployed
+collection.failed
+transfer.deployed
+transfer.failed
+burn.deployed
+burn.failed
+update.deployed
+update.failed
+freeze.deployed
+freeze.failed
+provenance.deployed
+provenance.failed'
     'state-2' = 'waiting
 delivered
 failed'

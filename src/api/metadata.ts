@@ -54,12 +54,14 @@ export const metadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
 
-/** Rejects the key `__proto__`, which zod omits silently. */
-function refuseProto(value: unknown, context: z.core.ParsePayload): unknown {
-  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, '__proto__')) return value
-  const message = keyProblem('__proto__', UNSAFE) ?? ''
-  context.issues.push({ code: 'custom', path: ['__proto__'], message, input: value })
-  return z.NEVER
+/** Rejects `__proto__`, which zod omits silently, and `attributes`, whose value zod would call wrong instead of its name. */
+function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
+  if (value === null || typeof value !== 'object') return value
+  const add = (name: string, message: string) =>
+    context.issues.push({ code: 'custom', path: [name], message, input: value })
+  if (Object.hasOwn(value, '__proto__')) add('__proto__', keyProblem('__proto__', UNSAFE) ?? '')
+  if (Object.hasOwn(value, 'attributes')) add('attributes', 'is not a field of metadata: did you mean "attribute"?')
+  return context.issues.length === 0 ? value : z.NEVER
 }
 
 export const metadataObject = z
@@ -94,7 +96,7 @@ export const metadataObject = z
   })
 
 /** Metadata of one NFT in createnft and createnfttrans (api-v1.1.md, NFT metadata). */
-export const nftMetadata = z.preprocess(refuseProto, metadataObject)
+export const nftMetadata = z.preprocess(refuseKeys, metadataObject)
 
 export type NftMetadata = z.output<typeof nftMetadata>
 

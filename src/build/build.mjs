@@ -65,6 +65,8 @@ const LIB_OUTPUT = {
   entryFileNames: 'lib/[name].js',
   chunkFileNames: 'lib/chunks/[name]-[hash].js',
   ...SMALL,
+  // For an uncaught error, node prints the line that threw it, which must be a readable one.
+  minify: false,
 }
 
 /**

@@ -123,6 +123,8 @@ async function typesOf(schemas, { openapiTS, astToString, ts }) {
     const text = astToString([alias])
       .replaceAll('@description ', '')
       .replaceAll(/^ *\* @(?:enum|constant)\b.*\n/gm, '')
+      // Metadata takes any other key, and stored metadata has this one.
+      .replaceAll(/^( *)(?=\[key: string\]: unknown \| string;)/gm, '$1/** The field is `attribute`. */\n$1attributes?: never;\n$1')
     return `/** ${schemas[name].description} */\n${text}`
   })
 }

@@ -164,6 +164,7 @@ const webhook = noun('webhook', 'Manage webhooks for deployment events', [
   write('update', 'Change the URL or events of a webhook', () => import('./commands/webhook/update.ts')),
   write('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
   write('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),
+  write('trigger', 'Send a test of a given event to a webhook', () => import('./commands/webhook/trigger.ts')),
   read('deliveries', "List a webhook's deliveries and responses", () => import('./commands/webhook/deliveries.ts')),
   write('replay', 'Replay the events of a webhook', () => import('./commands/webhook/replay.ts')),
 ])

@@ -1,6 +1,5 @@
 import { v5 } from 'uuid'
 import type { Blockchain } from '../api/blockchains.ts'
-import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { encode } from '../client/codec.ts'
 import { GdnError, type GdnErrorOptions, messageOf } from '../core/errors.ts'
 import { orAborted } from '../core/or-aborted.ts'
@@ -10,12 +9,23 @@ import { operate } from '../operations/operate.ts'
 import { contestedContents } from '../operations/reconcile/contested.ts'
 import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
+import { waitForCollection } from '../operations/wait-for-collection.ts'
 import { DEFAULT_TIMEOUT_MS, isMinted, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
 import { openState, type State } from '../state/open-state.ts'
 import { readOperation } from '../state/operations.ts'
 import type { Connection, Identified } from './connection.ts'
 import { differencesOf } from './differences.ts'
-import type { Minted, MintRequest, Nft, OperationOptions, TransferRequest, Transferred, WaitOptions } from './types.ts'
+import type {
+  CollectionRequest,
+  CreatedCollection,
+  Minted,
+  MintRequest,
+  Nft,
+  OperationOptions,
+  TransferRequest,
+  Transferred,
+  WaitOptions,
+} from './types.ts'
 
 /** The namespace of operation IDs. It never changes: the same key always has the same ID. */
 const NAMESPACE = '5b1f0f0a-6c7e-4f0b-9a53-5d0c1e9b7a42'
@@ -39,6 +49,25 @@ export class AtMostOnce {
 
   constructor(connection: Connection) {
     this.#connection = connection
+  }
+
+  async createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection> {
+    const { operation, operationId } = await this.#operate('createcollection', request, options)
+    const { transaction_gdn_id, accepted_date } = operation.accepted
+    // Only a response accepts a collection: the API has no list to find one in.
+    if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
+    const accepted = { transaction_gdn_id, accepted_date }
+    if (options.wait === false) return { operationId, collection: accepted }
+    return await this.#afterwards(operationId, async () => {
+      const { record, problem } = await waitForCollection(
+        await this.#waitDeps(options),
+        transaction_gdn_id,
+        options.timeoutMs,
+      )
+      if (problem !== null) throw problem.withHint('Fix the cause, and create it with a new idempotency key.')
+      const { transaction_gdn_ids: _, ...seen } = record ?? {}
+      return { operationId, collection: { ...seen, ...accepted } }
+    })
   }
 
   async mint(request: MintRequest, options: OperationOptions): Promise<Minted> {
@@ -105,8 +134,8 @@ export class AtMostOnce {
 
   /** Sends the request of a key, unless it was sent, and returns the accepted operation. */
   async #operate(
-    endpoint: 'createnft' | 'createnfttrans' | 'transfernft',
-    request: MintRequest | TransferRequest,
+    endpoint: CreatedHere,
+    request: CollectionRequest | MintRequest | TransferRequest,
     options: OperationOptions,
   ): Promise<Taken & { operationId: string; body: object }> {
     const { idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal = never() } = options
@@ -115,7 +144,7 @@ export class AtMostOnce {
     const operationId = operationIdOf(idempotencyKey)
     const body = JSON.parse(
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
-    ) as { contract_address: string; blockchain?: Blockchain }
+    ) as Once['body']
     const once = { endpoint, idempotencyKey, operationId, body, signal }
     const taken = await naming(operationId, () =>
       inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(once, timeoutMs)),
@@ -183,11 +212,22 @@ async function inTurn<Result>(name: string, signal: AbortSignal, act: () => Prom
   return await orAborted(turn, signal)
 }
 
+/** The endpoints with a function that takes an idempotency key, and the name of that function. */
+const FUNCTIONS = {
+  createcollection: 'createCollection()',
+  createnft: 'mint()',
+  createnfttrans: 'mint()',
+  transfernft: 'transfer()',
+} as const
+
+type CreatedHere = keyof typeof FUNCTIONS
+
 interface Once {
-  endpoint: CreatingEndpoint
+  endpoint: CreatedHere
   idempotencyKey: string
   operationId: string
-  body: { contract_address: string; blockchain?: Blockchain }
+  /** A collection has no address yet. */
+  body: { contract_address?: string; blockchain?: Blockchain }
   signal: AbortSignal
 }
 
@@ -203,7 +243,7 @@ async function operateOnce(
   { endpoint, idempotencyKey, operationId, body, signal }: Once,
 ): Promise<Taken> {
   const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
-  const { contract_address: contract, blockchain = null } = body
+  const { contract_address: contract = null, blockchain = null } = body
   const result: { accepted?: AcceptedOperation } = {}
   let wasSentBefore = false
   try {
@@ -227,7 +267,7 @@ async function operateOnce(
         ...{ endpoint, origin, backend, blockchain, contract, operationId, keptAs: idempotencyKey },
         // With the key, so that requests of equal content are operations of their own.
         content: { ...body, idempotency_key: idempotencyKey },
-        note: endpoint === 'transfernft' ? 'transfer()' : 'mint()',
+        note: FUNCTIONS[endpoint],
         again: false,
         mayForget: backend.isLocal && backend.id === null,
         request: async () => body,

@@ -28,6 +28,10 @@ export function createClient(options: ClientOptions = {}): Client {
   return {
     baseUrl: connection.baseUrl,
     api: apiOf(connection.client),
+    createCollection: async (request, options) => {
+      const [asked, how] = [copyOf(request), { ...options }]
+      return await (await atMostOnce()).createCollection(asked, how)
+    },
     mint: async (request, options) => {
       const [asked, how] = [copyOf(request), { ...options }]
       return await (await atMostOnce()).mint(asked, how)

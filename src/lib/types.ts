@@ -1,8 +1,10 @@
 import type {
   Api,
   Blockchain,
+  CreatecollectionRequest,
   CreatenftRequest,
   CreatenfttransRequest,
+  GetcollectionsResponse,
   GetnftsResponse,
   GettransactionsResponse,
   TransfernftRequest,
@@ -43,6 +45,15 @@ export interface Client {
    */
   readonly api: Api
   /**
+   * Creates a collection at most once for an idempotency key, as `mint` does, and waits until it has an address.
+   *
+   * @throws GdnError as `mint`; `refused` if the collection was accepted and then failed
+   * @example
+   * const { collection } = await gdn.createCollection(request, { idempotencyKey: 'spring-drop' })
+   * console.log(collection.contract_address)
+   */
+  createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
+  /**
    * Mints the NFTs of a request at most once for an idempotency key, for good: in any number of calls and processes with
    * the same state directory, at any time. With `sender_wallet_address`, they are created for the sender and transferred
    * to the receiver (`createnfttrans`).
@@ -82,6 +93,9 @@ export interface Client {
 /** An NFT as the server shows it. */
 export type Nft = GetnftsResponse['nfts'][number]
 
+/** A request to create a collection. `createCollection` sets the reference ID. */
+export type CollectionRequest = CreatecollectionRequest & { reference_id?: never }
+
 /** A request to mint. `mint` sets the reference IDs. */
 export type MintRequest =
   | (CreatenftRequest & { reference_ids?: never })
@@ -115,6 +129,16 @@ export type MintedNft = Partial<Nft> & {
   nft_gdn_id: string
   /** When the server accepted it; null if it was found later. */
   accepted_date: string | null
+}
+
+export interface CreatedCollection {
+  /** UUID of the operation, as in `Minted`. */
+  operationId: string
+  /** Without waiting, only the ID and the date are set. */
+  collection: Partial<Omit<GetcollectionsResponse['collections'][number], 'transaction_gdn_ids'>> & {
+    transaction_gdn_id: string
+    accepted_date: string | null
+  }
 }
 
 export interface Transferred {

@@ -49,11 +49,17 @@ describe('metadata', () => {
     expect(faults(metadata({ file_fields: files(9) }))).toEqual(['file_fields must have at most 8 entries'])
   })
 
+  it.each(['x', [], [{ tag: 'Sky', value: 'red' }], null])('suggests attribute for attributes: %j', (value) => {
+    expect(faults(metadata({ attributes: value }))).toEqual([
+      'attributes is not a field of metadata: did you mean "attribute"?',
+    ])
+  })
+
   it.each([1, 0, true, null, [], {}, ['x']])('rejects an extra key that holds %j instead of text', (value) => {
     expect(faults(metadata({ year: value }))[0]).toMatch(/^year must be a string, not /)
   })
 
-  it.each(['name', 'image', 'attributes', 'nft_gdn_id'])(
+  it.each(['name', 'image', 'nft_gdn_id'])(
     'rejects the extra key %s, which the metadata file reserves',
     (key) => {
       expect(faults(metadata({ [key]: 'x' }))).toEqual([

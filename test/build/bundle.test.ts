@@ -203,12 +203,22 @@ describe('the typed client', () => {
     expect(sources.filter((source) => source.startsWith('src/client/'))).toEqual([])
   })
 
+  test('prints a readable line of source for an uncaught error', async () => {
+    const file = JSON.stringify(join(outDir, 'lib/index.js'))
+    const program = `import { createClient } from ${file}\ncreateClient({ baseUrl: 'nowhere', apiKey: 'key' })\n`
+    const { exitCode, stderr } = await execa(process.execPath, ['--input-type=module', '-e', program], { reject: false })
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('GdnError: ')
+    expect(stderr.split('\n').filter((line) => line.length > 160)).toEqual([])
+    expect(stderr.length).toBeLessThan(2000)
+  })
+
   test('is loaded by import and by require()', async () => {
     const file = join(outDir, 'lib/index.js')
     for (const load of [`await import(${JSON.stringify(file)})`, `require(${JSON.stringify(file)})`]) {
       const script = `(async () => console.log(Object.keys(${load}).join()))()`
       const { stdout, stderr } = await execa(process.execPath, ['-e', script], { reject: false })
-      expect({ stdout, stderr }).toEqual({ stdout: 'GdnError,createClient,readManifest', stderr: '' })
+      expect({ stdout, stderr }).toEqual({ stdout: 'GdnError,createClient,readManifest,verifyWebhook', stderr: '' })
     }
   })
 })

@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { EVENT_TYPES } from '../../src/api/webhook-events.ts'
+import { sampleData } from '../../src/server/admin/sample-events.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../src/server/store/outbox.ts'
 import { recordAttempt } from '../../src/server/store/webhook-deliveries.ts'
@@ -129,6 +131,29 @@ describe('gdn webhook deliveries and replay', () => {
     expect(errorOf(unknown)).toMatchObject({ code: 'not_found_locally' })
     const both = await gdn(['webhook', 'replay', id, '--id', taken, '--since', '1h', '--json'])
     expect(errorOf(both)).toMatchObject({ code: 'usage' })
+  })
+})
+
+describe('gdn webhook trigger', () => {
+  test.each([
+    [['nft.deploy'], '"nft.deploy"', 'Did you mean nft.deployed?'],
+    [[], 'event', ''],
+  ])('rejects %j, and sends nothing', async (words, message, hint) => {
+    const { gdn, json, add } = await withDataDir()
+    const { id } = await add()
+    const { code, stderr } = await gdn(['webhook', 'trigger', id, ...words])
+    expect(code).toBe(2)
+    expect(stderr).toContain(message)
+    expect(stderr).toContain(hint)
+    expect(await json('webhook', 'deliveries', id)).toEqual([])
+  })
+
+  test('has a sample of every event, with the status of its name', () => {
+    for (const type of EVENT_TYPES) {
+      const sample = sampleData(type, 'id')
+      expect(sample).toMatchObject({ status: type.split('.')[1] })
+      expect(Object.hasOwn(sample, 'error')).toBe(type.endsWith('.failed'))
+    }
   })
 })
 

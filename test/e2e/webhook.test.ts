@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { verifyWebhook } from '../../src/lib/index.ts'
 import { until } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
@@ -56,6 +57,35 @@ async function mintThree(): Promise<string[]> {
   }
   return minted.map(({ nft_gdn_id }) => nft_gdn_id)
 }
+
+test('a triggered event has the fields of a real one, is signed, and is marked as a test', async () => {
+  const hook = await startReceiver()
+  try {
+    const added = await home.json<Webhook>(beside('webhook', 'add', hook.url, '--event', 'nft.deployed,collection.deployed'))
+    await mintThree()
+    await until(
+      async () => hook.events(),
+      (events) => events.length === 4,
+    )
+    const real = hook.events()
+    for (const type of ['nft.deployed', 'collection.deployed'] as const) {
+      const triggered = await home.json<{ event_id: string }>(beside('webhook', 'trigger', added.id, type))
+      expect(triggered).toMatchObject({ type, state: 'delivered', attempts: 1, event_id: expect.stringMatching(/^evt_test_/) })
+      const event = hook.events().find(({ id }) => id === triggered.event_id)
+      expect(event).toMatchObject({ type, test: true })
+      const like = real.find((one) => one.type === type)
+      expect(like).not.toHaveProperty('test')
+      expect(Object.keys(event?.data)).toEqual(Object.keys(like?.data))
+      const deliveries = await home.json<object[]>(beside('webhook', 'deliveries', added.id))
+      expect(deliveries).toContainEqual(expect.objectContaining({ event_id: triggered.event_id, type }))
+    }
+    const unknown = await home.json(beside('webhook', 'trigger', added.id, 'webhook.test')).catch(() => null)
+    expect(unknown).toBeNull()
+    expect(hook.received.every((one) => verifyWebhook(one.body, one.headers, added.signing_secret))).toBe(true)
+  } finally {
+    await hook.close()
+  }
+})
 
 test('a webhook created beside the running backend receives signed events with the data of nft show, until it is removed', async () => {
   const added = await home.json<Webhook>(beside('webhook', 'add', receiver.url, '--event', 'nft.deployed'))

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { createClient } from '../../src/lib/create-client.ts'
-import type { Client, MintRequest, TransferRequest } from '../../src/lib/types.ts'
+import type { Client, CollectionRequest, MintRequest, TransferRequest } from '../../src/lib/types.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import { SharedDatabase } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
@@ -60,6 +60,30 @@ const failure = async (call: Promise<unknown>): Promise<GdnError> => {
   if (error instanceof GdnError) return error
   throw new Error(`not an error of gdn: ${inspect(error)}`)
 }
+
+describe('createCollection()', () => {
+  const COLLECTION = REQUESTS.createcollection as CollectionRequest
+
+  test('waits for the address, and returns the same collection for each later call with the key', async () => {
+    const first = await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring' })
+    expect(first.collection).toMatchObject({ status: 'deployed', contract_address: expect.stringMatching(/^0x/) })
+    expect(first.collection.transaction_gdn_id).toEqual(expect.any(String))
+    expect(await connect().createCollection(COLLECTION, { idempotencyKey: 'spring' })).toEqual(first)
+    expect(served.paths.filter((path) => path === 'createcollection')).toHaveLength(1)
+  })
+
+  test('returns the ID alone with wait: false', async () => {
+    const { collection } = await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring', wait: false })
+    expect(Object.keys(collection).sort()).toEqual(['accepted_date', 'transaction_gdn_id'])
+    expect(served.paths).not.toContain('getcollections')
+  })
+
+  test('rejects another request with the same key, and names what differs', async () => {
+    await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring' })
+    const error = await failure(gdn.createCollection({ ...COLLECTION, name: 'Dusk' }, { idempotencyKey: 'spring' }))
+    expect(error).toMatchObject({ code: 'idempotency_key_reused', details: { differs: ['name'] } })
+  })
+})
 
 describe('mint()', () => {
   test('returns the NFTs, and the same ones for each later call with the key', async () => {

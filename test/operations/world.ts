@@ -238,6 +238,8 @@ export class Service {
           name: 'Dawn',
           blockchain: 'polygon',
           wallet_address: RECEIVER,
+          contract_address: CONTRACT,
+          status: 'deployed',
         })),
       })
     }

@@ -37,6 +37,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   'webhook update': BACKEND,
   'webhook rm': BACKEND,
   'webhook test': BACKEND,
+  'webhook trigger': BACKEND,
   'webhook replay': BACKEND,
   'db export': BACKEND,
   'db import': BACKEND,

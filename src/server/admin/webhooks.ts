@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../api/webhook-events.ts'
+import { EVENT_TYPES, type EventType } from '../../api/webhook-events.ts'
 import { GdnError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import type { Secret } from '../../core/secret.ts'
@@ -25,6 +25,7 @@ import {
   reviveWebhook,
   updateWebhook,
 } from '../store/webhooks.ts'
+import { sampleData } from './sample-events.ts'
 
 /** Limit per account. Every event is stored once for each webhook. */
 const MOST_OF_AN_ACCOUNT = 16
@@ -181,7 +182,7 @@ export async function dropWebhook(store: Store, id: string, now: number): Promis
 }
 
 /** Queues a test event for a webhook, once, even if it doesn't subscribe to it. Returns the event's ID. */
-export async function testWebhook(store: Store, id: string): Promise<string> {
+export async function testWebhook(store: Store, id: string, type: EventType = 'webhook.test'): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {
     throw new GdnError('usage', `the webhook ${id} is disabled: its receiver returned HTTP 410`, {
@@ -191,7 +192,7 @@ export async function testWebhook(store: Store, id: string): Promise<string> {
   return store.transaction(async (db) => {
     // A test is sent at once, even if the receiver failed before and its next attempt is due later.
     await reviveWebhook(db, id)
-    return tellWebhook(db, id, 'webhook.test', { webhook_id: id, message: 'This is a test.' })
+    return tellWebhook(db, id, type, sampleData(type, id))
   })
 }
 

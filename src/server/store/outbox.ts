@@ -70,9 +70,12 @@ export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: r
   }
 }
 
-/** Writes an event for one webhook, ahead of all others, even if it doesn't subscribe to it. Returns the event's ID. */
+/**
+ * Writes a test event for one webhook, ahead of all others, even if it doesn't subscribe to it. Returns the event's ID,
+ * which begins with `evt_test_`.
+ */
 export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
-  const event = newEvent(type, data)
+  const event = newEvent(type, data, true)
   await db.insertInto('webhook_events').values(event).execute()
   await db
     .insertInto('webhook_deliveries')
@@ -124,9 +127,10 @@ async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Prom
 }
 
 /** Uses the system clock, as every ID does. */
-function newEvent(type: EventType, data: object) {
-  const id = `evt_${newId()}`
+function newEvent(type: EventType, data: object, isTest = false) {
+  const id = `evt_${isTest ? 'test_' : ''}${newId()}`
   const now = Date.now()
-  const body = JSON.stringify({ id, type, created_at: new Date(now).toISOString(), data })
+  const test = isTest ? true : undefined
+  const body = JSON.stringify({ id, type, test, created_at: new Date(now).toISOString(), data })
   return { id, type, body, created_at: now }
 }

@@ -664,6 +664,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'webhook update': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'update', id, '--event', 'nft.failed'])),
   'webhook rm': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'rm', id])),
   'webhook test': one(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'test', id])),
+  'webhook trigger': one(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'trigger', id, 'nft.failed'])),
   'webhook deliveries': list(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'deliveries', id])),
   'webhook replay': one([...WEBHOOK, 'replayed'], () =>
     withWebhook(({ id, event }) => ['webhook', 'replay', id, '--id', event]),

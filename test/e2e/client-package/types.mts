@@ -27,6 +27,8 @@ const metadata: NftMetadata = {
   attribute: [{ tag: 'Sky', value: 'red' }],
   artist: 'Ada',
 }
+// @ts-expect-error: the field is attribute
+const misspelled: NftMetadata = { title: 'Dawn', description: '', file_fields: [], attributes: [] }
 // @ts-expect-error: a title is missing
 const untitled: NftMetadata = { description: '', file_fields: [] }
 const request: CreatenftRequest = { contract_address, blockchain: 'polygon', receiver_wallet_address, metadata }
@@ -57,7 +59,7 @@ export async function useEndpoints(signal: AbortSignal): Promise<string> {
   const shown = await gdn.api.getnfts({ nft_gdn_ids: [id ?? ''] })
   const status: string | undefined = shown.nfts[0]?.status
   await gdn.close()
-  return [url, chain, wrong, count, status, untitled].join()
+  return [url, chain, wrong, count, status, untitled, misspelled].join()
 }
 
 const order: MintRequest = { contract_address, blockchain: 'polygon', receiver_wallet_address, metadata }

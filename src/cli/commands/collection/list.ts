@@ -1,5 +1,6 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { lacksEndpoint } from '../../../operations/wait-for-collection.ts'
 import { GdnCommand } from '../../command.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -8,7 +9,6 @@ import type { DataRecord } from '../../render/cells.ts'
 import { collectionData } from '../../render/collection-view.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { lacksEndpoint } from './wait-for-collection.ts'
 import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
 
 const IDS_PER_REQUEST = 200

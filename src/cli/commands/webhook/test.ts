@@ -1,3 +1,4 @@
+import type { EventType } from '../../../api/webhook-events.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
@@ -24,11 +25,11 @@ export function command(deps: Deps, run = test): GdnCommand {
   return testCommand.action(async (id: string, flags: TestFlags) => await run(deps, id, flags)) as GdnCommand
 }
 
-export async function test(deps: Deps, id: string, flags: TestFlags): Promise<void> {
+export async function test(deps: Deps, id: string, flags: TestFlags, type?: EventType): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { showDelivery, testWebhook } = await import('../../../server/admin/webhooks.ts')
   const delivery = await onDatabase(deps, flags, async (store) => {
-    const eventId = await testWebhook(store, id)
+    const eventId = await testWebhook(store, id, type)
     let found = await showDelivery(store, id, eventId)
     for (let waited = 0; found.state === 'waiting' && waited < WAIT_MS; waited += LOOK_EVERY_MS) {
       await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)

@@ -1,0 +1,62 @@
+import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
+import { hasFailed } from '../api/nft-status.ts'
+import { statusOf } from '../client/answers.ts'
+import { GdnError } from '../core/errors.ts'
+import { because, DEFAULT_TIMEOUT_MS, poll, type WaitDeps } from './waiting.ts'
+
+export interface WaitedForCollection {
+  /** As last seen; null if it was never seen. */
+  record: CollectionRecord | null
+  problem: GdnError | null
+}
+
+/**
+ * Waits until a collection is deployed and has an address. A GdnError is returned and not thrown, because callers must
+ * still name the ID of the accepted request.
+ */
+export async function waitForCollection(
+  deps: WaitDeps,
+  id: string,
+  timeoutMs: number = DEFAULT_TIMEOUT_MS,
+): Promise<WaitedForCollection> {
+  const { client, signal } = deps
+  let record: CollectionRecord | null = null
+  try {
+    const last = await poll(deps, timeoutMs, async () => {
+      const { collections } = await client.call('getcollections', { transaction_gdn_ids: [id] }, { signal })
+      record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
+      return record !== null && isSettled(record) ? record : undefined
+    })
+    return { record, problem: last === undefined ? stillPending(id, timeoutMs, record) : failureOf(last) }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { record, problem: lacksEndpoint(error) ? addressElsewhere(id) : error }
+  }
+}
+
+/** Whether a collection needs no more waiting. Records of the hosted API have no status, so the address decides. */
+function isSettled({ status, contract_address }: CollectionRecord): boolean {
+  if (status === null || status === undefined) return Boolean(contract_address)
+  return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))
+}
+
+function failureOf({ status, error }: CollectionRecord): GdnError | null {
+  if (!hasFailed(status ?? '')) return null
+  return new GdnError('refused', `the collection failed: ${error ?? 'the server returned no reason'}`)
+}
+
+function stillPending(id: string, timeoutMs: number, record: CollectionRecord | null): GdnError {
+  const message = `the collection is still pending after ${timeoutMs / 1000} s${because(record?.pending_reason)}`
+  return new GdnError('pending', message, { details: { transaction_gdn_id: id } })
+}
+
+/** Whether the server has no `getcollections`, the only endpoint that returns addresses. */
+export function lacksEndpoint(error: GdnError): boolean {
+  return statusOf(error) === 404 || statusOf(error) === 405
+}
+
+const addressElsewhere = (id: string) =>
+  new GdnError('pending', 'the request was accepted, but this server has no endpoint that returns the address', {
+    hint: `Find the transaction ${id} in the list of collections on the service's website, and use its address.`,
+    details: { transaction_gdn_id: id },
+  })

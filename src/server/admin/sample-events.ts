@@ -1,0 +1,65 @@
+import { ZERO_ADDRESS } from '../../api/address.ts'
+import type { EventType } from '../../api/webhook-events.ts'
+
+/** The ID of what an event of a test is about. Nothing has it. */
+const NOTHING = '00000000-0000-0000-0000-000000000000'
+const WALLET = '0x0000000000000000000000000000000000000001'
+const HASH = `0x${'0'.repeat(64)}`
+
+/** Returns the data of an event with the fields of a real one, for something that doesn't exist. */
+export function sampleData(type: EventType, webhookId: string): object {
+  const [kind, outcome] = type.split('.')
+  if (kind === 'webhook') return { webhook_id: webhookId, message: 'This is a test.' }
+  const isFailed = outcome === 'failed'
+  const ended = isFailed ? { error: 'This is a test.' } : {}
+  const status = { status: outcome }
+  const collection = { contract_address: ZERO_ADDRESS, blockchain: 'polygon' }
+  const transaction = { ...status, transaction_hash: isFailed ? null : HASH, ...ended }
+  const metadata = { title: 'Test', description: 'This is a test.', file_fields: [] }
+  const stored = { metadata_url: isFailed ? null : `ipfs://bafybei${'a'.repeat(52)}/0.json` }
+  const nft = { nft_gdn_id: NOTHING, token_id: isFailed && kind === 'nft' ? null : '1' }
+  switch (kind) {
+    case 'nft':
+      return {
+        ...nft,
+        ...collection,
+        receiver_wallet_address: WALLET,
+        ...status,
+        request_metadata: metadata,
+        ...stored,
+        minted_to: WALLET,
+        ...{ revision: 0, transfers: 0, is_dynamic: false, is_frozen: false, burned: false },
+        ...ended,
+      }
+    case 'collection':
+      return {
+        transaction_gdn_id: NOTHING,
+        ...collection,
+        ...(isFailed ? { contract_address: null } : {}),
+        ...{ name: 'Test', wallet_address: WALLET, enable_api: true, enable_transfer: true, is_locked: false },
+        ...{ description: '', image: '', ...status, is_dynamic: false, is_frozen: false, enable_burn: false },
+        ...{ royalty_bps: 0, royalty_receiver: null },
+        ...ended,
+      }
+    case 'transfer':
+      return {
+        transaction_gdn_id: NOTHING,
+        ...nft,
+        ...collection,
+        ...{ sender_wallet_address: WALLET, receiver_wallet_address: WALLET, ...transaction },
+      }
+    case 'burn':
+      return { transaction_gdn_id: NOTHING, ...nft, ...collection, holder_wallet_address: WALLET, ...transaction }
+    case 'provenance':
+      return { transaction_gdn_id: NOTHING, provenance: HASH, first_token_id: '1', ...collection, ...transaction }
+    case 'update':
+      return {
+        transaction_gdn_id: NOTHING,
+        ...nft,
+        ...collection,
+        ...{ request_metadata: metadata, ...stored, revision: 1, ...transaction },
+      }
+    default:
+      return { transaction_gdn_id: NOTHING, ...nft, ...collection, ...transaction }
+  }
+}
