@@ -18,7 +18,8 @@ const RUN_ID = /[0-9a-f]{16}/
 interface Backend {
   /** Responses below /explorer; without them, the backend has no explorer. */
   explorer?: Readonly<Record<string, unknown>>
-  image?: Uint8Array
+  /** The file at every path below /ipfs, or the file at a path. */
+  image?: Uint8Array | ((path: string) => Uint8Array)
   refuse?: (title: string) => boolean
   failed?: string
   /** Fields of getnfts that changed after the mint, by ID. */
@@ -66,7 +67,10 @@ async function backend({
       response.end(JSON.stringify(body))
     }
     if (path.startsWith('/ipfs/')) onFile?.(path)
-    if (path.startsWith('/ipfs/')) return image === undefined ? json(404, {}) : response.end(image)
+    if (path.startsWith('/ipfs/')) {
+      if (image === undefined) return json(404, {})
+      return response.end(typeof image === 'function' ? image(path) : image)
+    }
     const found = Object.entries(explorer).find(([beginning]) => path.startsWith(beginning))
     if (found !== undefined) return json(200, found[1])
     if (path === '/api/v1/files') return json(200, { url: `ipfs://${IMAGE_CID}` })
@@ -408,12 +412,16 @@ describe('its pictures', () => {
       i % 2 === 0
         ? Buffer.concat([asJpeg, Buffer.from([i])])
         : Buffer.concat([asPng, pngChunk('tEXt', Buffer.from([i]))])
-    const files = Object.fromEntries(
-      Array.from({ length: 40 }, (_, i) => [`${i}.${i % 2 === 0 ? 'jpg' : 'png'}`, numbered(i)]),
+    const cids = Array.from(
+      { length: 40 },
+      (_, i) => `${IMAGE_CID.slice(0, -2)}${String.fromCharCode(97 + (i % 20), 97 + i / 20)}`,
     )
-    const names = Object.keys(files)
-    const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, names[i % names.length]))
-    const { html } = await reported(await backend(), rows, files)
+    const requested: string[] = []
+    const image = (path: string) => numbered(cids.indexOf(path.slice('/ipfs/'.length)))
+    const url = await backend({ image, onFile: (path) => requested.push(path) })
+    const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, `ipfs://${cids[i % cids.length]}`))
+    const { html } = await reported(url, rows)
+    expect(requested).toEqual(cids.map((cid) => `/ipfs/${cid}`))
     expect(sources(html)).toHaveLength(40)
     expect(shownIn(html)).toEqual(rows.map((_, i) => `picture-${(i % 40) + 1}`))
     expect(Buffer.byteLength(html)).toBeLessThan(2_000_000)
