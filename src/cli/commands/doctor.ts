@@ -63,6 +63,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { checkRuns, checkStateDirectory } = await import('./doctor/state.ts')
   const { checkLocalBackend } = await import('./doctor/local.ts')
   const { checkBackend } = await import('./doctor/backend.ts')
+  const { checkWallets } = await import('./doctor/wallets.ts')
   const { checkNativeParts } = await import('./doctor/native.ts')
   const { stateDirectory } = await import('../../config/paths.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
@@ -81,6 +82,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     state,
     ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),
     ...(await checkLocalBackend(deps, isThere ? server : null)),
+    ...checkWallets(env),
     ...(await checkNativeParts(deps)),
     ...backend.map((one) => ({ ...one, fix: one.fix === null ? null : keepPlace(one.fix, flags) })),
   ]

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { parseJson } from '../../../client/answers.ts'
 import { createTransport } from '../../../client/create-transport.ts'
 import { unreachable } from '../../../client/network-error.ts'
 import { TransportError } from '../../../client/transport.ts'
@@ -45,20 +47,35 @@ async function knock(
     })
   const begun = now()
   try {
-    const { headers } = await ask('/healthz')
+    const { headers, body } = await ask('/healthz')
     const ended = now()
     const answered = ok('server', `${server.origin} responds in ${ended - begun} ms`)
     const work = await ask('/readyz').then(
       ({ body }) => readinessFindings('backend', body, null),
       () => [],
     )
-    return { findings: [answered, ...clock(headers.date, (begun + ended) / 2, server), ...work], isThere: true }
+    return { findings: [answered, ...clock(headers.date, (begun + ended) / 2, server), ...versionOf(body, server), ...work], isThere: true }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     return { findings: [fail('server', unreachable(url, error))], isThere: false }
   } finally {
     await transport.close()
   }
+}
+
+const health = z.object({ version: z.string(), backend_id: z.string() })
+
+/** Compares the version of a gdn backend with ours. That of `gdn local start` has a check of its own. */
+function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
+  const { data } = health.safeParse(parseJson(body))
+  if (data === undefined || data.version === VERSION || source === 'local') return []
+  return [
+    warn(
+      'server',
+      `${origin} runs gdn ${data.version}, and this is gdn ${VERSION}`,
+      'Use the same version on both sides. Run `gdn --version` to show that of this machine.',
+    ),
+  ]
 }
 
 /** Compares the clocks by the Date header, which has whole seconds. */

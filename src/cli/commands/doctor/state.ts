@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { rm, stat, statfs, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { listRuns, runStatuses } from '../../../batch/runs.ts'
+import type { Run } from '../../../batch/types.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
@@ -54,6 +55,7 @@ async function nearestThere(path: string): Promise<string> {
 }
 
 const CHECK = 'runs'
+const MAX_NAMED = 3
 
 /** Checks that the recorded runs and commands can be read, and that no outcome is unknown. */
 export async function checkRuns(stateDir: string): Promise<Finding[]> {
@@ -68,13 +70,35 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
         warn(CHECK, `run ${run.name} has ${rows} of unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
       )
     }
-    findings.push(...(await checkCommands(stateDir)))
+    findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))
     return findings.length > 0 ? findings : [ok(CHECK, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
   } catch (error) {
     // Commands that send need the state. Other errors pass: another process holds its lock, or SQLite is missing.
     if (error instanceof GdnError && error.code === 'data_dir') return [fail(CHECK, error)]
     return [warn(CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
+}
+
+/** Reports names that several runs have, so that the name alone no longer finds one. */
+function sameNames(runs: readonly Run[]): Finding[] {
+  const byName = new Map<string, Map<string, Run>>()
+  for (const run of runs) {
+    const name = run.runName ?? (run.manifestPath === null ? null : basename(run.manifestPath))
+    if (name === null) continue
+    const named = byName.get(name) ?? new Map<string, Run>()
+    byName.set(name, named)
+    // Newest first: further drops of a run have its name by intention.
+    if (!named.has(run.family)) named.set(run.family, run)
+  }
+  return [...byName]
+    .filter(([, named]) => named.size > 1)
+    .map(([name, named]) => {
+      const all = [...named.values()]
+      const shown = all.slice(0, MAX_NAMED).map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
+      const more = all.length > MAX_NAMED ? ', …' : ''
+      const fix = `Name a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Use --run <name> for the next one.`
+      return warn(CHECK, `${all.length} runs are named ${name}: ${shown.join(', ')}${more}`, fix)
+    })
 }
 
 async function checkCommands(stateDir: string): Promise<Finding[]> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { checksumAddress } from '../../../api/address.ts'
+import { walletsDirectory } from '../../../config/paths.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { writeNewFile } from '../../../core/new-file.ts'
 import { Secret } from '../../../core/secret.ts'
@@ -10,6 +11,7 @@ import { decrypt, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, type Keystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { PRIVATE_KEY_BYTES, privateKeyBytes } from '../../../keystore/private-key.ts'
+import { recordExport, type WalletExport } from '../../../wallet/exports.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -68,6 +70,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   const keystore = parseKeystore(text, file)
   const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
   if (target !== null) await write(target, content)
+  keepRecord(deps, file, { format, to: target })
   if (io.settings.machine) {
     const written = target === null ? { content: content.trimEnd() } : { file: target }
     await io.data(`${JSON.stringify({ address, format, ...written })}\n`)
@@ -75,6 +78,18 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   }
   if (target === null) await io.data(content)
   else io.note(`Wrote the ${format} of ${safe(basename(file, KEYSTORE_ENDING))} to ${safe(target)}.`)
+}
+
+/** Records the export of a wallet of this machine, for `gdn doctor`. */
+function keepRecord({ env, io, now }: Deps, file: string, made: Pick<WalletExport, 'format' | 'to'>): void {
+  const folder = walletsDirectory(env)
+  if (dirname(file) !== folder) return
+  try {
+    const name = basename(file, KEYSTORE_ENDING)
+    recordExport(folder, { name, ...made, at: new Date(now()).toISOString() })
+  } catch (error) {
+    io.warn(safe(`The export can't be recorded for \`gdn doctor\`: ${messageOf(error)}`))
+  }
 }
 
 interface Found {

@@ -1,0 +1,43 @@
+import { appendFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { readPrivateFile } from '../keystore/private-file.ts'
+import { checkWalletFolder } from './folder.ts'
+
+/** Has no keystore's ending. */
+const FILE = 'exports.jsonl'
+const MAX_BYTES = 1024 * 1024
+
+const line = z.object({
+  name: z.string(),
+  format: z.string(),
+  /** Null for standard output. */
+  to: z.string().nullable(),
+  at: z.string(),
+})
+
+/** A copy of a wallet's key that left the wallet folder. */
+export type WalletExport = z.output<typeof line>
+
+/** Records that the key of a wallet was copied. It has nothing of the key. */
+export function recordExport(folder: string, made: WalletExport): void {
+  appendFileSync(join(folder, FILE), `${JSON.stringify(made)}\n`, { mode: 0o600 })
+}
+
+/** Returns the recorded exports, oldest first. Lines that can't be read are left out. */
+export function readExports(folder: string): WalletExport[] {
+  if (!checkWalletFolder(folder) || !existsSync(join(folder, FILE))) return []
+  const lines = readPrivateFile(join(folder, FILE), MAX_BYTES).split('\n')
+  return lines.flatMap((text) => {
+    const { data } = line.safeParse(parsed(text))
+    return data === undefined ? [] : [data]
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
