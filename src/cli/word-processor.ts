@@ -26,8 +26,13 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
   })
   if (!isQuoted) return error
   const { code, message, hint, details, cause, place } = error
-  const quotes = 'An argument has the quotes of a word processor, which a shell doesn\'t remove. Type " or \' instead.'
-  return new GdnError(code, message, { hint: hint === undefined ? quotes : `${quotes}\n${hint}`, details, cause, place })
+  const quotes = "An argument has the quotes of a word processor, which a shell doesn't remove. Type \" or ' instead."
+  return new GdnError(code, message, {
+    hint: hint === undefined ? quotes : `${quotes}\n${hint}`,
+    details,
+    cause,
+    place,
+  })
 }
 
 /** Warns of a title or name in quotes that the shell has not removed. They are minted too. */

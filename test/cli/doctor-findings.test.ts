@@ -59,11 +59,16 @@ test('doctor names wallets whose keys were exported, and warns of unencrypted on
   ])
   expect((await cli([...exporting, path('alice.key'), '--format', 'private-key'], options)).code).toBe(0)
   const there = await findings('wallets', options)
-  expect(there).toMatchObject([{ status: 'warn', message: expect.stringContaining('unencrypted, and the file is still') }])
+  expect(there).toMatchObject([
+    { status: 'warn', message: expect.stringContaining('unencrypted, and the file is still') },
+  ])
   await rm(path('alice.key'))
   expect((await cli([...exporting, path('other.json')], options)).code).toBe(0)
   const [after] = await findings('wallets', options)
-  expect(after).toMatchObject({ status: 'warn', message: expect.stringMatching(/private-key of @alice .* unencrypted$/) })
+  expect(after).toMatchObject({
+    status: 'warn',
+    message: expect.stringMatching(/private-key of @alice .* unencrypted$/),
+  })
   // The record is no wallet.
   expect((await cli(['wallet', 'list', '-o', 'ids'], options)).stdout.trim().split('\n')).toHaveLength(1)
 })

@@ -131,7 +131,10 @@ test('every command suggests the same network for another name of it', async () 
   expect(named.length).toBeGreaterThan(15)
   for (const argv of [...named, ['config', 'set', 'blockchain', 'matic']]) {
     const { code, stderr } = await cli(argv)
-    expect({ code, stderr }, argv.join(' ')).toEqual({ code: 2, stderr: expect.stringContaining('Did you mean polygon?') })
+    expect({ code, stderr }, argv.join(' ')).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean polygon?'),
+    })
   }
   const { stderr } = await cli(['nft', 'list', ...SERVER], { env: { GDN_BLOCKCHAIN: 'matic' } })
   expect(stderr).toContain('Did you mean polygon?')

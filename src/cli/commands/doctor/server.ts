@@ -54,7 +54,10 @@ async function knock(
       ({ body }) => readinessFindings('backend', body, null),
       () => [],
     )
-    return { findings: [answered, ...clock(headers.date, (begun + ended) / 2, server), ...versionOf(body, server), ...work], isThere: true }
+    return {
+      findings: [answered, ...clock(headers.date, (begun + ended) / 2, server), ...versionOf(body, server), ...work],
+      isThere: true,
+    }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     return { findings: [fail('server', unreachable(url, error))], isThere: false }

@@ -94,7 +94,9 @@ function sameNames(runs: readonly Run[]): Finding[] {
     .filter(([, named]) => named.size > 1)
     .map(([name, named]) => {
       const all = [...named.values()]
-      const shown = all.slice(0, MAX_NAMED).map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
+      const shown = all
+        .slice(0, MAX_NAMED)
+        .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
       const more = all.length > MAX_NAMED ? ', …' : ''
       const fix = `Name a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Use --run <name> for the next one.`
       return warn(CHECK, `${all.length} runs are named ${name}: ${shown.join(', ')}${more}`, fix)
