@@ -16,7 +16,7 @@ const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'
-  return NAME.test(text) ? "is a name, not an address: gdn doesn't resolve names, so use the address" : null
+  return NAME.test(text) ? "is a name, not an address: names aren't resolved, so use the address" : null
 }
 
 const NINE = 0x39

@@ -38,7 +38,7 @@ test.each([
 
 test.each([
   ['“0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359”', 'is in quotes: remove them'],
-  ['vitalik.eth', "is a name, not an address: gdn doesn't resolve names, so use the address"],
+  ['vitalik.eth', "is a name, not an address: names aren't resolved, so use the address"],
 ])('an address of another form gets a sentence of its own: %s', async (address, problem) => {
   const result = await cli(['nft', 'mint', '--title', 'Dawn', ...TARGET, '--receiver', address, '--json'], {
     env: { GDN_API_KEY: 'key', GDN_BASE_URL: 'http://127.0.0.1:9' },
