@@ -16,7 +16,7 @@ import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { readOthers } from './reconcile/others.ts'
 import { ABSENT_BY_WORD } from './results.ts'
-import { shownKey } from './row-key.ts'
+import { isSharedScope, shownKey } from './row-key.ts'
 import { DEFAULT_TIMEOUT_MS, interruption } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchEvent, BatchOptions, CheckDeps } from './types.ts'
@@ -51,6 +51,8 @@ export async function lookBefore(
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
   const repeats = repeated.size > 0
   const looks = options.again !== true && options.skipLookup !== true
+  // Another machine may have minted the first drop of this name.
+  const looksForNames = looks || (options.skipLookup !== true && isSharedScope(drop.referenceScope))
   const goesOn = !isNew && looks && options.reconcileOnly !== true && plan.rows > 0
   if (!(isNew || repeats || goesOn) || deps.client === null) return before
 
@@ -70,7 +72,7 @@ export async function lookBefore(
   const mayHaveIds =
     deps.client.supportsAliases() === true &&
     (await store.read((sql) => (isNew ? hasUnnamed(sql, store) : addsUnnamed(sql, drop, gathered))))
-  const mayBeKnown = looks && (hasStrangers || options.adopt === true || mayHaveIds)
+  const mayBeKnown = looksForNames && (hasStrangers || options.adopt === true || mayHaveIds)
   const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
   const { rows: known } = named ?? { rows: [] }
   const relabeled = [...labeled, ...(named?.relabeled ?? [])]

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -65,8 +65,11 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       const keys = added
       isChecked = (key) => keys.has(key)
     }
+    const isOtherDrop = isAnotherDrop(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
+      // Rows of different drops are the same only by their content.
+      if (isOtherDrop && (row.twin !== row.otherTwin || haveOtherFiles(row))) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
@@ -77,11 +80,29 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       taken.keys.add(row.key)
     }
     // Shared rows show that both manifests are one, even if path and name differ.
-    if (drop.setId === null && isOneManifest && options.newRows !== true) {
+    if (drop.setId === null && isOneManifest && !isOtherDrop && options.newRows !== true) {
       refuseEdited(sql, other, checked.rows)
     }
   }
-  if (taken.keys.size > 0) throw alreadyAccepted(taken, drop.setId === null)
+  if (taken.keys.size > 0) throw alreadyAccepted(taken, drop)
+}
+
+/** Whether the collection has runs of other drops, whose rows may have the IDs of this one. */
+export function hasOtherDrops(sql: Sql, store: RunStore): boolean {
+  const collections = new Set(store.collections(sql))
+  return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(store.drop, other))
+}
+
+/**
+ * Whether two runs are different drops, whose rows may have the same IDs: one has a name, and each has a manifest of its
+ * own. Where the manifest of the other is gone, it may have been moved here.
+ */
+function isAnotherDrop(drop: Drop, other: Drop): boolean {
+  const { manifest } = other
+  if (drop.runName === null && other.runName === null) return false
+  if (drop.referenceScope === other.referenceScope) return false
+  if (manifest === null || drop.manifest === null || manifest === drop.manifest) return false
+  return drop.setId === null ? existsSync(manifest) : drop.scope !== other.scope
 }
 
 /** A row whose NFT this run would change. */
@@ -109,7 +130,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly 
             WHERE ? = ? AND o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
           OR EXISTS (${HAS_NFT}) AND NOT EXISTS (${HAS_NFT}) ORDER BY r.line`,
       JSON.stringify(changed),
-      ...[other.scope, drop.scope, other.id, other.scope],
+      ...[other.referenceScope, drop.referenceScope, other.id, other.scope],
       ...[other.id, drop.id],
     )
     const [first] = rows
@@ -118,7 +139,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly 
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
         `Nothing was sent. If this manifest was moved or renamed, run \`gdn batch rm ${other.name}\`, and add --adopt.`,
-        'If it is another drop, mint it first with `gdn batch mint --run <name> --again`.',
+        'If it is another drop, add --run <name>.',
       ].join('\n'),
       details: {
         rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
@@ -145,8 +166,10 @@ function enterChecked(sql: Sql, { rows, pending, renamed = [] }: Checked): void 
 interface Shared {
   key: string
   line: number
+  twin: string
   body: Uint8Array | null
   otherKey: string
+  otherTwin: string
   otherBody: Uint8Array | null
 }
 
@@ -170,7 +193,7 @@ function sharedRows(sql: Sql, other: Drop): Shared[] {
     id,
     scope.length + 1,
   )
-  const columns = 'c.key, c.line, c.body, x.key AS otherKey, x.body AS otherBody'
+  const columns = 'c.key, c.line, c.twin, c.body, x.key AS otherKey, x.twin AS otherTwin, x.body AS otherBody'
   const shared = sql.all<Shared>(`SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`)
   sql.script('CREATE INDEX temp.checked_by_twin ON checked (twin)')
   // Rows with different IDs are different rows, even with the same content.
@@ -180,8 +203,10 @@ function sharedRows(sql: Sql, other: Drop): Shared[] {
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
   )
   sql.script('DROP INDEX temp.checked_by_twin')
-  return [...shared, ...twins.filter(({ body, otherBody }) => !areOther(filesOf(body), filesOf(otherBody)))]
+  return [...shared, ...twins.filter((row) => !haveOtherFiles(row))]
 }
+
+const haveOtherFiles = ({ body, otherBody }: Shared): boolean => areOther(filesOf(body), filesOf(otherBody))
 
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(partsOf(body)).localFiles
@@ -205,7 +230,20 @@ function isFinished(sql: Sql, drop: Drop): boolean {
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-function alreadyAccepted({ rows, keys: { size: count }, runs, ofOtherFiles }: Taken, isNew: boolean): GdnError {
+const HOW_TO_SEND_OTHERS = 'To send the other rows, remove these from the manifest and run the same command again.'
+
+function howToMint(runName: string | null, ofOtherFiles: boolean): string {
+  if (runName !== null) return 'To mint them a second time, add --again.'
+  return ofOtherFiles
+    ? 'If this manifest is another drop, add --run <name>. Its rows may have the same IDs, but not the same content.'
+    : 'To mint them a second time, add --run <name> --again.'
+}
+
+function alreadyAccepted(
+  { rows, keys: { size: count }, runs, ofOtherFiles }: Taken,
+  { setId, runName }: Drop,
+): GdnError {
+  const isNew = setId === null
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) === false)
   const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
@@ -221,11 +259,7 @@ function alreadyAccepted({ rows, keys: { size: count }, runs, ofOtherFiles }: Ta
       ...(isNew && ofOtherFiles && open === undefined
         ? [`If this manifest was moved or renamed, run \`gdn batch rm ${names[0]}\`, and add --adopt.`]
         : []),
-      isNew
-        ? ofOtherFiles
-          ? 'If this manifest is another drop, whose rows have the same IDs, add --run <name> --again. Of a copy, that mints all rows a second time.'
-          : 'To mint them a second time, add --again.'
-        : 'To send the other rows, remove these from the manifest and run the same command again.',
+      isNew ? howToMint(runName, ofOtherFiles) : HOW_TO_SEND_OTHERS,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })

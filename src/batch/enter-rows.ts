@@ -7,13 +7,14 @@ import type { RowsIn } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
 import type { Before } from './before.ts'
-import { refuseTaken } from './claim.ts'
+import { hasOtherDrops, refuseTaken } from './claim.ts'
 import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
 import { renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
 import { requestMetadata } from './request.ts'
+import { ownScope } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
 
@@ -46,8 +47,11 @@ export async function enterRows(
     if (isNew && before.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
     }
+    // The rows of another drop may have the same IDs.
+    if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
     updateDrop(sql, id, {
       set_id: set,
+      scope: store.drop.scope,
       ...(isNew ? { first_set: set } : {}),
       chunk_size: chunkSize,
       in_order: inOrder ? 1 : 0,

@@ -5,13 +5,13 @@ import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../c
 import { HeldRun, waitForEnd } from '../operations/hold.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
-import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
+import { type Drop, dropsOf, insertDrop, listDrops, type NewDrop, readDrop } from '../state/drops.ts'
 import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
 import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
 import { settleOpen } from '../state/send-rows.ts'
 import { DEFAULT_CHUNK_SIZE } from './plan.ts'
-import { referenceScope } from './row-key.ts'
+import { ownScope, referenceScope } from './row-key.ts'
 import { countDrop } from './run-counts.ts'
 import { familyId, runRef } from './run-identity.ts'
 import { RunStore } from './run-store.ts'
@@ -64,7 +64,7 @@ export async function holdStore(
 export async function lookAtStore(state: StateReader, options: BatchOptions): Promise<RunStore> {
   const drop = await state.read((sql) => {
     const wanted = wantedDrop(sql, options)
-    return wanted.known ?? virtual(sql, newDrop(options, wanted.generation))
+    return wanted.known ?? virtual(sql, newDrop(sql, options, wanted.generation))
   }, options.signal)
   return new RunStore(state, withOptions(drop, options), null)
 }
@@ -83,7 +83,7 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
     removeOtherSets(sql, known.id, known.setId)
     return { kind: 'taken', hold }
   }
-  const drop = newDrop(options, generation)
+  const drop = newDrop(sql, options, generation)
   // Left by a process that ended before it entered any rows.
   removeRun(sql, drop.id)
   const { name } = runRef(options, generation)
@@ -119,11 +119,14 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
   return { known: null, generation }
 }
 
-function newDrop(options: BatchOptions, generation: number): NewDrop {
+function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
   const { id } = runRef(options, generation)
   const again = options.again === true
   const { origin, blockchain, contractAddress: contract, manifestPath: manifest, backend } = options
   const runName = options.runName ?? null
+  const named = { runName, manifest }
+  const shared = referenceScope({ ...named, order: null })
+  const isSecond = again && (runName === null || hasDropOf(sql, options, shared))
   return {
     id,
     family: familyId(options),
@@ -142,8 +145,8 @@ function newDrop(options: BatchOptions, generation: number): NewDrop {
     again,
     marker: options.markerKey ?? null,
     // Its rows are live at the same time as those of the runs that they are minted in addition to.
-    scope: again ? `${id}/` : '',
-    referenceScope: referenceScope({ runName, manifest, order: again ? randomUUID() : null }),
+    scope: again ? ownScope(id) : '',
+    referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
     backend: {
       url: backend?.url ?? origin,
@@ -151,6 +154,13 @@ function newDrop(options: BatchOptions, generation: number): NewDrop {
       incarnation: backend?.incarnation ?? null,
     },
   }
+}
+
+/** Whether this machine has a run with the scope in the collection. */
+function hasDropOf(sql: Sql, options: BatchOptions, scope: string): boolean {
+  const { origin, blockchain, contractAddress: contract, backend } = options
+  const collections = new Set(collectionsOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }))
+  return listDrops(sql).some((drop) => drop.referenceScope === scope && collections.has(drop.collectionId))
 }
 
 function virtual(sql: Sql, drop: NewDrop): Drop {

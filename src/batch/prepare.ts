@@ -10,7 +10,7 @@ import { meetBackend } from './meet-backend.ts'
 import { refuseFinished } from './open-store.ts'
 import { findPairs, type Pair, pairedOf, renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
-import { shownKey } from './row-key.ts'
+import { isSharedScope, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps, ManifestChanges, PlannedEvent } from './types.ts'
 
@@ -49,7 +49,8 @@ export async function prepare(
   if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store, gathered.changes)
   const { drop } = store
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
-  const asked = options.again === true || options.skipLookup === true ? null : deps.client
+  const isSecond = options.again === true && !isSharedScope(drop.referenceScope)
+  const asked = isSecond || options.skipLookup === true ? null : deps.client
   const pairs = hasNew && (!isNew || asked !== null) ? await findPairs(store, options, asked, gathered.rows) : []
   const renamed = renamedOf(pairs)
   const found = pairs.filter(({ sent }) => sent === null)

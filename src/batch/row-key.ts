@@ -20,16 +20,24 @@ export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
+/** Returns the prefix of the operations of a run whose rows may have the keys of another run. */
+export const ownScope = (runId: string): string => `${runId}/`
+
 /**
- * Returns the scope of a drop's reference IDs: its name, which is the same on every machine, or the random scope of
- * `--again`.
+ * Returns the scope of a drop's reference IDs: its name, which is the same on every machine, or the random scope of a
+ * second drop.
  */
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
-  if (order !== null) return JSON.stringify(['order', order])
+  if (order !== null) return JSON.stringify([ORDER, order])
   // macOS may decompose the characters of file names.
   return JSON.stringify(['name', (runName ?? basename(manifest ?? '')).normalize('NFC')])
 }
+
+const ORDER = 'order'
+
+/** Whether other machines can find the NFTs of a drop by their reference IDs: its scope is not that of a second drop. */
+export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
  * Returns the reference ID of a row. The server creates it once, from any machine and however rows are grouped into

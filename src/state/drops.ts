@@ -242,6 +242,7 @@ type DropColumn =
   | 'listed_at'
   | 'set_id'
   | 'first_set'
+  | 'scope'
   | 'fingerprint'
   | 'local_files'
   | 'answered_at'

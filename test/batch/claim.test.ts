@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
@@ -63,10 +63,65 @@ describe('two runs with the same rows in one collection', () => {
     expect(await listRuns(machine.stateDir)).toHaveLength(1)
   })
 
+  describe('with the same IDs, of which one has a name', () => {
+    const idsOf = (...numbers: number[]) => numbers.map((number, index) => row(number, { id: String(index) }))
+    const manifest = async (name: string) => {
+      const manifestPath = join(machine.stateDir, name)
+      await writeFile(manifestPath, '')
+      return { manifestPath }
+    }
+    const pairs: [string, object, object][] = [
+      ['the first', { runName: 'jan' }, {}],
+      ['the second', {}, { runName: 'feb' }],
+      ['both', { runName: 'jan' }, { runName: 'feb' }],
+    ]
+
+    test.each(pairs)('mint the rows of both manifests, resume and add rows: %s', async (_, first, second) => {
+      const server = serverOf()
+      const jan = { ...(await manifest('jan.csv')), ...first }
+      const feb = { ...(await manifest('feb.csv')), ...second }
+      await machine.run(server, idsOf(1, 2), jan)
+      await machine.run(server, idsOf(4, 5), feb, { pacer: stopped }).catch(() => {})
+      await machine.run(server, idsOf(1, 2, 3), jan)
+      await rm(jan.manifestPath)
+      await machine.run(server, idsOf(4, 5, 6), feb)
+      await machine.run(server, idsOf(1, 2, 3, 7), jan)
+      expect({ most: most(server), minted: server.minted.size }).toEqual({ most: 1, minted: 7 })
+    })
+
+    test.each(pairs)('reject a row with the same ID and content: %s', async (_, first, second) => {
+      const server = serverOf()
+      await machine.run(server, idsOf(1, 2), { ...(await manifest('jan.csv')), ...first })
+      const feb = { ...(await manifest('feb.csv')), ...second }
+      const refusal = { code: 'already_accepted', details: { count: 1, rows: [{ key: '1' }] } }
+      await expect(machine.run(server, idsOf(4, 2), feb)).rejects.toMatchObject(refusal)
+      await machine.run(server, idsOf(4, 2), { ...feb, again: true })
+      expect(server.minted.size).toBe(4)
+    })
+
+    test('reject rows of the same manifest, or of one that is gone, whatever they contain', async () => {
+      const server = serverOf()
+      const jan = await manifest('jan.csv')
+      await machine.run(server, idsOf(1, 2), jan)
+      const refusal = { code: 'already_accepted', details: { count: 2 } }
+      await expect(machine.run(server, idsOf(4, 5), { ...jan, runName: 'feb' })).rejects.toMatchObject(refusal)
+      await rename(jan.manifestPath, join(machine.stateDir, 'feb.csv'))
+      const feb = { ...(await manifest('feb.csv')), runName: 'feb' }
+      await expect(machine.run(server, idsOf(4, 5), feb)).rejects.toMatchObject(refusal)
+    })
+
+    test('of other names reject rows with the same IDs if none has a name', async () => {
+      const server = serverOf()
+      await machine.run(server, idsOf(1), await manifest('jan.csv'))
+      const feb = machine.run(server, idsOf(4), await manifest('feb.csv'))
+      await expect(feb).rejects.toMatchObject({ code: 'already_accepted' })
+    })
+  })
+
   test('say how to mint another drop with the same IDs where the manifest is another file', async () => {
     const server = serverOf()
     await machine.run(server, rowsUpTo(2), A)
-    const other = /^If this manifest is another drop, .*add --run <name> --again\./m
+    const other = /^If this manifest is another drop, add --run <name>\./m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
     await expect(machine.run(server, rowsUpTo(2), { ...A, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),

@@ -1,7 +1,7 @@
 /** @module-tag slow */
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/core/errors.ts'
-import { COMMANDS, run } from './two-drops.ts'
+import { COMMANDS, DROPS, run } from './two-drops.ts'
 import { Machine, Server } from './world.ts'
 
 let server: Server
@@ -51,3 +51,56 @@ test.each(STEPS)(
     }
   },
 )
+
+const NAMES = {
+  jan: { runName: 'januar', label: 'januar' },
+  feb: { runName: 'februar', label: 'februar' },
+}
+type Named = keyof typeof NAMES
+
+/** The same with a name for each drop in `named`. `again`: the first mint on each machine has --again. */
+const NAMED = ([['feb'], ['jan'], ['jan', 'feb']] satisfies Named[][]).flatMap((named) =>
+  [false, true].map((again) => ({ named: named as Named[], again })),
+)
+const NAMED_STEPS = (['jan', 'feb'] as const).flatMap((drop) =>
+  // Plans of both drops are made at the end.
+  (['mint', 'apply'] as const).flatMap((command) => ([0, 1] as const).map((at) => ({ drop, command, at }))),
+)
+
+describe.each(NAMED)('with --run for $named and --again: $again', ({ named, again }) => {
+  test.each(NAMED_STEPS)(
+    'mints each row once, and finds all on any machine, after $command of $drop on machine $at and any others',
+    async (second) => {
+      for (const third of NAMED_STEPS) {
+        server = new Server()
+        const at = [await start(), await start()] as [Machine, Machine]
+        const minted = new Set<string>()
+        const step = async ({ drop, command, at: n }: (typeof NAMED_STEPS)[number]) => {
+          const name = named.includes(drop) ? NAMES[drop] : {}
+          const isFirst = command === 'mint' && !minted.has(`${drop} ${n}`)
+          minted.add(`${drop} ${n}`)
+          const code = await codeOf(
+            run(at[n], command, drop, { ...name, again: again && isFirst && 'runName' in name }),
+          )
+          expect([drop, command, n, code]).toEqual([drop, command, n, code === 'run_finished' ? code : null])
+        }
+        await step({ drop: 'jan', command: 'mint', at: 0 })
+        await step(second)
+        await step(third)
+        await step({ drop: 'feb', command: 'mint', at: 1 })
+        expect(titles().toSorted()).toEqual(['February 1', 'February 2', 'February 3', 'January 1', 'January 2'])
+        // A machine without a state finds them, also if each row was edited.
+        for (const drop of ['jan', 'feb'] as const) {
+          const { rows, options } = DROPS[drop]
+          const edited = rows.map((one) => ({ ...one, metadata: { ...one.metadata, title: `${one.metadata.title}!` } }))
+          const all = { ...options, ...(named.includes(drop) ? NAMES[drop] : {}) }
+          for (const machine of [...at, await start()]) {
+            const { counts } = await machine.plan(edited, all)
+            expect([drop, counts.mint, counts.update]).toEqual([drop, 0, rows.length])
+          }
+        }
+        for (const each of machines.splice(0)) await each.stop()
+      }
+    },
+  )
+})

@@ -82,6 +82,41 @@ describe('another drop of the same file name', () => {
     expect(titles()).toEqual(['January 1', 'January 2', 'February 1', 'February 2', 'February 3'])
     expect(server.labels).toEqual([...Array(2).fill('jan/drop.csv'), ...Array(3).fill('february')])
   })
+
+  describe.each([{ again: true }, { again: false }])('with --run on the machine of the first, and %o', ({ again }) => {
+    const february = { runName: 'february', label: 'february' }
+    const edited = feb.rows.map(({ id, receiver }) => row(id ?? '', receiver, `${id}!`))
+
+    test('is found on every machine', async () => {
+      const first = await start()
+      await run(first, 'mint', 'jan')
+      await run(first, 'mint', 'feb', { ...february, again })
+      const known = { unchanged: 3, mint: 0 }
+      for (const machine of [first, await start()]) {
+        expect((await machine.plan(feb.rows, { ...feb.options, ...february })).counts).toMatchObject(known)
+      }
+      expect(await (await start()).apply(edited, { ...feb.options, ...february })).toMatchObject({
+        update: { done: 3 },
+      })
+      expect(titles()).toEqual(['January 1', 'January 2', 'a!', 'b!', 'c!'])
+    })
+
+    test('is not minted a second time by another machine with --again', async () => {
+      const first = await start()
+      await run(first, 'mint', 'jan')
+      await run(first, 'mint', 'feb', { ...february, again })
+      const second = await start()
+      await run(second, 'mint', 'jan')
+      await run(second, 'mint', 'feb', { ...february, again: true })
+      await expect((await start()).mint(edited, { ...feb.options, ...february, again: true })).rejects.toMatchObject({
+        code: 'seems_minted',
+      })
+      expect(titles()).toHaveLength(5)
+      // Once it knows the run as finished, that is a second drop.
+      await run(second, 'mint', 'feb', { ...february, again: true })
+      expect(titles()).toHaveLength(8)
+    })
+  })
 })
 
 describe('the same drop', () => {

@@ -1,15 +1,29 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { PlanOptions } from '../../src/plan/planned.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { inMemory } from '../operations/world.ts'
 import { ALICE, BOB, type Machine, row } from './world.ts'
+
+/** A folder with both manifests, which tell runs apart only while they are there. */
+export const shop = mkdtempSync(join(inMemory, 'gdn-shop-'))
+whenFileDone(() => rmSync(shop, { recursive: true, force: true }))
+const manifestIn = (folder: string): string => {
+  const path = join(shop, folder, 'drop.csv')
+  mkdirSync(join(shop, folder))
+  writeFileSync(path, '')
+  return path
+}
 
 /** Two manifests of one file name with the same IDs, and what each says of its rows. */
 export const DROPS = {
   jan: {
     rows: [row('a', ALICE, 'January 1'), row('b', ALICE, 'January 2')],
-    options: { manifestPath: '/shop/jan/drop.csv', label: 'jan/drop.csv' },
+    options: { manifestPath: manifestIn('jan'), label: 'jan/drop.csv' },
   },
   feb: {
     rows: [row('a', BOB, 'February 1'), row('b', BOB, 'February 2'), row('c', BOB, 'February 3')],
-    options: { manifestPath: '/shop/feb/drop.csv', label: 'feb/drop.csv' },
+    options: { manifestPath: manifestIn('feb'), label: 'feb/drop.csv' },
   },
 }
 export type Drop = keyof typeof DROPS
