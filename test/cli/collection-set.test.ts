@@ -12,7 +12,7 @@ import { until } from '../helpers/backend.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
-import { fakeApi } from './fake-api.ts'
+import { DATE, fakeApi } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 
 type Hex = `0x${string}`
@@ -219,6 +219,43 @@ describe('gdn collection set', () => {
     expect(next.stdout).toContain(
       '\tdescription: Of the sea\tdescription: Other, external_link: https://example.com/\t',
     )
+  })
+
+  test('keeps the description and image of the creation when it sets metadata for the first time', async () => {
+    const id = '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'
+    const creation = { description: 'Of the sea', image: 'https://example.com/x.png' }
+    const stored: object[] = []
+    const api = await fakeApi({
+      createcollection: (request) => ({ body: { request, response: { transaction_gdn_id: id, accepted_date: DATE } } }),
+      getcollections: () => ({
+        body: {
+          requests: { transaction_gdn_ids: [id] },
+          collections: [
+            {
+              ...{ transaction_gdn_ids: id, contract_address: contract, name: 'Tide', blockchain: 'polygon' },
+              ...{ wallet_address: owner.address, status: 'deployed', ...creation },
+            },
+          ],
+        },
+      }),
+      files: (body: never) => {
+        stored.push(body)
+        return { body: { url: 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku' } }
+      },
+    })
+    const toApi = ['--base-url', api.url]
+    const unknown = await set('--external-link', 'https://example.com/', '--dry-run', ...toApi)
+    expect(unknown.stderr).toContain('a description or image of its creation is not kept')
+    const argv = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', owner.address, ...toApi]
+    const made = await cli(argv, { env: { ...home.env, GDN_API_KEY: 'key' }, cwd: home.dir })
+    expect(made.code, made.stderr).toBe(0)
+
+    const same = await set('--description', creation.description, ...asOwner(), ...toApi)
+    expect(same.stderr).toContain('Nothing to change.')
+    const done = await set('--external-link', 'https://example.com/', ...asOwner(), ...toApi)
+    expect(done.code, done.stderr).toBe(0)
+    const metadata = { name: 'Tide', ...creation, external_link: 'https://example.com/' }
+    expect(JSON.stringify(stored)).toContain(JSON.stringify(JSON.stringify(metadata)).slice(1, -1))
   })
 
   test('waits for what an interrupted command sent, and does not send it again', async () => {

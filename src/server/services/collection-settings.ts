@@ -3,7 +3,13 @@ import type { CollectionSettings } from '../../api/endpoints/getcollectionsettin
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
 import { within } from '../../core/within.ts'
 import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
-import { type OwnerSettings, readContractUri, readOwnerSettings } from '../chain/evm/owner/settings.ts'
+import {
+  DATA_URI,
+  isOfCreation,
+  type OwnerSettings,
+  readContractUri,
+  readOwnerSettings,
+} from '../chain/evm/owner/settings.ts'
 import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -13,8 +19,6 @@ import type { ServiceDeps } from './services.ts'
 const PATIENCE_MS = 3000
 /** Maximum size of the metadata of a collection. */
 const MAX_METADATA_BYTES = 64 * 1024
-/** The contract has such a URI, with its name, until the owner sets another. */
-const DATA_URI = 'data:application/json;base64,'
 
 type SettingsDeps = Pick<ServiceDeps, 'chains' | 'storage'>
 type Row = Pick<
@@ -133,7 +137,10 @@ const unreadable = (blockchain: Blockchain) =>
 
 const AS_CREATED = 'so the description and image are those of the creation'
 
-/** Returns the description and image in a collection's metadata, else the recorded ones, and why it can't be read. */
+/**
+ * Returns the description and image in a collection's metadata. They are the recorded ones until its owner sets
+ * metadata, and if it can't be read, with the reason.
+ */
 async function describedAt(
   { storage }: SettingsDeps,
   uri: string,
@@ -150,9 +157,9 @@ async function describedAt(
   if (content === null) return { description, image, problem: `its metadata is not stored here, ${AS_CREATED}` }
   const metadata = objectIn(content)
   if (metadata === null) return { description, image, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
-  const textIn = (field: string, recorded: string | null) =>
-    typeof metadata[field] === 'string' ? metadata[field] : recorded
-  return { description: textIn('description', description), image: textIn('image', image), problem: null }
+  if (isOfCreation(uri, metadata)) return { description, image, problem: null }
+  const textIn = (field: string) => (typeof metadata[field] === 'string' ? metadata[field] : null)
+  return { description: textIn('description'), image: textIn('image'), problem: null }
 }
 
 async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {

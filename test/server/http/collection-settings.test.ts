@@ -143,15 +143,23 @@ describe('the settings of a collection', () => {
       [await store(backend, `{"description":"${'x'.repeat(70_000)}"}`), elsewhere],
       [await store(backend, '["description"]'), noObject],
       [await store(backend, '{"description":'), noObject],
-      [await store(backend, '{"description":{"a":1},"image":7}'), null],
     ] as const) {
       await setUri(collection, uri)
       expect(await settings(), uri).toMatchObject({ is_read_from_chain: true, problem, contract_uri: uri, ...CREATION })
     }
-    const data = Buffer.from(JSON.stringify({ description: 'In the URI' })).toString('base64')
-    await setUri(collection, `data:application/json;base64,${data}`)
-    expect(await settings()).toMatchObject({ problem: null, description: 'In the URI', image: CREATION.image })
     expect(hits).toBe(0)
+  })
+
+  it('are none of its creation where the owner has set metadata without them', async () => {
+    const made = await created()
+    const none = { is_read_from_chain: true, problem: null, description: null, image: null }
+    for (const metadata of ['{"name":"Tide"}', '{"description":{"a":1},"image":7}']) {
+      await setUri(made, await store(backend, metadata))
+      expect(await settings(made.id), metadata).toMatchObject(none)
+    }
+    const data = Buffer.from(JSON.stringify({ description: 'In the URI' })).toString('base64')
+    await setUri(made, `data:application/json;base64,${data}`)
+    expect(await settings(made.id)).toMatchObject({ ...none, description: 'In the URI' })
   })
 
   it('are those of its creation on Solana', async () => {

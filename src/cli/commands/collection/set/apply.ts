@@ -27,7 +27,7 @@ import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
 import { type Change, changesOf, textOf } from './changes.ts'
 import type { SetFlags } from './flags.ts'
-import { changeMetadata } from './metadata.ts'
+import { changeMetadata, readCreation } from './metadata.ts'
 
 const DEFAULT_TIMEOUT_MS = 5 * 60_000
 /** Embedded chains mine at once. */
@@ -53,10 +53,12 @@ export async function applySettings(
   const { io } = deps
   const at = node ?? { url: `${(await connect()).server.baseUrl}/rpc/${blockchain}`, flag: '--blockchain' }
   const polling = node === null ? { pollMs: EMBEDDED_POLL_MS } : {}
+  let created: ReturnType<typeof readCreation> | undefined
+  const creation = () => (created ??= connect().then((connection) => readCreation(deps, connection, contract)))
   await withNetwork(at, { blockchain, ...polling }, async (network) => {
     const compare = async () => {
       const current = await readOwnerSettings(network, contract)
-      const metadata = await changeMetadata(deps, connect, flags, current.contractUri)
+      const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
       return { current, changes: changesOf(flags, current, metadata) }
     }
     const { current, changes } = await compare()

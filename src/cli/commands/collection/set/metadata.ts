@@ -5,10 +5,13 @@ import { canonicalJson } from '../../../../core/canonical-json.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
 import { createStorageReader } from '../../../../nft/storage-reader.ts'
+import { DATA_URI, isOfCreation } from '../../../../server/chain/evm/owner/settings.ts'
+import { findByAddress, knownCollections } from '../../../connect/known-collections.ts'
 import { httpUrl } from '../../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { VERSION } from '../../../version.ts'
 import { hashLocalFiles, printMediaWarnings, readMedia, uploadLocalFiles } from '../../nft/media.ts'
+import { lacksEndpoint } from '../wait-for-collection.ts'
 import type { SetFlags } from './flags.ts'
 
 /** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
@@ -24,22 +27,25 @@ export interface MetadataChange {
   upload(): Promise<string>
 }
 
-const DATA_URI = 'data:application/json;base64,'
+/** Where the metadata of a collection is read from. */
+export interface MetadataSource {
+  connect: () => Promise<Connection>
+  /** Returns the description and image of the creation. */
+  creation: () => Promise<ContractMetadata>
+  /** Where the contract says that its metadata is. */
+  uri: string
+}
 
-/**
- * Returns the metadata with the changes of the flags; null if they change nothing.
- *
- * @param uri where the contract says that its metadata is
- */
+/** Returns the metadata with the changes of the flags; null if they change nothing. */
 export async function changeMetadata(
   deps: Deps,
-  connect: () => Promise<Connection>,
+  { connect, creation, uri }: MetadataSource,
   flags: SetFlags,
-  uri: string,
 ): Promise<MetadataChange | null> {
   const { image, banner, description, externalLink } = flags
   if ([image, banner, description, externalLink].every((value) => value === undefined)) return null
-  const before = await readMetadata(deps, connect, flags, uri)
+  const inContract = await readMetadata(deps, connect, flags, uri)
+  const before = isOfCreation(uri, inContract) ? { ...inContract, ...(await creation()) } : inContract
   const images = [
     { key: 'image', flag: '--image', value: image },
     { key: 'banner_image', flag: '--banner', value: banner },
@@ -77,6 +83,26 @@ const shown = (metadata: ContractMetadata, files: readonly { path: string; place
       files.find(({ placeholder }) => placeholder === value)?.path ?? value,
     ]),
   )
+
+/** Returns the description and image of the creation. The contract doesn't have them, only the server. */
+export async function readCreation(deps: Deps, connection: Connection, contract: string): Promise<ContractMetadata> {
+  const known = findByAddress(await knownCollections(deps, connection), contract)
+  if (known === undefined) {
+    deps.io.warn(
+      `${contract} was not created on this machine: a description or image of its creation is not kept. Add it with --description or --image.`,
+    )
+    return {}
+  }
+  const asked = { transaction_gdn_ids: [known.transaction_gdn_id] }
+  try {
+    const { collections } = await connection.client.call('getcollections', asked, { signal: deps.signals.signal })
+    const { description, image } = collections[0] ?? {}
+    return { ...(description ? { description } : {}), ...(image ? { image } : {}) }
+  } catch (error) {
+    if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error
+    return {}
+  }
+}
 
 async function readMetadata(
   deps: Deps,
