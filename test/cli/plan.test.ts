@@ -191,6 +191,26 @@ describe('gdn plan -o markdown', () => {
 })
 
 describe('gdn apply', () => {
+  test.each([
+    ['an edited row without an ID', `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`, 'Dusk', 'Dust'],
+    ['one row with an ID removed, and one added', CSV, 'b,Dusk', 'c,Noon'],
+  ])('gdn plan names what apply refuses and saves no such plan: %s', async (_, rows, old, now) => {
+    const { path, write, mint, plan, run } = await machine(rows)
+    await mint()
+    await write(rows.replace(old, now))
+    const out = path('plan.json')
+    const planned = await plan('--out', out)
+    expect(planned.stdout).toMatch(/^mint\t3/m)
+    expect(planned.stderr).toContain('sent line 3: Dusk\n')
+    expect(planned.stderr).toContain('1 row that the run has sent is not in the manifest anymore, and 1 row is new')
+    expect(planned.stderr).toContain('add --new-rows')
+    expect(planned.code).toBe(2)
+    await expect(readFile(out)).rejects.toThrow('ENOENT')
+    expect((await run('apply', path('drop.csv'), '--yes', '--only', 'mint')).code).toBe(2)
+    expect(await plan('--new-rows', '--out', out)).toMatchObject({ code: 0 })
+    expect(await run('apply', out, '--yes')).toMatchObject({ code: 0 })
+  })
+
   test('refuses an edited row without an ID before it prompts', async () => {
     const rows = `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`
     const { path, api, write, mint, run } = await machine(rows)

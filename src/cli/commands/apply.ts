@@ -22,7 +22,7 @@ import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { printEditedRows } from './batch/edited-rows.ts'
+import { refuseEdited } from './batch/edited-rows.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
 import { flagsAgain } from './batch/flags-again.ts'
 import { printBriefly, refuseDuplicates } from './batch/row-warnings.ts'
@@ -185,16 +185,6 @@ async function confirmPlan(
   const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}${cost}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   return true
-}
-
-/** Refuses edited rows without an ID before the prompt. The mint would refuse them after it. */
-async function refuseEdited(io: Deps['io'], plan: ChangePlan): Promise<void> {
-  try {
-    await plan.refuseEdited()
-  } catch (error) {
-    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
-    throw error
-  }
 }
 
 /** Returns what the changes of a plan use at most, without those that were accepted before. */

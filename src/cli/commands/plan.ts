@@ -12,6 +12,7 @@ import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
+import { refuseEdited } from './batch/edited-rows.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
 import { openManifest } from './batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from './batch/row-warnings.ts'
@@ -96,6 +97,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         await io.read(lines.map((line) => `${line}\n`).join(''))
       } else await output.many(records(isList ? firstChanges(found) : found.changes()))
       printPlanNotes(io, found, isList)
+      // What apply refuses is not saved. With --prune, the plan shows what becomes of rows that are gone.
+      if (found.counts.mint > 0 && flags.prune !== true) await refuseEdited(io, found)
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
         io.note(`Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}`)
