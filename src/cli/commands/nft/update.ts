@@ -120,9 +120,9 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   const changesFields = named || [...media, ...extra, ...attr].length > 0
   if (file !== undefined) {
     if (changesFields) {
-      throw new GdnError('usage', 'replaces the metadata that other flags change', {
+      throw new GdnError('usage', 'replaces the metadata that single fields change', {
         place: { flag: '--file' },
-        hint: 'Use --file alone, or the flags of single fields.',
+        hint: 'Use --file alone, or single fields without it.',
       })
     }
     const metadata = parseRequest(await readInput(deps.io, file), nameOfInput(file))

@@ -67,7 +67,7 @@ export function addSetFlags(command: GdnCommand): void {
 export function checkSetFlags(flags: SetFlags): void {
   const { contractUri, image, banner, description, externalLink, newOwner, acceptOwner } = flags
   if (contractUri !== undefined && [image, banner, description, externalLink].some((value) => value !== undefined)) {
-    throw new GdnError('usage', 'replaces the metadata that other flags change', {
+    throw new GdnError('usage', 'replaces the metadata that the other settings change', {
       place: { flag: '--contract-uri' },
       hint: 'Use --contract-uri alone, or --image, --banner, --description and --external-link.',
     })
