@@ -89,7 +89,7 @@ export async function findPairs(
   const { label = null, signal } = options
   if (!(await store.read((sql) => hasIds(sql, rows)))) return []
   const isNew = drop.setId === null
-  const vanished = isNew ? [] : await store.read((sql) => vanishedRows(sql, drop, rows))
+  const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((sent) => unnamedOf(drop.referenceScope, sent))
   if (client?.supportsReferences() === null) await client.learnIdempotency({ signal })
   const server = client?.supportsReferences() === true ? new ServerNames(client, options) : null

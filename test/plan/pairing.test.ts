@@ -253,6 +253,20 @@ describe('equal rows', () => {
     expect((await plan(await start(), withIds(EQUAL))).paired).toEqual(paired)
   })
 
+  test('are paired in their order where the first was minted last', async () => {
+    const machine = await start()
+    let n = 0
+    server.onRequest = (endpoint) =>
+      endpoint === 'createnft' && n++ === 0
+        ? { status: 400, json: { error: { title: 'No', message: 'no' } } }
+        : undefined
+    const oneByOne = { chunkSize: 1, inOrder: true }
+    await expect(mint(machine, EQUAL, oneByOne)).rejects.toThrow('not all rows were minted')
+    await mint(machine, EQUAL, { ...oneByOne, retryFailed: true })
+    const paired = ['id:1 nft-3 wanted', 'id:2 nft-1 wanted', 'id:3 nft-2 wanted']
+    for (const each of [machine, await start()]) expect((await plan(each, withIds(EQUAL))).paired).toEqual(paired)
+  })
+
   test('with a local file in the folder of each machine are paired in their order', async () => {
     const rowsOn = async ({ stateDir }: Machine): Promise<ManifestRow[]> => {
       const path = join(stateDir, 'a.png')
@@ -443,6 +457,13 @@ describe('a row that was edited and got its ID at once', () => {
       expect((await plan(each, rows.slice(1))).changes).toEqual(['mint mint new: '])
     }
   })
+})
+
+test('rows that replace others with IDs are new, and nothing is refused', async () => {
+  const machine = await start()
+  await mint(machine, withIds(DROPPED))
+  const rows = [...withIds(rowsOf('A', 'B')), { ...row('D', 5), id: '4' }]
+  expect(await plan(machine, rows)).toMatchObject({ changes: ['mint mint 4: '], counts: { vanished: 1 }, paired: [] })
 })
 
 test('rows of a drop that was minted again are not compared with the NFTs of its first mint', async () => {
