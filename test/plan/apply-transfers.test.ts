@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { TransportRequest } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { PlannedChange } from '../../src/plan/planned.ts'
@@ -7,7 +7,6 @@ import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
 let server: Server
 let machine: Machine
 beforeEach(() => start(new Server()))
-afterEach(() => machine.stop())
 
 async function start(on: Server): Promise<void> {
   server = on

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { endedTransactions, type Update, updateReference } from '../../src/plan/apply-updates.ts'
 import { ALICE, BOB, Machine, row, Server } from './world.ts'
@@ -9,7 +9,6 @@ beforeEach(async () => {
   server = new Server()
   machine = await Machine.start(server)
 })
-afterEach(() => machine.stop())
 
 const sent = () => server.bodies('updatednft')
 const edited = (id: string, title: string) => row(id, ALICE, title)

@@ -1,19 +1,12 @@
 /** @module-tag slow */
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/core/errors.ts'
+import { cleanUpTest } from '../helpers/clean-up.ts'
 import { COMMANDS, DROPS, run } from './two-drops.ts'
 import { Machine, Server } from './world.ts'
 
 let server: Server
-const machines: Machine[] = []
-const start = async () => {
-  const started = await Machine.start(server)
-  machines.push(started)
-  return started
-}
-afterEach(async () => {
-  for (const each of machines.splice(0)) await each.stop()
-})
+const start = () => Machine.start(server)
 
 /** Returns the code of the error that a command ends with; null for none. */
 const codeOf = (ends: Promise<unknown>): Promise<ErrorCode | null> =>
@@ -21,8 +14,6 @@ const codeOf = (ends: Promise<unknown>): Promise<ErrorCode | null> =>
     () => null,
     (error: { code: ErrorCode }) => error.code,
   )
-
-const titles = () => server.nfts.map(({ metadata }) => (metadata as { title: string }).title)
 
 /** What a machine runs: a command for a drop, with its own state or a new one. */
 const STEPS = (['jan', 'feb'] as const).flatMap((drop) =>
@@ -45,9 +36,9 @@ test.each(STEPS)(
         const known = drop === 'jan' ? [null, 'run_finished'] : ['seems_minted', 'already_accepted']
         expect([drop, command, known]).toEqual([drop, command, expect.arrayContaining([code])])
       }
-      expect(titles()).toEqual(['January 1', 'January 2'])
+      expect(server.titles).toEqual(['January 1', 'January 2'])
       expect(server.labels).toEqual(['jan/drop.csv', 'jan/drop.csv'])
-      for (const each of machines.splice(0)) await each.stop()
+      await cleanUpTest()
     }
   },
 )

@@ -1,24 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { COMMANDS, DROPS, run } from './two-drops.ts'
 import { ALICE, Machine, row, Server } from './world.ts'
 
 const { jan, feb } = DROPS
 
 let server: Server
-const machines: Machine[] = []
-const start = async () => {
-  const started = await Machine.start(server)
-  machines.push(started)
-  return started
-}
+const start = () => Machine.start(server)
 beforeEach(() => {
   server = new Server()
 })
-afterEach(async () => {
-  for (const each of machines.splice(0)) await each.stop()
-})
-
-const titles = () => server.nfts.map(({ metadata }) => (metadata as { title: string }).title)
 
 const refusal = (count: number, found: string, own: string) => ({
   code: 'seems_minted',
@@ -40,7 +30,7 @@ describe('another drop of the same file name', () => {
         ...{ count: 2, label: 'feb/drop.csv' },
       },
     })
-    expect(titles()).toEqual(['January 1', 'January 2'])
+    expect(server.titles).toEqual(['January 1', 'January 2'])
     expect(server.sent).toHaveLength(1)
   })
 
@@ -79,7 +69,7 @@ describe('another drop of the same file name', () => {
     await run(await start(), 'mint', 'jan')
     const other = await start()
     await run(other, 'mint', 'feb', { runName: 'february', label: 'february' })
-    expect(titles()).toEqual(['January 1', 'January 2', 'February 1', 'February 2', 'February 3'])
+    expect(server.titles).toEqual(['January 1', 'January 2', 'February 1', 'February 2', 'February 3'])
     expect(server.labels).toEqual([...Array(2).fill('jan/drop.csv'), ...Array(3).fill('february')])
   })
 
@@ -123,7 +113,7 @@ describe('the same drop', () => {
   test.each(COMMANDS)('is known by its label to %s on any machine', async (command) => {
     await run(await start(), 'mint', 'jan')
     await run(await start(), command, 'jan')
-    expect(titles()).toEqual(['January 1', 'January 2'])
+    expect(server.titles).toEqual(['January 1', 'January 2'])
   })
 
   test.each([
@@ -145,7 +135,7 @@ describe('the same drop', () => {
     server.label('archive/drop.csv')
     const edited = [row('a', ALICE, 'New'), row('b', ALICE, 'January 2')]
     expect(await machine.apply(edited, jan.options)).toMatchObject({ update: { done: 1 } })
-    expect(titles()).toEqual(['New', 'January 2'])
+    expect(server.titles).toEqual(['New', 'January 2'])
   })
 })
 
@@ -191,10 +181,10 @@ describe('a request', () => {
     await expect(ends).rejects.toMatchObject(stopped)
     expect(await machine.live('createnft')).toEqual([])
     await expect(machine.mint(feb.rows, feb.options)).rejects.toMatchObject(stopped)
-    expect(titles()).toEqual(['January 1', 'January 2'])
+    expect(server.titles).toEqual(['January 1', 'January 2'])
     await machine.mint(feb.rows, { ...feb.options, adopt: true })
     expect(server.labels).toEqual(Array(3).fill('feb/drop.csv'))
-    expect(titles()).toEqual(['January 1', 'January 2', 'February 3'])
+    expect(server.titles).toEqual(['January 1', 'January 2', 'February 3'])
   })
 })
 
@@ -205,7 +195,7 @@ describe('--adopt', () => {
     await run(await start(), 'mint', 'jan')
     const machine = await start()
     await machine.mint([...jan.rows, row('c')], { ...moved, adopt: true })
-    expect(titles()).toEqual(['January 1', 'January 2', 'c'])
+    expect(server.titles).toEqual(['January 1', 'January 2', 'c'])
     expect(server.labels).toEqual(Array(3).fill('archive/drop.csv'))
     // The first place is another drop now.
     await expect((await start()).mint(jan.rows, jan.options)).rejects.toMatchObject(
@@ -223,7 +213,7 @@ describe('--adopt', () => {
     expect(server.labels).toEqual(Array(2).fill('jan/drop.csv'))
     await machine.apply(edited, { ...moved, adopt: true })
     expect(server.labels).toEqual(Array(2).fill('archive/drop.csv'))
-    expect(titles()).toEqual(['New', 'January 2'])
+    expect(server.titles).toEqual(['New', 'January 2'])
     expect((await (await start()).plan(edited, moved)).changes).toEqual([])
   })
 
@@ -244,7 +234,7 @@ describe('--adopt', () => {
     const edited = [row('a', ALICE, 'New')]
     await expect(machine.apply(edited, { ...moved, adopt: true })).rejects.toMatchObject({ code: 'refused' })
     await expect(machine.mint(edited, { ...moved, adopt: true })).rejects.toMatchObject({ code: 'refused' })
-    expect(titles()).toEqual(['January 1', 'January 2'])
+    expect(server.titles).toEqual(['January 1', 'January 2'])
     expect(server.labels).toEqual(Array(2).fill('2/drop.csv'))
   })
 
@@ -259,7 +249,7 @@ describe('--adopt', () => {
     server.label('archive/drop.csv')
     server.onRequest = () => undefined
     await machine.mint(jan.rows, { ...moved, adopt: true })
-    expect(titles()).toEqual(['January 1', 'January 2'])
+    expect(server.titles).toEqual(['January 1', 'January 2'])
   })
 })
 

@@ -1,20 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
 
 let server: Server
 let machine: Machine
-const machines: Machine[] = []
-const start = async (on: Server) => {
-  const started = await Machine.start(on)
-  machines.push(started)
-  return started
-}
 beforeEach(async () => {
   server = new Server()
-  machine = await start(server)
-})
-afterEach(async () => {
-  for (const each of machines.splice(0)) await each.stop()
+  machine = await Machine.start(server)
 })
 
 const sold = (id: string, from = CAROL, to = ALICE) =>
@@ -24,7 +15,7 @@ describe('an NFT that its holder sold on chain', () => {
   test('is not taken back, from any machine', async () => {
     await machine.mint([row('a'), row('b')])
     server.sell('a', CAROL)
-    for (const each of [machine, await start(server)]) {
+    for (const each of [machine, await Machine.start(server)]) {
       expect((await each.plan([row('a'), row('b')])).changes).toEqual([sold('a')])
       expect((await each.plan([row('a', BOB), row('b')])).changes).toEqual([sold('a', CAROL, BOB)])
       expect(await each.apply([row('a'), row('b')])).toMatchObject({ transfer: { done: 0 } })
@@ -37,7 +28,7 @@ describe('an NFT that its holder sold on chain', () => {
     ['a hosted service', false],
   ])('is not taken back on a server of %s, before and after a transfer of ours', async (_, isOurs) => {
     server = new Server({ isOurs })
-    machine = await start(server)
+    machine = await Machine.start(server)
     await machine.mint([row('a')])
     server.sell('a', CAROL)
     expect((await machine.plan([row('a')])).changes).toEqual([sold('a')])
@@ -52,7 +43,8 @@ describe('an NFT that its holder sold on chain', () => {
 test('transfers an NFT to a new receiver, from any machine', async () => {
   await machine.mint([row('a')])
   const change = [`transfer transfer a: receiver ${ALICE} → ${BOB}`]
-  for (const each of [machine, await start(server)]) expect((await each.plan([row('a', BOB)])).changes).toEqual(change)
+  for (const each of [machine, await Machine.start(server)])
+    expect((await each.plan([row('a', BOB)])).changes).toEqual(change)
   expect(await machine.apply([row('a', BOB)])).toMatchObject({ transfer: { done: 1 } })
   expect((await machine.plan([row('a', BOB)])).changes).toEqual([])
 })

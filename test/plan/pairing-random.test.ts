@@ -1,9 +1,10 @@
 /** @module-tag slow */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { TransportError } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import type { PlanOptions } from '../../src/plan/planned.ts'
+import { cleanUpTest } from '../helpers/clean-up.ts'
 import { seededRandom } from '../helpers/seed.ts'
 import { ALICE, Machine, Server } from './world.ts'
 
@@ -12,11 +13,6 @@ const OTHER: Partial<PlanOptions> = { manifestPath: '/shop/feb/drop.csv', label:
 const isLong = process.env.GDN_SOAK === '1'
 const [DROPS, STEPS] = isLong ? [200, 60] : [4, 30]
 const SHARE_OF_FAULTS = 0.3
-
-const machines: Machine[] = []
-afterEach(async () => {
-  for (const each of machines.splice(0)) await each.stop()
-})
 
 /** A row as its author sees it. */
 interface Written {
@@ -35,11 +31,7 @@ test(
     const figures = { applied: 0, refused: 0, faults: 0, pairs: 0, mints: 0, edits: 0, others: 0 }
     for (let drop = 0; drop < DROPS; drop++) {
       const server = new Server()
-      const start = async () => {
-        const machine = await Machine.start(server)
-        machines.push(machine)
-        return machine
-      }
+      const start = () => Machine.start(server)
       const kept = [await start(), await start()]
       const rows: Written[] = []
       const nftOf = new Map<number, string>()
@@ -122,7 +114,7 @@ test(
         }
       }
       figures.mints += rows.length
-      for (const each of machines.splice(0)) await each.stop()
+      await cleanUpTest()
     }
     process.stdout.write(`${JSON.stringify(figures)}\n`)
     expect(Math.min(...Object.values(figures))).toBeGreaterThan(0)

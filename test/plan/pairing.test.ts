@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import type { PlanOptions } from '../../src/plan/planned.ts'
@@ -9,17 +9,9 @@ import { ALICE, BOB, Machine, Server } from './world.ts'
 const DROP: Partial<PlanOptions> = { manifestPath: '/shop/jan/drop.csv', label: 'jan/drop.csv' }
 
 let server: Server
-const machines: Machine[] = []
-const start = async () => {
-  const started = await Machine.start(server)
-  machines.push(started)
-  return started
-}
+const start = () => Machine.start(server)
 beforeEach(() => {
   server = new Server()
-})
-afterEach(async () => {
-  for (const each of machines.splice(0)) await each.stop()
 })
 
 /** A row without an ID. */
@@ -32,7 +24,6 @@ const rowsOf = (...titles: string[]) => titles.map((title, n) => row(title, n + 
 const withIds = (rows: readonly ManifestRow[], from = 1) => rows.map((one, n) => ({ ...one, id: `${n + from}` }))
 const titled = (one: ManifestRow, title: string) => ({ ...one, metadata: { ...one.metadata, title } })
 
-const titles = () => server.nfts.map(({ metadata }) => (metadata as { title: string }).title)
 const mint = (machine: Machine, rows: readonly ManifestRow[], more: Partial<BatchOptions> = {}) =>
   machine.mint(rows, { ...DROP, ...more })
 const plan = (machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions> = {}) =>
@@ -68,7 +59,7 @@ describe('rows that get their IDs after the mint', () => {
       expect(notes).toEqual([])
     }
     await apply(await start(), edited)
-    expect(titles()).toEqual(['A!', 'B', 'C!'])
+    expect(server.titles).toEqual(['A!', 'B', 'C!'])
     expect((await plan(machine, edited)).changes).toEqual([])
     expect(server.bodies('createnft')).toHaveLength(1)
   })
@@ -77,7 +68,7 @@ describe('rows that get their IDs after the mint', () => {
     const machine = await start()
     await mint(machine, DROPPED)
     await mint(machine, withIds(rowsOf('A', 'B', 'C', 'D')))
-    expect(titles()).toEqual(['A', 'B', 'C', 'D'])
+    expect(server.titles).toEqual(['A', 'B', 'C', 'D'])
     expect(server.aliased).toEqual(['A', 'B', 'C'])
     const edited = withIds(rowsOf('A', 'B!', 'C', 'D'))
     expect((await plan(await start(), edited)).changes).toEqual(['update update 2: title B → B!'])
@@ -90,14 +81,14 @@ describe('rows that get their IDs after the mint', () => {
     await apply(machine, withIds(DROPPED))
     expect(server.aliased).toEqual(['A', 'B', 'C'])
     await mint(await start(), withIds(DROPPED))
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 
   test('are paired without a state by batch mint', async () => {
     await mint(await start(), DROPPED)
     const machine = await start()
     await mint(machine, withIds(rowsOf('A', 'B', 'C', 'D')))
-    expect(titles()).toEqual(['A', 'B', 'C', 'D'])
+    expect(server.titles).toEqual(['A', 'B', 'C', 'D'])
     expect(server.aliased).toEqual(['A', 'B', 'C'])
     expect((await plan(machine, withIds(rowsOf('A', 'B', 'C', 'D')))).changes).toEqual([])
   })
@@ -138,13 +129,13 @@ describe('rows that get their IDs after the mint', () => {
     server.onRequest = (endpoint) => (endpoint === 'createnft' && ++n > 1 ? stop : undefined)
     await expect(mint(machine, DROPPED, { chunkSize: 1, inOrder: true })).rejects.toMatchObject({ code: 'forbidden' })
     server.onRequest = () => undefined
-    expect(titles()).toEqual(['A'])
+    expect(server.titles).toEqual(['A'])
     const named = withIds(DROPPED)
     const { counts } = await plan(machine, named)
     expect(counts).toMatchObject({ mint: 2, unchanged: 1 })
     await apply(machine, named)
     await mint(machine, named, { keepEdited: true })
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 
   test('keep their NFTs if the run is resumed from its stored rows', async () => {
@@ -307,7 +298,7 @@ describe('equal rows', () => {
     await apply(two, reversed)
     const edited = reversed.map((each) => titled(each, `Row ${each.id}`))
     await apply(two, edited)
-    expect(titles()).toEqual(['Row 1', 'Row 2', 'Row 3'])
+    expect(server.titles).toEqual(['Row 1', 'Row 2', 'Row 3'])
     for (const each of [one, two, await start()]) expect((await plan(each, edited)).changes).toEqual([])
   })
 
@@ -345,7 +336,7 @@ describe('a kill', () => {
       paired: ['id:1 nft-1 stored', 'id:2 nft-2 stored', 'id:3 nft-3 stored'],
     })
     await apply(machine, edited)
-    expect(titles()).toEqual(['A!', 'B', 'C'])
+    expect(server.titles).toEqual(['A!', 'B', 'C'])
     expect((await plan(machine, edited)).paired).toEqual([])
   })
 
@@ -402,7 +393,7 @@ describe('a row that was edited and got its ID at once', () => {
     ]) {
       await expect(command(hasState ? first : await start())).rejects.toMatchObject(refusal)
     }
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
     expect(server.aliased).toEqual([])
     expect(server.sent).toHaveLength(1)
   })
@@ -414,7 +405,7 @@ describe('a row that was edited and got its ID at once', () => {
     expect(changes).toEqual(['mint mint 3: '])
     await apply(machine, EDITED, { newRows: true })
     await mint(machine, EDITED, { newRows: true })
-    expect(titles()).toEqual(['A', 'B', 'C', 'C!'])
+    expect(server.titles).toEqual(['A', 'B', 'C', 'C!'])
     expect(server.aliased).toEqual(['A', 'B'])
     // This machine has seen that the third row is another one. It is not asked again.
     expect((await plan(machine, [...EDITED, ...withIds([row('D', 5)], 4)])).changes).toEqual(['mint mint 4: '])
@@ -491,7 +482,7 @@ describe('a row without an ID', () => {
         code: 'seems_minted',
         message: '1 row without an ID has the content of NFTs whose rows got IDs',
       })
-      expect(titles()).toEqual(['A', 'B', 'C'])
+      expect(server.titles).toEqual(['A', 'B', 'C'])
     }
   })
 
@@ -542,6 +533,6 @@ describe('a server without aliases', () => {
     await expect(plan(machine, [...withIds(rowsOf('A', 'B', 'C')), row('A', 5)])).resolves.toMatchObject({
       counts: { unchanged: expect.any(Number) },
     })
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 })

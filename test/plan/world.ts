@@ -23,6 +23,7 @@ import type { ChangePlan, PlannedChange, PlanOptions } from '../../src/plan/plan
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { simulatedTime } from '../batch/simulation.ts'
+import { whenTestDone } from '../helpers/clean-up.ts'
 import { inMemory } from '../operations/world.ts'
 
 export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -114,6 +115,11 @@ export class Server {
     return [...this.#named.values()].flatMap(({ nft, alias }) =>
       alias == null ? [] : this.nfts.filter(({ id }) => id === nft).map(({ metadata }) => (metadata as Titled).title),
     )
+  }
+
+  /** The titles of the NFTs, in the order of their mint. */
+  get titles(): string[] {
+    return this.nfts.map(({ metadata }) => (metadata as Titled).title)
   }
 
   /** The labels of the NFTs, in the order of their mint. */
@@ -422,8 +428,11 @@ export class Machine {
     this.client = { ...client, upload: (path) => this.upload(String(path)) }
   }
 
+  /** Starts a machine without a state, until the test ends. */
   static async start(server: Server): Promise<Machine> {
-    return new Machine(await mkdtemp(join(inMemory, 'gdn-plan-')), server)
+    const machine = new Machine(await mkdtemp(join(inMemory, 'gdn-plan-')), server)
+    whenTestDone(() => machine.stop())
+    return machine
   }
 
   /** Another process on the machine. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { storeAliases, storePairs } from '../../src/batch/store-pairs.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -12,7 +12,6 @@ const ROWS = [row('a'), row('b'), row('c')]
 let server: Server
 let machine: Machine
 beforeEach(() => start(new Server()))
-afterEach(() => machine.stop())
 
 async function start(on: Server): Promise<void> {
   server = on
@@ -89,7 +88,6 @@ test('stops at NFTs of another label that this machine does not know, unless the
   const own = { label: 'feb/drop.csv' }
   // The state knows the NFTs here.
   expect(await plan(ROWS, own)).toMatchObject({ pending: 3 })
-  await machine.stop()
   machine = await Machine.start(server)
   await expect(plan(ROWS, own)).rejects.toMatchObject({
     code: 'seems_minted',
@@ -116,7 +114,6 @@ test.each([
     own,
   )
   if (!hasState) {
-    await machine.stop()
     machine = await Machine.start(server)
   }
   const { pending, notMinted, updates, paired } = await plan(ROWS, own)
