@@ -6,6 +6,7 @@ import { type Drop, listDrops } from '../state/drops.ts'
 import { addedKeys, type RowsIn } from '../state/rows.ts'
 import { refuseEdited } from './edited-rows.ts'
 import type { KeptRow } from './manifest-row.ts'
+import { howToMove } from './moved-run.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 import { countDrop } from './run-counts.ts'
@@ -13,6 +14,7 @@ import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
 
 export const MAX_NAMED = 50
+const MAX_MOVES = 3
 
 /** Operations that claim a row for a run: the row was minted, may have been, or is about to be sent again. */
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
@@ -26,6 +28,8 @@ interface Taken {
   runs: Map<string, boolean>
   /** Whether each of them has another manifest, which may be another drop with the same IDs. */
   ofOtherFiles: boolean
+  /** How the run takes over theirs, if their manifests were moved. */
+  moves: Set<string>
 }
 
 /** The rows that a run would send, in a temporary table. */
@@ -51,7 +55,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
-  const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true }
+  const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
   const renamed = new Set(checked.renamed?.map(({ key }) => key))
   enterChecked(sql, checked)
   let added: Set<string> | null = null
@@ -66,6 +70,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       isChecked = (key) => keys.has(key)
     }
     const isOtherDrop = isAnotherDrop(drop, other)
+    const move = howToMove(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
       // Rows of different drops are the same only by their content.
@@ -73,7 +78,8 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
-      taken.ofOtherFiles &&= drop.manifest !== null && other.manifest !== null && drop.manifest !== other.manifest
+      taken.ofOtherFiles &&= move !== null
+      if (move !== null) taken.moves.add(move)
       if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
         taken.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
       }
@@ -138,7 +144,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly 
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
-        `Nothing was sent. If this manifest was moved or renamed, run \`gdn batch rm ${other.name}\`, and add --adopt.`,
+        `Nothing was sent. ${howToMove(drop, other) ?? ''}`.trimEnd(),
         'If it is another drop, add --run <name>.',
       ].join('\n'),
       details: {
@@ -240,7 +246,7 @@ function howToMint(runName: string | null, ofOtherFiles: boolean): string {
 }
 
 function alreadyAccepted(
-  { rows, keys: { size: count }, runs, ofOtherFiles }: Taken,
+  { rows, keys: { size: count }, runs, ofOtherFiles, moves }: Taken,
   { setId, runName }: Drop,
 ): GdnError {
   const isNew = setId === null
@@ -256,9 +262,7 @@ function alreadyAccepted(
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
       'Rows are the same if their IDs are the same or, without IDs, their content.',
-      ...(isNew && ofOtherFiles && open === undefined
-        ? [`If this manifest was moved or renamed, run \`gdn batch rm ${names[0]}\`, and add --adopt.`]
-        : []),
+      ...(isNew ? [...moves].slice(0, MAX_MOVES) : []),
       isNew ? howToMint(runName, ofOtherFiles) : HOW_TO_SEND_OTHERS,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },

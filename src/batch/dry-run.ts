@@ -5,12 +5,12 @@ import { createnft } from '../api/endpoints/createnft.ts'
 import { isAtWork, LOCK_TIMING, lookAt } from '../core/lock-holder.ts'
 import { dropsOf } from '../state/drops.ts'
 import { openState, openStateIfThere } from '../state/open-state.ts'
+import { familyOf } from './moved-run.ts'
 import { lookAtStore } from './open-store.ts'
 import type { Plan } from './plan.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import { plannedMints, requestsOf, UNNAMED } from './request.ts'
 import { checkOptions } from './run.ts'
-import { familyId } from './run-identity.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
@@ -48,7 +48,7 @@ export async function lookingAtRun<Result>(
   // Without a state there is nothing to compare with, and none is created.
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
-    for (const { holder } of await state.read((sql) => dropsOf(sql, familyId(options)))) {
+    for (const { holder } of await state.read((sql) => dropsOf(sql, familyOf(sql, options)))) {
       if (holder !== null && (await lookAt(holder, LOCK_TIMING)).kind === 'alive') throw isAtWork(holder)
     }
     return await look(await lookAtStore(state, options))

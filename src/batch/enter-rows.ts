@@ -10,6 +10,7 @@ import type { Before } from './before.ts'
 import { hasOtherDrops, refuseTaken } from './claim.ts'
 import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
+import { moveRun } from './moved-run.ts'
 import { renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
@@ -58,6 +59,7 @@ export async function enterRows(
       fingerprint: gathered.fingerprint,
       local_files: JSON.stringify(gathered.localFiles),
     })
+    moveRun(sql, store.drop.family, options)
     for (const operation of replaced) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
     for (const found of foundRequests(before.adopted)) enterFound(sql, store.drop, found, now)
     renameRows(

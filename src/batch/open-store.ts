@@ -5,11 +5,12 @@ import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../c
 import { HeldRun, waitForEnd } from '../operations/hold.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
-import { type Drop, dropsOf, insertDrop, listDrops, type NewDrop, readDrop } from '../state/drops.ts'
+import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
 import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
 import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
 import { settleOpen } from '../state/send-rows.ts'
+import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
 import { DEFAULT_CHUNK_SIZE } from './plan.ts'
 import { ownScope, referenceScope } from './row-key.ts'
 import { countDrop } from './run-counts.ts'
@@ -43,7 +44,8 @@ export async function holdStore(
       const { hold } = look
       const drop = await state.read((sql) => readDrop(sql, hold.runId), signal)
       if (drop === null) throw new Error('a run that was just created is missing')
-      return new RunStore(state, withOptions(drop, options), new HeldRun(state, hold, timing.beatMs))
+      const held = new HeldRun(state, hold, timing.beatMs)
+      return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
     }
     await waitForEnd(state, look, timing, signal)
     const { by, runId } = look
@@ -66,12 +68,12 @@ export async function lookAtStore(state: StateReader, options: BatchOptions): Pr
     const wanted = wantedDrop(sql, options)
     return wanted.known ?? virtual(sql, newDrop(sql, options, wanted.generation))
   }, options.signal)
-  return new RunStore(state, withOptions(drop, options), null)
+  return new RunStore(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
 
 function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
   const now = Date.now()
-  for (const { id } of dropsOf(sql, familyId(options))) {
+  for (const { id } of dropsOf(sql, familyOf(sql, options))) {
     const by = heldBy(sql, id)
     if (by.holder !== null) return { kind: 'held', by: { ...by, holder: by.holder }, runId: id }
   }
@@ -98,9 +100,11 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
 
 /** Returns the newest drop of the run, or with `--again` a new one. */
 function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
-  const begun = dropsOf(sql, familyId(options)).filter(({ setId }) => setId !== null)
+  const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
-  const generation = (latest?.generation ?? 0) + 1
+  let generation = (latest?.generation ?? 0) + 1
+  // A run whose manifest was moved away keeps its ID.
+  while (readDrop(sql, runRef(options, generation).id)?.setId != null) generation++
   if (latest !== null && options.again !== true) {
     refuseOtherMarker(latest, options)
     refuseOtherKind(latest, options)
@@ -126,7 +130,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
   const runName = options.runName ?? null
   const named = { runName, manifest }
   const shared = referenceScope({ ...named, order: null })
-  const isSecond = again && (runName === null || hasDropOf(sql, options, shared))
+  const isSecond = again && (runName === null || dropsIn(sql, options).some((drop) => drop.referenceScope === shared))
   return {
     id,
     family: familyId(options),
@@ -154,13 +158,6 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
       incarnation: backend?.incarnation ?? null,
     },
   }
-}
-
-/** Whether this machine has a run with the scope in the collection. */
-function hasDropOf(sql: Sql, options: BatchOptions, scope: string): boolean {
-  const { origin, blockchain, contractAddress: contract, backend } = options
-  const collections = new Set(collectionsOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }))
-  return listDrops(sql).some((drop) => drop.referenceScope === scope && collections.has(drop.collectionId))
 }
 
 function virtual(sql: Sql, drop: NewDrop): Drop {
@@ -195,10 +192,11 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
   }
 }
 
-function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee }: BatchOptions): Drop {
+function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath }: BatchOptions): Drop {
   const size = chunkSize ?? drop.chunkSize
   return {
     ...drop,
+    manifest: manifestPath ?? drop.manifest,
     chunkSize: Math.min(size, drop.largest ?? size),
     inOrder: inOrder ?? drop.inOrder,
     maxCost: maxCost ?? drop.maxCost,

@@ -7,6 +7,8 @@ import { newDuplicates } from './duplicate-rows.ts'
 import { findReplaced } from './edited-rows.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
 import { meetBackend } from './meet-backend.ts'
+import { rowsWithMovedFiles } from './moved-files.ts'
+import { labelsOfMoved } from './moved-labels.ts'
 import { refuseFinished } from './open-store.ts'
 import { findPairs, type Pair, pairedOf, renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
@@ -46,12 +48,14 @@ export async function prepare(
   let plan = await planRows(store, gathered, options)
   if (!gathered.isRead) gathered.changes = await changedRows(store, gathered.rows, gathered.changed, plan)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
-  if (!isNew && sends && options.settle === undefined && !restored) refuseFinished(store, gathered.changes)
+  const isMoved = store.movedFrom !== null
+  if (!isNew && sends && options.settle === undefined && !restored && !isMoved) refuseFinished(store, gathered.changes)
   const { drop } = store
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
   const isSecond = options.again === true && !isSharedScope(drop.referenceScope)
   const asked = isSecond || options.skipLookup === true ? null : deps.client
   const pairs = hasNew && (!isNew || asked !== null) ? await findPairs(store, options, asked, gathered.rows) : []
+  if (hasNew && !isNew) pairs.push(...(await store.read((sql) => rowsWithMovedFiles(sql, drop, gathered.rows))))
   const renamed = renamedOf(pairs)
   const found = pairs.filter(({ sent }) => sent === null)
   const replaced =
@@ -82,6 +86,10 @@ export async function prepare(
   await refuseUnlessDynamic(store, options, deps, plan)
   const before = await lookBefore(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)
+  if (isMoved && deps.client !== null) {
+    before.relabeled.push(...(await labelsOfMoved(store, options, deps.client, gathered)))
+    before.notes.push(`The run ${drop.name} follows its manifest, which was moved from ${store.movedFrom}`)
+  }
   before.adopted.unshift(...found)
   if (before.adopted.length > 0) {
     for (const { row } of before.adopted) known.set(row.position, 'adopted')

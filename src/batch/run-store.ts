@@ -46,15 +46,18 @@ export class RunStore {
   drop: Drop
   /** The rows by state, updated when responses arrive. */
   counts: RowCounts = noCounts()
+  /** The earlier path of its manifest, which was moved; null if it wasn't. */
+  readonly movedFrom: string | null
   readonly #run: HeldRun | null
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
 
   /** @param run null if the run is only read */
-  constructor(state: StateReader, drop: Drop, run: HeldRun | null) {
+  constructor(state: StateReader, drop: Drop, run: HeldRun | null, movedFrom: string | null = null) {
     this.state = state
     this.drop = drop
     this.#run = run
+    this.movedFrom = movedFrom
   }
 
   get id(): string {

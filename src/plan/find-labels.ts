@@ -48,10 +48,13 @@ export class OtherLabels {
     await this.#take(labeled)
   }
 
-  /** Adds those that this machine doesn't know. */
+  /** Adds those that this machine doesn't know, or that its run has at the earlier path of its manifest. */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
-    const found = await this.#store.read((sql) => labeled.filter(({ nftGdnId }) => !isGivenElsewhere(sql, nftGdnId)))
+    const { movedFrom } = this.#store
+    const found = await this.#store.read((sql) =>
+      labeled.filter(({ nftGdnId }) => movedFrom !== null || !isGivenElsewhere(sql, nftGdnId)),
+    )
     for (const one of found) {
       this.count++
       if (this.labels.size <= MAX_LABELS) this.labels.add(one.label)

@@ -6,6 +6,8 @@ import { type Duplicates, newDuplicates } from '../batch/duplicate-rows.ts'
 import { findReplaced } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
+import { rowsWithMovedFiles } from '../batch/moved-files.ts'
+import { movedRuns } from '../batch/moved-run.ts'
 import { shownLabel, shownLabels } from '../batch/other-labels.ts'
 import { findPairs, type Pair, pairedOf, renamedOf } from '../batch/pairing.ts'
 import { isContentKey } from '../batch/row-key.ts'
@@ -65,6 +67,7 @@ export async function withPlan<Result>(
       counts: planner.counts,
       notes: planner.notes,
       moved: saved.moved,
+      movedFrom: store.movedFrom,
       relabeled: planner.relabeled,
       paired: planner.paired,
       refuseEdited: () => planner.refuseEdited(),
@@ -141,6 +144,7 @@ class Planner {
     if (this.#options.prune === true) await this.#prune(place, scope)
     else if (hasUpdates && this.counts.vanished > 0) this.counts.vanished -= await countBurned(this.#store, place)
     await this.#refuseTaken()
+    await this.#noteMove()
     this.#note({ hasReferences, hasUpdates })
   }
 
@@ -148,8 +152,9 @@ class Planner {
   async #findPairs(): Promise<void> {
     const { state, drop } = this.#store
     const pairs = await findPairs(this.#store, this.#options, this.#deps.client, 'draft')
-    this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
     for (const pair of pairs) this.paired.push({ ...pair, key: pair.row.key })
+    if (drop.setId !== null) pairs.push(...(await state.read((sql) => rowsWithMovedFiles(sql, drop, 'draft'))))
+    this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
     if (drop.setId === null) return
     const gone = await state.read((sql) =>
       sql.get<{ n: number; unnamed: number }>(
@@ -316,6 +321,17 @@ class Planner {
   async duplicates(): Promise<Duplicates> {
     const minted = new Set(this.#mints)
     return await this.#store.read((sql) => newDuplicates(sql, this.#store.drop, 'draft', (at) => minted.has(at)))
+  }
+
+  async #noteMove(): Promise<void> {
+    const { movedFrom, drop } = this.#store
+    if (movedFrom !== null) {
+      this.notes.push(`The manifest was moved from ${movedFrom}. gdn apply stores its path with the run ${drop.name}`)
+    }
+    if (drop.setId !== null) return
+    for (const { name, manifest } of await this.#store.read((sql) => movedRuns(sql, this.#options))) {
+      this.notes.push(`The run ${name} is of a manifest that is gone: ${manifest}. If it was moved here, add --adopt`)
+    }
   }
 
   #notePairs(): void {

@@ -34,6 +34,8 @@ const header = z.object({
   /** The label of the run, and the labels that it replaces. */
   label: referenceLabel.nullable().default(null),
   adopt: z.array(z.string()).default([]),
+  /** Whether a machine that has minted the manifest at another path gives its run the new one. */
+  moved: z.boolean().default(false),
   prune: z.boolean(),
   /** Whether rows with an ID are minted while NFTs without one have lost their rows. */
   new_rows: z.boolean().default(false),
@@ -111,6 +113,7 @@ export async function savePlan(
     take_over: takeOver,
     label: options.label ?? null,
     adopt: [...plan.relabeled.labels],
+    moved: plan.movedFrom !== null,
     prune,
     new_rows: options.newRows === true,
     counts: plan.counts,

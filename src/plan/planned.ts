@@ -99,6 +99,8 @@ export interface ChangePlan {
   notes: readonly string[]
   /** Rows whose changes are others than those of the saved plan; the first ones are named. */
   moved: { count: number; rows: MovedRow[] }
+  /** The earlier path of the manifest, which was moved; null if it wasn't. `apply` stores the new one. */
+  movedFrom: string | null
   /** NFTs that have another label on the server, which `apply` replaces. */
   relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
   /** Rows that got an ID since their mint, and whose NFTs `apply` stores. */

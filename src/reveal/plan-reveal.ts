@@ -47,6 +47,8 @@ interface RevealCounts {
 export interface RevealPlan extends RevealCounts {
   run: PlannedRun
   rows: number
+  /** The earlier path of the manifest, which was moved; null if it wasn't. */
+  movedFrom: string | null
   /** The NFTs whose labels the label of the run replaces. */
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
   /** Rows that got an ID since their mint, and whose pairs are to be stored. */
@@ -90,6 +92,7 @@ export async function withRevealPlan<Result>(
     await labels.begin(found)
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
+      movedFrom: store.movedFrom,
       relabeled: labels,
       paired: found.map((pair) => ({ ...pair, key: pair.row.key })),
       ...{ rows: 0, ...noCounts() },

@@ -1,9 +1,11 @@
 /** @module-tag slow */
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { cleanUpTest } from '../helpers/clean-up.ts'
-import { COMMANDS, DROPS, run } from './two-drops.ts'
+import { COMMANDS, DROPS, run, writeShop } from './two-drops.ts'
 import { Machine, Server } from './world.ts'
+
+beforeAll(writeShop)
 
 let server: Server
 const start = () => Machine.start(server)
@@ -79,7 +81,7 @@ describe.each(NAMED)('with --run for $named and --again: $again', ({ named, agai
         await step(second)
         await step(third)
         await step({ drop: 'feb', command: 'mint', at: 1 })
-        expect(titles().toSorted()).toEqual(['February 1', 'February 2', 'February 3', 'January 1', 'January 2'])
+        expect(server.titles.toSorted()).toEqual(['February 1', 'February 2', 'February 3', 'January 1', 'January 2'])
         // A machine without a state finds them, also if each row was edited.
         for (const drop of ['jan', 'feb'] as const) {
           const { rows, options } = DROPS[drop]
@@ -90,7 +92,7 @@ describe.each(NAMED)('with --run for $named and --again: $again', ({ named, agai
             expect([drop, counts.mint, counts.update]).toEqual([drop, 0, rows.length])
           }
         }
-        for (const each of machines.splice(0)) await each.stop()
+        await cleanUpTest()
       }
     },
   )

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/core/exit-codes.ts'
@@ -154,15 +154,29 @@ test('a drop that was moved on the machine that minted it is taken over as the e
   const moved = csv(['a', 'January 1!', ALICE], ['b', 'January 2', ALICE])
   for (const command of ['mint', 'apply'] as const) {
     const collection = await newCollection()
-    const one = await machine(collection, { ...FILES, 'archive/drop.csv': moved })
+    const one = await machine(collection, FILES)
     await succeeded(one.mint('jan/drop.csv'))
+    await rename(one.path('jan'), one.path('archive'))
+    await writeFile(one.path('archive/drop.csv'), moved)
     const { code, stderr } = await one[command]('archive/drop.csv')
     expect(code).toBe(EXIT.usage)
-    const [, rm = ''] = /moved or renamed, run `gdn (batch rm \S+)`, and add --adopt\./.exec(stderr) ?? []
-    await succeeded(one.run(...rm.split(' '), '--yes'))
+    expect(stderr).toContain('If this manifest was moved, add --adopt.')
     await succeeded(one.apply('archive/drop.csv', '--adopt'))
     expect(await nftsOf(collection)).toEqual(['January 1!: Alice', 'January 2: Alice'])
+    await succeeded(one.run('batch', 'status', one.path('archive/drop.csv')))
   }
+})
+
+test('a saved plan gives the run of a moved manifest its new path, also without a label', async () => {
+  const collection = await newCollection()
+  const one = await machine(collection, FILES, '')
+  await succeeded(one.mint('jan/drop.csv'))
+  await rename(one.path('jan'), one.path('archive'))
+  const out = ['--out', one.path('plan.json')]
+  const plan = await succeeded(one.plan('archive/drop.csv', '--adopt', ...out))
+  expect(plan.stderr).toMatch(/The manifest was moved from \S+jan\/drop\.csv\. gdn apply stores its path/)
+  await succeeded(one.applySaved('plan.json'))
+  await succeeded(one.run('batch', 'status', one.path('archive/drop.csv')))
 })
 
 test('a manifest outside of a repository and a project has no label, and works as before', async () => {

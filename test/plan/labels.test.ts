@@ -1,8 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { COMMANDS, DROPS, run } from './two-drops.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { COMMANDS, DROPS, run, writeShop } from './two-drops.ts'
 import { ALICE, Machine, row, Server } from './world.ts'
 
 const { jan, feb } = DROPS
+
+beforeAll(writeShop)
 
 let server: Server
 const start = () => Machine.start(server)

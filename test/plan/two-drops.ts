@@ -1,19 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PlanOptions } from '../../src/plan/planned.ts'
 import { whenFileDone } from '../helpers/clean-up.ts'
 import { inMemory } from '../operations/world.ts'
 import { ALICE, BOB, type Machine, row } from './world.ts'
 
-/** A folder with both manifests, which tell runs apart only while they are there. */
-export const shop = mkdtempSync(join(inMemory, 'gdn-shop-'))
-whenFileDone(() => rmSync(shop, { recursive: true, force: true }))
-const manifestIn = (folder: string): string => {
-  const path = join(shop, folder, 'drop.csv')
-  mkdirSync(join(shop, folder))
-  writeFileSync(path, '')
-  return path
-}
+const shop = join(inMemory, `gdn-shop-${process.pid}`)
+const manifestIn = (folder: string) => join(shop, folder, 'drop.csv')
 
 /** Two manifests of one file name with the same IDs, and what each says of its rows. */
 export const DROPS = {
@@ -26,6 +19,16 @@ export const DROPS = {
     options: { manifestPath: manifestIn('feb'), label: 'feb/drop.csv' },
   },
 }
+
+/** Writes both manifests, which tell drops of different names apart only while they are there. */
+export async function writeShop(): Promise<void> {
+  for (const folder of ['jan', 'feb']) {
+    await mkdir(join(shop, folder), { recursive: true })
+    await writeFile(manifestIn(folder), '')
+  }
+  whenFileDone(() => rm(shop, { recursive: true, force: true }))
+}
+
 export type Drop = keyof typeof DROPS
 type Options = Partial<PlanOptions>
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
+import { storeMove } from '../../src/batch/moved-run.ts'
 import { relabel } from '../../src/batch/other-labels.ts'
 import { runBatch } from '../../src/batch/run.ts'
 import { storeAliases, storePairs } from '../../src/batch/store-pairs.ts'
@@ -470,6 +471,7 @@ export class Machine {
     const making = this.#making(signal)
     return await this.#withPlan(rows, more, null, async (plan) => ({
       ...(await this.#relabel(plan, more)),
+      ...(plan.movedFrom === null ? {} : await storeMove(this.options(more)).then(() => ({}))),
       ...(await this.#storePairs(plan, more)),
       update: await this.update(plan.updates(), signal),
       transfer: await this.transfer(only('transfer', plan.changes()), signal),

@@ -38,6 +38,8 @@ interface Revealing extends Pick<RevealPlan, 'rows' | 'revealed' | 'pending' | '
   updates: Update[]
   /** The labels of the NFTs that are to be replaced. */
   replaced?: string[]
+  /** The earlier path of the manifest, if it was moved. */
+  movedFrom?: string
   /** Rows that got an ID since their mint. */
   paired: RevealPlan['paired']
 }
@@ -47,7 +49,7 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
   if (commitment === null) throw new Error('the manifest has problems')
   const deps = { client: machine.client, readManifest: () => itemsOf(rows), rows: commitment }
   return await withRevealPlan({ ...machine.options(), ...more }, deps, async (found) => {
-    const { run: _, leftRows, updates: find, relabeled, paired, ...counts } = found
+    const { run: _, leftRows, updates: find, relabeled, paired, movedFrom, ...counts } = found
     const updates: Update[] = []
     for await (const update of find()) updates.push(update)
     const replaced: string[] = []
@@ -55,6 +57,7 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
     return {
       ...counts,
       ...(replaced.length > 0 ? { replaced } : {}),
+      ...(movedFrom === null ? {} : { movedFrom }),
       ...{ updates, paired },
       reasons: leftRows.map(({ key, line, reason }: LeftRow) => `${line} ${key}: ${reason}`),
     }
@@ -62,6 +65,12 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
 }
 
 const change = (n: number, more: Partial<Nft>) => Object.assign(server.nfts[n - 1] as Nft, more)
+
+test('finds the run of a manifest that was moved', async () => {
+  await mint(ROWS)
+  const moved = { manifestPath: '/drops/later/drop.csv', adopt: true }
+  expect(await plan(ROWS, moved)).toMatchObject({ pending: 3, movedFrom: '/drops/drop.csv' })
+})
 
 test('reveals each row once', async () => {
   await mint(ROWS)

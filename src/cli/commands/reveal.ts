@@ -97,7 +97,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const paidSince = await meterRun(deps, connection, plan.run.id)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
         paid = await paidSince()
-      }
+      } else if (flags.dryRun !== true) await storeNames(deps, connection, options, plan)
       const { done, failed, unknown, pending } = outcomes
       await output.one({
         ...{ run: plan.run.name, blockchain, contract_address, provenance: rows.commitment.provenance },

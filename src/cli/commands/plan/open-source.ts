@@ -60,7 +60,7 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   if (flags.takeOver === true && !header.take_over) {
     throw otherPlan('--take-over', 'the plan was made without --take-over')
   }
-  if (flags.adopt === true && header.adopt.length === 0) {
+  if (flags.adopt === true && header.adopt.length === 0 && !header.moved) {
     throw otherPlan('--adopt', 'the plan was made without --adopt, or nothing is to be adopted')
   }
   const server = await settings.server()
@@ -80,6 +80,7 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   return {
     ...{ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress: contract, manifestPath, label },
     ...runOptions(flags, settings),
+    adopt: header.moved,
     // The plan names them.
     newRows: true,
     ...(run === null ? {} : { runName: run }),
