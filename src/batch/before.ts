@@ -338,7 +338,11 @@ async function seemsMinted(
   }
   return which === 'new'
     ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
-        hint: 'Nothing was sent, and no run was created that could be resumed or reconciled.\nTo treat these rows as minted and send the others, add --adopt.\nTo mint all rows nevertheless, add --again.',
+        hint: [
+          'Nothing was sent, and no run was created that could be resumed or reconciled.',
+          'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
+          'To mint all rows nevertheless, run `gdn batch mint <manifest> --again`.',
+        ].join('\n'),
         details: { rows, count },
       })
     : new GdnError('seems_minted', `${many} that had been absent are now in the collection`, {

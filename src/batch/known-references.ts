@@ -108,7 +108,7 @@ async function refuseOthers(client: BatchClient, found: readonly Adopted[], sign
   const rows = found.filter(({ nftGdnId }) => fixed.has(nftGdnId))
   const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
   throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
-    hint: 'Nothing was sent. To send the other rows, add --adopt. The NFTs that exist stay as they are.',
+    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint <manifest> --adopt`. The NFTs that exist stay as they are.',
     details: {
       rows: rows.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
         ...{ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId },

@@ -246,5 +246,6 @@ describe('gdn apply', () => {
     expect(code, stderr).toBe(0)
     expect(stderr).toContain('The manifest changed: 1 row added, 1 changed, 0 removed.')
     expect(stderr).not.toContain("won't be sent again")
+    expect(stderr).not.toMatch(/^ +changed: /m)
   })
 })

@@ -167,6 +167,20 @@ test('a drop that was moved on the machine that minted it is taken over as the e
   }
 })
 
+test('rows of a renamed manifest are taken as minted by the command that apply names', async () => {
+  const collection = await newCollection()
+  await succeeded((await machine(collection)).mint('jan/drop.csv'))
+  const other = await machine(collection, { 'jan/later.csv': FILES['jan/drop.csv'] })
+  const { code, stderr } = await other.apply('jan/later.csv')
+  expect(code).toBe(EXIT.unknownOutcome)
+  expect(stderr).toContain(
+    'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
+  )
+  await succeeded(other.mint('jan/later.csv', '--adopt', '--listing-wait', '1s'))
+  await succeeded(other.apply('jan/later.csv'))
+  expect(await nftsOf(collection)).toEqual(JANUARY)
+})
+
 test('a saved plan gives the run of a moved manifest its new path, also without a label', async () => {
   const collection = await newCollection()
   const one = await machine(collection, FILES, '')

@@ -316,7 +316,7 @@ export const keptText = (rows: number): string =>
 /**
  * Prints the plan of a run before it is sent, with changes since the last time.
  *
- * @param isApplied whether edited rows are updated after it
+ * @param isApplied whether it is part of `gdn apply`, which has printed the changes of rows
  */
 function printPlan(
   { io }: Deps,
@@ -336,7 +336,8 @@ function printPlan(
   const { added, changed, removed, keptAccepted, examples } = changes
   if (resumed && added + changed + removed > 0) {
     io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
-    if (keptAccepted > 0 && !isApplied) io.note(`  ${keptText(keptAccepted)}`)
+    if (isApplied) return
+    if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
     for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)
   }
 }
