@@ -91,11 +91,15 @@ export async function openRun(
   const path = resolve(cwd, wanted)
   const realPath = await realpath(path).catch(() => path)
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
+  // Without --run, the manifest itself is the name of a run.
+  const unnamed = new Set(runs.flatMap(({ runName, manifestPath }) => (runName === null ? manifestPath : [])))
+  const isOf = ({ runName, manifestPath }: Run, fits: (path: string) => boolean): boolean =>
+    manifestPath !== null && fits(manifestPath) && (runName === null || !unnamed.has(manifestPath))
   const ways: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     ({ runName }) => runName === wanted,
-    ({ runName, manifestPath }) => runName === null && manifestPath === realPath,
-    ({ runName, manifestPath }) => runName === null && manifestPath !== null && namesFile(wanted, manifestPath),
+    (run) => isOf(run, (manifest) => manifest === realPath),
+    (run) => isOf(run, (manifest) => namesFile(wanted, manifest)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
   const fits = ways.map((way) => runs.filter(way)).find((found) => found.length > 0) ?? []
@@ -134,9 +138,9 @@ const notADrop = (wanted: string) =>
   })
 
 /** Describes a run by everything that distinguishes it from runs with similar names. */
-function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation }: Run): string {
+function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
   const drop = generation === 1 ? '' : `, drop ${generation}`
-  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${url}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
 }
 
 const namesFile = (wanted: string, path: string): boolean =>

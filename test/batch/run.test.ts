@@ -392,7 +392,7 @@ describe('a run', () => {
     expect(refused).toMatchObject({ code: 'run_busy', message: expect.stringContaining(`pid ${process.pid}`) })
   })
 
-  test('is found only by ID, name, --run name and the beginning of its ID', async () => {
+  test('is found by its manifest only if no run without a name has it', async () => {
     const { run } = await machine.run(server, rowsUpTo(3), { runName: 'launch' })
     const { run: byPath } = await machine.run(server, rowsUpTo(3), { again: true })
     for (const name of ['drop.csv', 'drop', '/drops/drop.csv']) {
@@ -403,6 +403,21 @@ describe('a run', () => {
     }
     await expect(openRun(machine.stateDir, 'lunch')).rejects.toMatchObject({ code: 'not_found_locally' })
     expect(run.name).toMatch(/^launch-[0-9a-f]{4}$/)
+  })
+
+  test('with a name is found by the path and the file name of its manifest', async () => {
+    const launch = { runName: 'launch', manifestPath: '/feb/drop.csv' }
+    const { run } = await machine.run(server, rowsUpTo(3), launch)
+    for (const name of ['/feb/drop.csv', 'drop.csv', 'drop']) {
+      expect((await openRun(machine.stateDir, name)).id).toBe(run.id)
+    }
+    const { run: other } = await machine.run(server, rowsUpTo(3), { manifestPath: '/jan/drop.csv', again: true })
+    expect((await openRun(machine.stateDir, '/feb/drop.csv')).id).toBe(run.id)
+    expect((await openRun(machine.stateDir, '/jan/drop.csv')).id).toBe(other.id)
+    await expect(openRun(machine.stateDir, 'drop.csv')).rejects.toMatchObject({
+      code: 'not_found_locally',
+      message: expect.stringMatching(/^drop\.csv matches several runs:\n.*\/jan\/drop\.csv\n.*\/feb\/drop\.csv$/),
+    })
   })
 
   test('with several drops is found as the newest, and each drop by its own name', async () => {
