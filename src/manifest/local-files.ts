@@ -6,6 +6,7 @@ import { type FileProblem, type Inspection, inspectFile } from '../files/inspect
 
 const MAX_REMEMBERED = 10_000
 const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
+const SLASH_HINT = 'The file exists with / in place of \\. Use / in paths.'
 
 /** Returns the problem of a file, or a warning. A warning is returned only the first time. */
 export type FileCheck = (path: string) => Promise<Inspection>
@@ -32,7 +33,10 @@ export function createFileCheck(folders: readonly string[]): FileCheck {
 /** A file outside of the folders is not opened. */
 async function checkFile(path: string, roots: readonly string[]): Promise<Inspection> {
   const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
-  if (message !== null) return { problem: { message, hint: PATH_HINT }, warning: null }
+  if (message !== null) {
+    const isOfWindows = path.includes('\\') && (await fileProblem(path.replaceAll('\\', '/'))) === null
+    return { problem: { message, hint: isOfWindows ? SLASH_HINT : PATH_HINT }, warning: null }
+  }
   try {
     const { problem, warning } = await inspectFile(path)
     return {

@@ -20,6 +20,18 @@ afterEach(() => rm(folder, { recursive: true }))
 const issuesOf = async (path: string) =>
   (await validateManifest({ path }, OPTIONS)).issues.map(({ message }) => message)
 
+test.skipIf(process.platform === 'win32')('names / for a path of Windows whose file exists', async () => {
+  await mkdir(join(folder, 'Bilder'))
+  await writeFile(join(folder, 'Bilder/Bild 01.txt'), 'not empty')
+  const rows = [`Dawn,x,${ALICE},Bilder\\Bild 01.txt`, `Dusk,x,${ALICE},Bilder\\none.txt`]
+  await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${rows.join('\n')}\n`)
+  const { issues } = await validateManifest({ path: join(folder, 'drop.csv') }, OPTIONS)
+  expect(issues.map(({ message, hint }) => [message.includes("doesn't exist"), hint])).toEqual([
+    [true, 'The file exists with / in place of \\. Use / in paths.'],
+    [true, expect.stringContaining('Paths are relative to the folder')],
+  ])
+})
+
 describe('rejects a path that is not a file without opening it:', () => {
   test('a directory', async () => {
     expect(await issuesOf(folder)).toEqual(['is a directory, not a manifest'])
