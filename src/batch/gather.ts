@@ -13,14 +13,15 @@ import {
   moveDraft,
   newSet,
   type PlannedRow,
+  pageOf,
   type RowRecord,
   type RowsIn,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { RowNamer } from './manifest-row.ts'
+import { keptRow, RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
 import { type Plan, PlanBuilder } from './plan.ts'
-import { shownKey } from './row-key.ts'
+import { isContentKey, shownKey } from './row-key.ts'
 import { noCounts, type RunStore, STATUS } from './run-store.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
@@ -193,10 +194,16 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
 /** How the rows that were read differ from the stored rows of the run. */
 export async function changesFrom({ state, drop }: RunStore, rows: RowsIn, setId: number): Promise<ManifestChanges> {
   const changes = noChanges()
-  for (const { kind, key, line, isKept } of await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))) {
+  for (const { kind, position, key, line, isKept } of await state.read((sql) =>
+    changesOf(sql, rows, { ...drop, setId }),
+  )) {
     changes[kind]++
     if (kind === 'changed' && isKept === 1) changes.keptAccepted++
-    if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind, key: shownKey(key), line })
+    if (changes.examples.length >= MAX_EXAMPLES) continue
+    const from = kind === 'removed' ? { set: setId } : rows
+    const [record] = isContentKey(key) ? await state.read((sql) => pageOf(sql, from, position - 1, 1)) : []
+    const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
+    changes.examples.push({ kind, key: name, line })
   }
   return changes
 }

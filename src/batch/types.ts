@@ -233,7 +233,7 @@ export interface ManifestChanges {
   changed: number
   keptAccepted: number
   removed: number
-  /** The first rows of each kind, for people. */
+  /** The first rows, by ID or title, for people. */
   examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
 }
 

@@ -206,6 +206,7 @@ function plannedPage(
 /** How the rows that were read differ from the stored rows of a run. */
 export interface RowChange {
   kind: 'added' | 'changed' | 'removed'
+  position: number
   key: string
   line: number
   /** For a changed row: whether the request that was sent stays unchanged. */
@@ -225,7 +226,7 @@ export function changesOf(
     CREATE TEMP TABLE earlier (key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID`)
   sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', setId)
   const changes = sql.all<RowChange>(
-    `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.key, d.line,
+    `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.position, d.key, d.line,
         coalesce(o.state IS NOT NULL AND NOT (o.state = 'failed' AND o.accepted_at IS NULL), 0) AS isKept
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
@@ -235,7 +236,7 @@ export function changesOf(
     scope,
   )
   const removed = sql.all<RowChange>(
-    `SELECT 'removed' AS kind, key, line, 0 AS isKept FROM rows
+    `SELECT 'removed' AS kind, position, key, line, 0 AS isKept FROM rows
       WHERE set_id = ? AND key NOT IN (SELECT key FROM ${tableOf(rows)}) ORDER BY position`,
     setId,
   )

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -111,8 +111,17 @@ describe('batch mint on a terminal', () => {
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(130)
     expect(screen).toContain('Stopping')
-    expect(screen).toMatch(/Run `gdn batch resume drop-[0-9a-f]{4}`/)
+    expect(screen.replace(/\s+/g, ' ')).toContain(`Run \`gdn batch mint ${manifest}`)
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR))
+    const rows = await readFile(manifest, 'utf8')
+    await writeFile(manifest, rows.replace('Row 7', 'Row seven'))
+    const resume = atTerminal(`batch resume drop ${target.slice(4).join(' ')}`, env)
+    await resume.shows('Send the rows as they were planned?')
+    resume.type('n\r')
+    const refused = await resume.end()
+    expect(refused.code, refused.screen).toBe(3)
+    expect(refused.screen).toMatch(/added: Row seven .*removed: Row 7 /s)
+    expect(minted.size).toBe(2)
     const resumed = await home.json<{ deployed: number }>(['batch', 'resume', 'drop', ...target.slice(4)], { env })
     expect(resumed.deployed).toBe(8)
     expect(minted.size).toBe(8)

@@ -262,7 +262,7 @@ async function mint(
     async *read() {
       for await (const { row } of plan.rows()) yield { row: row.row }
     },
-    ...{ flags, resumedBy },
+    ...{ flags, resumedBy, isApplied: true },
     run: runBatch,
     given: flags.given,
     others: flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn,

@@ -1,16 +1,25 @@
 import { shellWord } from '../../../core/shell-word.ts'
+import type { ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 /** Formats the flags that select the rows, the collection and the server, for another command with the same manifest. */
 export function flagsAgain(flags: BatchMintFlags): string {
-  const { contract, blockchain, receiver, sender, baseUrl, profile } = flags
-  const values = { contract, blockchain, receiver, sender, 'base-url': baseUrl, profile }
-  const given = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${shellWord(safe(value))}`],
-  )
+  const { contract, blockchain, receiver, sender } = flags
+  const given = valuesAgain({ contract, blockchain, receiver, sender })
   for (const { key, value } of flags.map ?? []) given.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
   if (flags.unknownColumns !== undefined) given.push(`--unknown-columns ${flags.unknownColumns}`)
-  if (flags.local) given.push('--local')
+  return given.map((flag) => ` ${flag}`).join('') + serverFlagsAgain(flags)
+}
+
+/** Formats the flags that select the server and the state directory, for another command. */
+export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
+  const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
+  if (local) given.push('--local')
   return given.map((flag) => ` ${flag}`).join('')
 }
+
+const valuesAgain = (values: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name} ${shellWord(safe(value))}`],
+  )

@@ -7,17 +7,20 @@ import { projectFileIn } from '../../../config/project-file.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import type { ManifestItem, ManifestOptions } from '../../../manifest/read.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { runOrigin } from '../../../operations/run-origin.ts'
 import { type Collection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { FileUrls } from './check-files.ts'
 import { printEditedRows } from './edited-rows.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { flagsAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { linesOf } from './run-error.ts'
@@ -49,6 +52,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
       output,
       flags,
       run: runBatch,
+      resumedBy: mintAgain(manifest, flags),
     })
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
@@ -58,6 +62,19 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
     }
     throw withWayOut(error, flags.dryRun)
   }
+}
+
+/** Returns the command that resumes the mint of a manifest; undefined if only the name of the run does. */
+function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined {
+  const { run, again, unrevealed, newRows, inOrder } = flags
+  if (manifest === '-' || again) return undefined
+  return [
+    `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
+    ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
+    ...(unrevealed === undefined ? [] : [`--unrevealed ${shellWord(safe(unrevealed))}`]),
+    ...(newRows === true ? ['--new-rows'] : []),
+    ...(inOrder === true ? ['--in-order'] : []),
+  ].join(' ')
 }
 
 /** A manifest with its run: its collection, its server and its rows. */

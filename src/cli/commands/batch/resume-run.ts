@@ -45,7 +45,8 @@ export async function resumeRun(
     ...(run.runName === null ? {} : { runName: run.runName }),
     ...more,
   }
-  if (more.reconcileOnly !== true) await warnOfEdits(deps, run)
+  const isEdited = more.reconcileOnly !== true && (await warnOfEdits(deps, run))
+  if (isEdited && deps.io.interactive && !flags.dryRun && !flags.yes) await confirmPlanned(deps)
   const backend = await deps.identify(await settings.server())
   const sending = { settings, options: { ...options, backend }, read: null, flags }
   try {
@@ -66,17 +67,23 @@ async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promi
   }
 }
 
-/** Warns if the manifest differs from the planned rows, which are sent as planned. */
-async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
+/** Prompts before rows are minted that the manifest has no more. @throws GdnError `not_confirmed` */
+async function confirmPlanned({ io }: Deps): Promise<void> {
+  if (await io.confirm('Send the rows as they were planned?', '--yes')) return
+  throw new GdnError('not_confirmed', 'nothing was sent')
+}
+
+/** Warns if the manifest differs from the planned rows, which are sent as planned. Returns whether it does. */
+async function warnOfEdits(deps: Deps, run: Run): Promise<boolean> {
   const { manifestPath, blockchain, contractAddress } = run
-  if (manifestPath === null || !existsSync(manifestPath)) return
+  if (manifestPath === null || !existsSync(manifestPath)) return false
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
   const { io } = deps
   const name = safe(manifestPath)
   const word = shellWord(name)
   try {
     const changes = await changesSince(run, readManifest({ path: manifestPath }, options))
-    if (changes === null) return
+    if (changes === null) return false
     const { added, changed, removed, examples } = changes
     io.warn(
       `${name} has changed since the run was planned: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`,
@@ -90,4 +97,5 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<void> {
     io.warn(`${name} has changed since the run was planned, and now has errors: ${safe(error.message)}`)
     io.warn(`The run continues with the planned rows. Run \`gdn batch validate ${word}\` to list the errors.`)
   }
+  return true
 }

@@ -4,14 +4,18 @@ import { safe } from '../../io/io.ts'
 /** Formats commands that work on a run, ready to type. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
-/**
- * @param stateDir the state directory, if a flag named one: the next command needs it again
- * @param again the command that resumes the run and retries its rows, in place of those of `gdn batch`
- */
-export function runCommands(run: string, stateDir: string | undefined, again?: string): RunCommands {
+/** Commands in place of those of `gdn batch` that work on a run. */
+export interface SameCommand {
+  resume?: string | undefined
+  retry?: string | undefined
+}
+
+/** @param stateDir the state directory, if a flag named one: the next command needs it again */
+export function runCommands(run: string, stateDir: string | undefined, same: SameCommand = {}): RunCommands {
   const where = stateDir === undefined ? '' : ` --state-dir ${shellWord(safe(stateDir))}`
   return (verb, more) => {
-    if (again !== undefined && (verb === 'resume' || verb === 'retry') && more === undefined) return again + where
+    const again = verb === 'resume' || verb === 'retry' ? same[verb] : undefined
+    if (again !== undefined && more === undefined) return again
     return `gdn batch ${verb} ${shellWord(safe(run))}${more === undefined ? '' : ` ${more}`}${where}`
   }
 }

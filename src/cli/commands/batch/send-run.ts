@@ -65,7 +65,9 @@ interface Sending {
   /** The limit that this command was given, in wei; read from the flags if undefined. */
   given?: bigint | null
   /** The command that resumes the run; `gdn batch resume` if undefined. */
-  resumedBy?: string
+  resumedBy?: string | undefined
+  /** Whether `gdn apply` sends it, which also retries rows, and updates edited ones. */
+  isApplied?: boolean
   /** The status of a resumed run. */
   known?: RunStatus
   onEvent?: (event: BatchEvent) => void
@@ -101,7 +103,7 @@ export async function sendRun(
   deps: Deps,
   { settings, options, read, files = null, localFiles = null, flags, run, ...sending }: Sending,
 ): Promise<SentRun> {
-  const { beforeSending, known, others = 0, onEvent, resumedBy, warnings } = sending
+  const { beforeSending, known, others = 0, onEvent, isApplied = false, warnings } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
@@ -139,7 +141,7 @@ export async function sendRun(
         confirm: async (planned, runLimit, mints) => {
           const rows = planned.rows.pending
           progress.stop()
-          printPlan(deps, planned, resumedBy !== undefined)
+          printPlan(deps, planned, isApplied)
           if (rows > 0) {
             printRowWarnings(deps, warnings)
             await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates)
@@ -186,9 +188,12 @@ async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Pr
 export async function refuseFailure(
   deps: Deps,
   { summary, verified }: SentRun,
-  { options, flags, resumedBy }: Pick<Sending, 'options' | 'flags' | 'resumedBy'>,
+  { options, flags, resumedBy, isApplied }: Pick<Sending, 'options' | 'flags' | 'resumedBy' | 'isApplied'>,
 ): Promise<void> {
-  const commands = runCommands(summary.run.name, flags.stateDir, resumedBy)
+  const commands = runCommands(summary.run.name, flags.stateDir, {
+    resume: resumedBy,
+    retry: isApplied ? resumedBy : undefined,
+  })
   const failure = errorOfRun(summary, commands, verified ?? undefined, options.manifestPath)
   if (options.reconcileOnly !== true) await writeJobSummary(deps, summary)
   if (failure !== null) throw failure
