@@ -66,6 +66,8 @@ export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata'> 
 
 /** The reason of a change that was accepted before. */
 export const IN_PROGRESS = 'in progress'
+/** The reason of a row whose NFT is gone for good. */
+export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
 export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
@@ -87,7 +89,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
   const moved = isMoved(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
   if (nft.burned === true) {
     const all = [...fields, ...moved]
-    return [{ ...of, action: 'drift', want: 'transfer', fields: all, reason: 'the NFT was burned' }]
+    return [{ ...of, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
   }
   const changes: Change[] = []
   if (fields.length > 0) {

@@ -18,7 +18,7 @@ import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
-import { type Abilities, type Change, compareRow, isMoved, type Seen } from './compare.ts'
+import { type Abilities, BURNED, type Change, compareRow, isMoved, type Seen } from './compare.ts'
 import { OtherLabels } from './find-labels.ts'
 import {
   type Candidate,
@@ -30,7 +30,7 @@ import {
 } from './find-nfts.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { burnsOf, countBurned } from './prune.ts'
+import { burnsOf, lookAtGone } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
 
@@ -83,7 +83,7 @@ export async function withPlan<Result>(
 class Planner {
   readonly counts: PlanCounts = {
     ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0 },
-    ...{ retries: 0, vanished: 0 },
+    ...{ burned: 0, retries: 0, vanished: 0 },
   }
   readonly notes: string[] = []
   readonly #store: RunStore
@@ -96,6 +96,8 @@ class Planner {
   #pairs: ReadonlyMap<number, Pair> = new Map()
   readonly #mints: number[] = []
   readonly #changed: ChangedNft[] = []
+  /** The names of the first rows that were minted and are no longer in the manifest. */
+  readonly #gone: string[] = []
   /** Rows without an ID that were minted and are no longer in the manifest, and new ones. */
   #vanishedUnnamed = 0
   #newUnnamed = 0
@@ -142,7 +144,11 @@ class Planner {
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
     if (this.#options.prune === true) await this.#prune(place, scope)
-    else if (hasUpdates && this.counts.vanished > 0) this.counts.vanished -= await countBurned(this.#store, place)
+    else if (this.counts.vanished > 0) {
+      const { burned, first } = await lookAtGone(this.#store, place)
+      this.counts.vanished -= burned
+      this.#gone.push(...first)
+    }
     await this.#refuseTaken()
     await this.#noteMove()
     this.#note({ hasReferences, hasUpdates })
@@ -177,12 +183,10 @@ class Planner {
     await this.#labels.add(candidates)
     for (const candidate of candidates) candidate.nftGdnId ??= this.#pairs.get(candidate.row.position)?.nftGdnId ?? null
     this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
-    if (this.#options.prune === true) {
-      const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-      await this.#store.state.scratch((sql) => {
-        for (const nft of named) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
-      })
-    }
+    const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
+    await this.#store.state.scratch((sql) => {
+      for (const nft of named) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
+    })
     const records = await readRecords(place, candidates)
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
     const moved = candidates.flatMap((candidate) => {
@@ -286,6 +290,7 @@ class Planner {
       if (changes.length === 0) counts.unchanged++
       for (const { action, reason, nftGdnId } of changes) {
         counts[action]++
+        if (reason === BURNED) counts.burned++
         if ((action === 'update' || action === 'transfer') && nftGdnId !== null) {
           this.#changed.push({ position, nftGdnId })
         }
@@ -359,6 +364,8 @@ class Planner {
       const isEdited = this.#vanishedUnnamed > 0 && this.#newUnnamed > 0
       const edited = isEdited ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
       this.notes.push(`${rows} no longer in the manifest${edited}`)
+      const more = vanished > this.#gone.length ? `, and ${vanished - this.#gone.length} more` : ''
+      if (this.#gone.length > 0) this.notes.push(`Without a row: ${this.#gone.join(', ')}${more}`)
       if (hasUpdates) this.notes.push('Their NFTs are burned only by a plan that was saved with --prune and --out')
     }
     if (!hasReferences && this.#store.drop.setId === null) {

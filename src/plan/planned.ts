@@ -45,6 +45,8 @@ export type PlanCounts = Record<Action, number> & {
   rows: number
   /** Rows that are as the manifest says. */
   unchanged: number
+  /** Rows whose NFT was burned. They count as drift, which nothing takes over. */
+  burned: number
   /** Mints of rows whose last mint failed. */
   retries: number
   /** Rows that the run has minted, and that are no longer in the manifest. */

@@ -47,16 +47,36 @@ export async function* burnsOf(
   }
 }
 
-/** Returns how many NFTs whose rows are gone are burned already. */
-export async function countBurned(store: RunStore, place: Place): Promise<number> {
-  let burned = 0
+/** NFTs whose rows are gone. */
+export interface Gone {
+  /** How many of them are burned already. */
+  burned: number
+  /** The names of the first others. */
+  first: string[]
+}
+
+const MAX_NAMED = 5
+
+/** Returns what became of NFTs whose rows are gone. */
+export async function lookAtGone(store: RunStore, place: Place): Promise<Gone> {
+  const gone: Gone = { burned: 0, first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: GoneRow[] = await goneRows(store, after)
     const records = await readRecords(place, page)
-    burned += [...records.values()].filter((nft) => nft.burned === true).length
+    for (const { key, nftGdnId } of page) {
+      const nft = records.get(nftGdnId)
+      if (nft?.burned === true) gone.burned++
+      else if (gone.first.length < MAX_NAMED) gone.first.push(nameOf(key, nft))
+    }
     after = page.at(-1)
   }
-  return burned
+  return gone
+}
+
+function nameOf(key: string, nft: NftRecord | undefined): string {
+  const { title } = Object(nft?.request_metadata) as { title?: unknown }
+  if (typeof title !== 'string') return shownKey(key)
+  return isContentKey(key) ? title : `${title} (${shownKey(key)})`
 }
 
 const NO_BURNS = "the server can't burn NFTs"

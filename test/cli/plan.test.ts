@@ -113,10 +113,10 @@ describe('gdn plan', () => {
   })
 
   test('names a saved plan that is given as a manifest, and the command that takes it', async () => {
-    const { path, plan, run } = await machine()
+    const { api, path, plan, run } = await machine()
     const file = path('saved plan.json')
     const apply = `gdn apply ${shellWord(file)}`
-    const saved = `To apply exactly this plan: ${apply}\n`
+    const saved = `To apply exactly this plan: ${apply} --base-url ${api.url}\n`
     expect(await plan('--out', file)).toMatchObject({ code: 0, stderr: expect.stringContaining(saved) })
     for (const command of [['plan'], ['batch', 'validate'], ['batch', 'mint']]) {
       const { code, stderr } = await run(...command, file)
@@ -195,7 +195,7 @@ describe('gdn apply', () => {
     ['an edited row without an ID', `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`, 'Dusk', 'Dust'],
     ['one row with an ID removed, and one added', CSV, 'b,Dusk', 'c,Noon'],
   ])('gdn plan names what apply refuses and saves no such plan: %s', async (_, rows, old, now) => {
-    const { path, write, mint, plan, run } = await machine(rows)
+    const { api, path, write, mint, plan, run } = await machine(rows)
     await mint()
     await write(rows.replace(old, now))
     const out = path('plan.json')
@@ -207,7 +207,9 @@ describe('gdn apply', () => {
     expect(planned.code).toBe(2)
     await expect(readFile(out)).rejects.toThrow('ENOENT')
     expect((await run('apply', path('drop.csv'), '--yes', '--only', 'mint')).code).toBe(2)
-    expect(await plan('--new-rows', '--out', out)).toMatchObject({ code: 0 })
+    const saved = await plan('--new-rows', '--out', out)
+    expect(saved).toMatchObject({ code: 0 })
+    expect(saved.stderr).toContain(`gdn apply ${shellWord(out)} --base-url ${api.url}\n`)
     expect(await run('apply', out, '--yes')).toMatchObject({ code: 0 })
   })
 

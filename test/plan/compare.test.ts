@@ -184,7 +184,7 @@ describe('compareRow', () => {
       { burned: true, receiver_wallet_address: `0x${'0'.repeat(40)}` },
       {},
       { takeOver: true },
-      ['drift transfer: the NFT was burned'],
+      ['drift transfer: the NFT was burned: remove the row, or give it a new id to mint it again'],
     ],
     [
       'a failed NFT whose reference ID is taken',

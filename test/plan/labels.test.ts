@@ -63,7 +63,7 @@ describe('another drop of the same file name', () => {
       // Nothing of it is left behind that would stop the first.
       const edited = [row('a', ALICE, 'January 1!'), row('b', ALICE, 'January 2')]
       await own.apply(edited, jan.options)
-      expect(titles()).toEqual(['January 1!', 'January 2'])
+      expect(server.titles).toEqual(['January 1!', 'January 2'])
     })
   })
 
@@ -90,7 +90,7 @@ describe('another drop of the same file name', () => {
       expect(await (await start()).apply(edited, { ...feb.options, ...february })).toMatchObject({
         update: { done: 3 },
       })
-      expect(titles()).toEqual(['January 1', 'January 2', 'a!', 'b!', 'c!'])
+      expect(server.titles).toEqual(['January 1', 'January 2', 'a!', 'b!', 'c!'])
     })
 
     test('is not minted a second time by another machine with --again', async () => {
@@ -103,10 +103,10 @@ describe('another drop of the same file name', () => {
       await expect((await start()).mint(edited, { ...feb.options, ...february, again: true })).rejects.toMatchObject({
         code: 'seems_minted',
       })
-      expect(titles()).toHaveLength(5)
+      expect(server.titles).toHaveLength(5)
       // Once it knows the run as finished, that is a second drop.
       await run(second, 'mint', 'feb', { ...february, again: true })
-      expect(titles()).toHaveLength(8)
+      expect(server.titles).toHaveLength(8)
     })
   })
 })

@@ -492,12 +492,13 @@ describe('a row without an ID', () => {
     const edited = '. Without an id, an edited row is a new row: it would be minted in addition'
     const gone = '1 row that was minted is no longer in the manifest'
     const burns = 'Their NFTs are burned only by a plan that was saved with --prune and --out'
-    expect((await plan(machine, rowsOf('A', 'B', 'C!'))).notes).toEqual([gone + edited, burns])
-    expect((await plan(machine, rowsOf('A', 'B'))).notes).toEqual([gone, burns])
+    const named = 'Without a row: C'
+    expect((await plan(machine, rowsOf('A', 'B', 'C!'))).notes).toEqual([gone + edited, named, burns])
+    expect((await plan(machine, rowsOf('A', 'B'))).notes).toEqual([gone, named, burns])
     const paired = [...withIds(rowsOf('A')), ...rowsOf('B', 'C!')]
     expect((await plan(machine, paired)).notes).toEqual(expect.arrayContaining([gone + edited, burns]))
     const mixed = [...rowsOf('A', 'B'), { ...row('New', 4), id: 'new' }]
-    expect((await plan(machine, mixed, { newRows: true })).notes).toEqual([gone, burns])
+    expect((await plan(machine, mixed, { newRows: true })).notes).toEqual([gone, named, burns])
   })
 })
 

@@ -485,6 +485,10 @@ describe('gdn plan and apply against a backend', () => {
         expect(await stateOf(collection)).toEqual([false, true, false])
       }
       expect(await one.plan(without, '--prune')).toEqual([])
+      // A row that is put back: no flag changes that its NFT is burned.
+      const { stdout, stderr } = await one.run(['plan'], rows)
+      expect(stdout).toContain('give it a new id to mint it again')
+      expect(stderr).not.toContain('--take-over')
     })
 
     test('leave NFTs alone that others have transferred, also back to a former owner', {
@@ -518,7 +522,7 @@ describe('gdn plan and apply against a backend', () => {
     test('are announced until they are made', async () => {
       const { one } = await pruned()
       const noted = async (...more: string[]) => (await one.run(['apply'], without, '--yes', ...more)).stderr
-      expect(await noted()).toContain('1 row that was minted is no longer in the manifest')
+      expect(await noted()).toContain('1 row that was minted is no longer in the manifest.\nWithout a row: Dusk (b).\n')
       const planned = await one.cli('apply', one.path('plan.json'), '--yes', '--only', 'mint')
       expect(planned.stderr).toContain('Left out by --only mint: 1 to burn.')
       expect((await one.cli('apply', one.path('plan.json'), '--yes', '--max-burns', '1')).code).toBe(0)

@@ -14,6 +14,7 @@ import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 import { refuseEdited } from './batch/edited-rows.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
+import { serverFlagsAgain } from './batch/flags-again.ts'
 import { openManifest } from './batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from './batch/row-warnings.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from './plan/open-plan.ts'
@@ -101,7 +102,9 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       if (found.counts.mint > 0 && flags.prune !== true) await refuseEdited(io, found)
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
-        io.note(`Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}`)
+        io.note(
+          `Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`,
+        )
       }
       if (flags.detailedExitCode && pendingCount(found.counts) + pendingPairs(found) > 0)
         deps.setExitCode(EXIT.changesPending)

@@ -109,11 +109,13 @@ export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isList: bo
   const hidden = changesIn(counts) - MAX_SHOWN
   if (isList && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
   for (const note of notes) io.note(safe(`${note}.`))
-  if (counts.drift > 0) {
+  if (counts.drift > counts.burned) {
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
   }
   if (counts.impossible > 0) {
     io.note('gdn apply sends nothing while a change is impossible. Follow the reasons, or add --only mint.')
   }
-  io.note(`${count(counts.rows, 'row')}: ${countsText(counts)}.`)
+  // Burns are of NFTs that have no row.
+  const burns = counts.burn === 0 ? '' : ` ${count(counts.burn, 'NFT')} to burn.`
+  io.note(`${count(counts.rows, 'row')}: ${countsText({ ...counts, burn: 0 }) || 'none'}.${burns}`)
 }
