@@ -56,6 +56,10 @@ async function reading<Value>(
   }
 }
 
+/** Returns the limit of a run's cost that this machine keeps, in wei; null without one. */
+export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
+  await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
+
 /** Keeps the limit of a run's cost, in wei, with the run: a later command must not lower that of the server again. */
 export async function keepMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
   const state = await openState(stateDir)

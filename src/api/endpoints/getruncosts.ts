@@ -12,6 +12,8 @@ export const runCosts = z.looseObject({
   /** Of transactions in blocks. In one with other NFTs, the share of the run. */
   gas_used: digits,
   fee_paid: digits,
+  /** Number of signed transactions whose fee is not known yet, so that it is not part of `fee_paid`. */
+  pending_transactions: z.int().nonnegative().optional(),
   /** The part of it that no reorg changes. */
   final_fee_paid: digits.optional(),
   /** The limit of the run; null without one. */
@@ -41,7 +43,7 @@ export const getruncosts = defineEndpoint({
       costs: {
         ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '9659500' },
         ...{ fee_paid: '313933750000000000', final_fee_paid: '281000000000000000', max_cost: '500000000000000000' },
-        ...{ counted: '320000000000000000' },
+        ...{ pending_transactions: 1, counted: '320000000000000000' },
         ...{ max_fee: '30000000000', waiting: null },
       },
     },

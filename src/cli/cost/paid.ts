@@ -60,10 +60,12 @@ export async function meterRun(
   const before = await read()
   return async () => {
     const after = await read()
-    if (after === null || after.fee_paid === (before?.fee_paid ?? '0')) return {}
+    if (after === null) return {}
+    const { pending_transactions = 0 } = after
+    if (after.fee_paid === (before?.fee_paid ?? '0') && pending_transactions === 0) return {}
     const less = (all: string, part = '0') => String(BigInt(all) - BigInt(part))
     const fee_paid = less(after.fee_paid, before?.fee_paid)
-    return paidOf({ ...after, fee_paid, gas_used: less(after.gas_used, before?.gas_used) })
+    return { ...paidOf({ ...after, fee_paid, gas_used: less(after.gas_used, before?.gas_used) }), pending_transactions }
   }
 }
 

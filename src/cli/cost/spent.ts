@@ -1,16 +1,18 @@
-import type { Run } from '../../batch/runs.ts'
+import { keptMaxCost, type Run } from '../../batch/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { statusOf } from '../../client/answers.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
+import { count } from '../render/count.ts'
 import { coinsIn } from './estimate.ts'
 
 /** The fields of what a run has spent. */
 export const SPENT_FIELDS = [
   'gas_used',
   'fee_paid_wei',
+  'pending_transactions',
   'max_cost_wei',
   'max_fee_wei',
   'currency',
@@ -19,7 +21,9 @@ export const SPENT_FIELDS = [
 ]
 
 /** What a run has spent of which the server has accepted nothing. */
-const NOTHING: DataRecord = { ...{ gas_used: '0', fee_paid_wei: '0' }, simulated: null, waiting: null }
+const NOTHING: DataRecord = {
+  ...{ gas_used: '0', fee_paid_wei: '0', pending_transactions: 0, simulated: null, waiting: null },
+}
 
 /**
  * Returns what a run has spent, from its server; null if the server doesn't say.
@@ -41,6 +45,7 @@ export async function spentOf(
       return {
         gas_used: costs.gas_used,
         fee_paid_wei: costs.fee_paid,
+        pending_transactions: costs.pending_transactions ?? null,
         max_cost_wei: costs.max_cost,
         max_fee_wei: costs.max_fee,
         currency: costs.currency,
@@ -48,7 +53,10 @@ export async function spentOf(
         waiting: costs.waiting,
       }
     } catch (error) {
-      if (isUnsent && statusOf(error) === 404 && client.limitsCosts() === true) return NOTHING
+      if (isUnsent && statusOf(error) === 404 && client.limitsCosts() === true) {
+        const kept = await keptMaxCost(settings.stateDir, run.id)
+        return { ...NOTHING, max_cost_wei: kept === null ? null : String(kept) }
+      }
       throw error
     } finally {
       await client.close()
@@ -59,11 +67,17 @@ export async function spentOf(
   }
 }
 
-/** Formats what a run has spent: `0.3139 POL of at most 0.5, for 9,659,500 gas`. */
+/**
+ * Formats what a run has spent: `0.3139 POL of at most 0.5, for 9,659,500 gas`. Transactions whose fee is not known yet
+ * are named.
+ */
 export function spentText(spent: DataRecord): string {
-  const { fee_paid_wei, max_cost_wei, gas_used, currency, simulated } = spent
-  if (simulated === null) return '0: nothing was accepted yet'
+  const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent
   const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)}` : ''
+  if (simulated === null) return `0${limit}: nothing was accepted yet`
+  const pending = Number(pending_transactions ?? 0)
+  const later =
+    pending === 0 ? '' : ` so far: ${count(pending, 'transaction')} ${pending === 1 ? 'is' : 'are'} not counted yet`
   const gas = BigInt(String(gas_used)).toLocaleString('en-US')
-  return `${coinsIn(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}`
+  return `${coinsIn(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
 }

@@ -48,18 +48,20 @@ export async function getRunCosts(
     }
     await nextTurn()
   }
-  let [gas, fees, finalFees] = [0n, 0n, 0n]
-  for (const { id, gas_used, fee_paid, token_count, watched } of await feesPaid(db, [...shares.keys()])) {
+  let [gas, fees, finalFees, pending] = [0n, 0n, 0n, 0]
+  for (const { id, gas_used, fee_paid, token_count, watched, state } of await feesPaid(db, [...shares.keys()])) {
     const part = (amount: string | null) => (BigInt(amount ?? 0) * BigInt(shares.get(id) ?? 0)) / BigInt(token_count)
     gas += part(gas_used)
     fees += part(fee_paid)
     if (watched === 0) finalFees += part(fee_paid)
+    if (state === 'signed') pending += 1
   }
   const changes = await sharesOfChanges(db, { collection_id: collection.id, run })
-  for (const { id, gas_used, fee_paid, watched } of await feesPaid(db, [...changes.keys()])) {
+  for (const { id, gas_used, fee_paid, watched, state } of await feesPaid(db, [...changes.keys()])) {
     gas += partOf(gas_used, changes.get(id))
     fees += partOf(fee_paid, changes.get(id))
     if (watched === 0) finalFees += partOf(fee_paid, changes.get(id))
+    if (state === 'signed') pending += 1
   }
   for (const { id, gas_used, fee_paid, watched } of await feesPaidInVain(db, of)) {
     if (shares.has(id) || changes.has(id)) continue
@@ -76,6 +78,7 @@ export async function getRunCosts(
       currency: coinOf((await chains.network(blockchain)).chainId),
       gas_used: String(gas),
       fee_paid: String(fees),
+      pending_transactions: pending,
       final_fee_paid: String(finalFees),
       max_cost: limited?.max_cost ?? null,
       counted: limited !== null && hasMaxCost(limited) ? await countedOf({ db, chains }, blockchain, limited) : null,

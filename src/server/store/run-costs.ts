@@ -293,13 +293,13 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
 
-/** Returns what these transactions have used and paid. */
+/** Returns what these transactions have used and paid, and their states. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const found = []
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
     const rows = await db
       .selectFrom('transactions')
-      .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched'])
+      .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched', 'state'])
       .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
       .execute()
     found.push(...rows)

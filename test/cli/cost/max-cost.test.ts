@@ -1,5 +1,6 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { spentText } from '../../../src/cli/cost/spent.ts'
 import { parseUnits } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
@@ -70,7 +71,7 @@ describe('batch mint --max-cost', () => {
   })
 
   test.each([
-    ['yes', '0', 'Spent: 0: nothing was accepted yet'],
+    ['yes', '0', 'Spent: 0 of at most 0.5: nothing was accepted yet'],
     ['no', undefined, "doesn't say what it has spent"],
   ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
     const { path, options } = await folder({ 'drop.csv': CSV })
@@ -81,12 +82,34 @@ describe('batch mint --max-cost', () => {
       createnft: () => ({ status: 403, headers, body: { error: { title: 'Forbidden', message: 'not yet' } } }),
     })
     const at = ['--base-url', api.url]
-    const { code } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--yes', '--again'], options)
+    const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
+    const limit = fee === undefined ? [] : ['--max-cost', '0.5', '--rpc-url', node]
+    const { code } = await cli(
+      ['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--yes', '--again', ...limit],
+      options,
+    )
     expect(code).toBe(4)
     const { stdout } = await cli(['batch', 'status', 'drop', '--costs', ...at, '--json'], options)
     expect(JSON.parse(stdout)).toMatchObject({ pending: 2, accepted: 0 })
     expect([JSON.parse(stdout).fee_paid_wei, JSON.parse(stdout).gas_used]).toEqual([fee, fee])
     expect((await cli(['batch', 'results', 'drop', '--costs', ...at], options)).stderr).toContain(text)
+  })
+
+  test('says that pending transactions are not counted in what was spent', () => {
+    const spent = {
+      gas_used: '21000',
+      fee_paid_wei: '1100000000000000',
+      max_cost_wei: '2000000000000000',
+      currency: 'ETH',
+    }
+    const texts = [0, 1, 2].map((pending_transactions) =>
+      spentText({ ...spent, pending_transactions, simulated: false }),
+    )
+    expect(texts).toEqual([
+      '0.0011 ETH of at most 0.002, for 21,000 gas',
+      '0.0011 ETH of at most 0.002, for 21,000 gas so far: 1 transaction is not counted yet',
+      '0.0011 ETH of at most 0.002, for 21,000 gas so far: 2 transactions are not counted yet',
+    ])
   })
 
   test('applies to rows that were accepted before, also where it is the first limit or a lower one', async () => {

@@ -117,6 +117,17 @@ it('a run whose limit of fees is reached does not hold up its signer either, and
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
 })
 
+it('a transaction whose fee is not known yet is counted apart from what was paid', async () => {
+  const collection = await deployedCollection()
+  await stop()
+  const ids = idsOf(await askFor(collection, { 'gdn-run-max-cost': String(await limitForOne(1)) }, 1))
+  await until(real.pool, (pool) => pool.length > 0)
+  expect(await costsOf(RUN)).toMatchObject({ fee_paid: '0', pending_transactions: 1 })
+  await real.mine(2, baseFee)
+  await settled(backend, ids)
+  expect(await costsOf(RUN)).toMatchObject({ fee_paid: expect.stringMatching(/^[1-9]/), pending_transactions: 0 })
+})
+
 it('a reservation lasts until finality, since a reorg can move a transaction to blocks with higher fees', async () => {
   const collection = await deployedCollection()
   // Not enough for two in the worst case, which is above what two pay.
