@@ -13,7 +13,14 @@ const unchecked = paths.filter((path) => !hasChecksum(before.packages[path]))
 const others = Object.entries(before.packages).filter(([path]) => !unchecked.includes(path))
 // npm adds a package again that is missing, and keeps one that is there as it is.
 writeFileSync(FILE, `${JSON.stringify({ ...before, packages: Object.fromEntries(others) }, null, 2)}\n`)
-const npm = ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund', '--omit-lockfile-registry-resolved']
+const npm = [
+  'install',
+  '--package-lock-only',
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--omit-lockfile-registry-resolved',
+]
 const { status } = spawnSync('npm', npm, { stdio: 'inherit' })
 
 const after = read()
@@ -25,7 +32,9 @@ const problems = [
   ...(status === 0 ? [] : [`npm ${npm.join(' ')} failed`]),
   ...paths.filter((path) => !hasChecksum(after.packages[path])).map((path) => `${path} has no checksum`),
   ...paths.filter((path) => !isAsBefore(path)).map((path) => `${path} has another version or checksum`),
-  ...Object.keys(after.packages).filter((path) => !Object.hasOwn(before.packages, path)).map((path) => `${path} is new`),
+  ...Object.keys(after.packages)
+    .filter((path) => !Object.hasOwn(before.packages, path))
+    .map((path) => `${path} is new`),
 ]
 for (const problem of problems) {
   process.stdout.write(`::error title=checksums::nothing is published: ${problem}. See SECURITY.md.\n`)

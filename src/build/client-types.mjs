@@ -124,7 +124,10 @@ async function typesOf(schemas, { openapiTS, astToString, ts }) {
       .replaceAll('@description ', '')
       .replaceAll(/^ *\* @(?:enum|constant)\b.*\n/gm, '')
       // Metadata takes any other key, and stored metadata has this one.
-      .replaceAll(/^( *)(?=\[key: string\]: unknown \| string;)/gm, '$1/** The field is `attribute`. */\n$1attributes?: never;\n$1')
+      .replaceAll(
+        /^( *)(?=\[key: string\]: unknown \| string;)/gm,
+        '$1/** The field is `attribute`. */\n$1attributes?: never;\n$1',
+      )
     return `/** ${schemas[name].description} */\n${text}`
   })
 }

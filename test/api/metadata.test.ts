@@ -59,14 +59,9 @@ describe('metadata', () => {
     expect(faults(metadata({ year: value }))[0]).toMatch(/^year must be a string, not /)
   })
 
-  it.each(['name', 'image', 'nft_gdn_id'])(
-    'rejects the extra key %s, which the metadata file reserves',
-    (key) => {
-      expect(faults(metadata({ [key]: 'x' }))).toEqual([
-        `${key} is a reserved key of the metadata file: choose another`,
-      ])
-    },
-  )
+  it.each(['name', 'image', 'nft_gdn_id'])('rejects the extra key %s, which the metadata file reserves', (key) => {
+    expect(faults(metadata({ [key]: 'x' }))).toEqual([`${key} is a reserved key of the metadata file: choose another`])
+  })
 
   it.each(['name', 'title', 'description', 'attribute', 'attributes', 'file_fields', 'nft_gdn_id'])(
     'rejects the file key %s, which the metadata file reserves',

@@ -206,7 +206,9 @@ describe('the typed client', () => {
   test('prints a readable line of source for an uncaught error', async () => {
     const file = JSON.stringify(join(outDir, 'lib/index.js'))
     const program = `import { createClient } from ${file}\ncreateClient({ baseUrl: 'nowhere', apiKey: 'key' })\n`
-    const { exitCode, stderr } = await execa(process.execPath, ['--input-type=module', '-e', program], { reject: false })
+    const { exitCode, stderr } = await execa(process.execPath, ['--input-type=module', '-e', program], {
+      reject: false,
+    })
     expect(exitCode).toBe(1)
     expect(stderr).toContain('GdnError: ')
     expect(stderr.split('\n').filter((line) => line.length > 160)).toEqual([])

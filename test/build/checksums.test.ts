@@ -37,7 +37,10 @@ async function project(served: Record<string, { version: string; integrity?: str
   const packages = { '': root, [NATIVE]: { version: '1.0.0', optional: true, os: ['haiku'], ...locked } }
   const path = join(folder, 'package-lock.json')
   await writeFile(join(folder, 'package.json'), JSON.stringify(root))
-  await writeFile(path, JSON.stringify({ name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages }))
+  await writeFile(
+    path,
+    JSON.stringify({ name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages }),
+  )
   const { exitCode, stdout } = await execa(process.execPath, [SCRIPT], {
     cwd: folder,
     env: {

@@ -98,7 +98,9 @@ describe('installed packages', () => {
   })
 
   test('every package comes from the configured registry', async () => {
-    const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, { resolved?: string }> }
+    const { packages } = JSON.parse(await read('package-lock.json')) as {
+      packages: Record<string, { resolved?: string }>
+    }
     expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([])
   })
 

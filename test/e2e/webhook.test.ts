@@ -61,7 +61,9 @@ async function mintThree(): Promise<string[]> {
 test('a triggered event has the fields of a real one, is signed, and is marked as a test', async () => {
   const hook = await startReceiver()
   try {
-    const added = await home.json<Webhook>(beside('webhook', 'add', hook.url, '--event', 'nft.deployed,collection.deployed'))
+    const added = await home.json<Webhook>(
+      beside('webhook', 'add', hook.url, '--event', 'nft.deployed,collection.deployed'),
+    )
     await mintThree()
     await until(
       async () => hook.events(),
@@ -70,7 +72,12 @@ test('a triggered event has the fields of a real one, is signed, and is marked a
     const real = hook.events()
     for (const type of ['nft.deployed', 'collection.deployed'] as const) {
       const triggered = await home.json<{ event_id: string }>(beside('webhook', 'trigger', added.id, type))
-      expect(triggered).toMatchObject({ type, state: 'delivered', attempts: 1, event_id: expect.stringMatching(/^evt_test_/) })
+      expect(triggered).toMatchObject({
+        type,
+        state: 'delivered',
+        attempts: 1,
+        event_id: expect.stringMatching(/^evt_test_/),
+      })
       const event = hook.events().find(({ id }) => id === triggered.event_id)
       expect(event).toMatchObject({ type, test: true })
       const like = real.find((one) => one.type === type)

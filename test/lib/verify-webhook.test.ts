@@ -54,9 +54,26 @@ describe('verifyWebhook', () => {
   test('returns false for any other arguments, and never throws', () => {
     const verify = verifyWebhook as (...values: unknown[]) => boolean
     const hostile = fc.constantFrom(
-      new Proxy({}, { ownKeys: () => { throw new Error('no') } }),
-      { get 'gdn-signature'() { throw new Error('no') } },
-      { 'gdn-signature': { toString: () => { throw new Error('no') } } },
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('no')
+          },
+        },
+      ),
+      {
+        get 'gdn-signature'() {
+          throw new Error('no')
+        },
+      },
+      {
+        'gdn-signature': {
+          toString: () => {
+            throw new Error('no')
+          },
+        },
+      },
       { 'gdn-signature': SIGNATURE },
       Object.create(null),
       Symbol('no'),

@@ -194,7 +194,7 @@ describe('on a machine without a state, rows that got their IDs', () => {
       details: { rows: [{ key: '1', nft_gdn_id: 'nft-1' }, { key: '2' }, { key: '3' }], count: 3 },
     })
     await COMMANDS[command](await start(), named, { ...moved, adopt: true })
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
     if (command === 'plan') return
     expect(server.aliased).toEqual(['A', 'B', 'C'])
     expect(server.labels).toEqual(Array(6).fill('archive/drop.csv'))
@@ -211,7 +211,7 @@ describe('on a machine without a state, rows that got their IDs', () => {
     await COMMANDS.apply(await start(), named, { label })
     const edited = withIds(rowsOf('A!', 'B!', 'C!'))
     expect((await plan(await start(), edited, { label })).counts).toMatchObject({ update: 3, mint: 0 })
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 
   test('and whose NFTs were burned are not minted again', async () => {
@@ -221,7 +221,7 @@ describe('on a machine without a state, rows that got their IDs', () => {
     expect(counts).toMatchObject({ unchanged: 2, mint: 0, drift: 1 })
     expect(changes).toEqual([expect.stringContaining('drift transfer 2: ')])
     await mint(await start(), named)
-    expect(titles()).toEqual(['A', 'B', 'C'])
+    expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 
   test('are paired in their order if they are equal and on several pages', async () => {
