@@ -5,7 +5,7 @@ import { report, seededRandom } from '../helpers/seed.ts'
 const isLong = process.env.GDN_SOAK === '1'
 
 test('a manifest that is edited and applied again is what the chain has, and each change is made once', {
-  timeout: isLong ? 3_600_000 : 600_000,
+  timeout: isLong ? 7_200_000 : 600_000,
 }, async () => {
   const { random } = seededRandom('apply chaos')
   const size = isLong
