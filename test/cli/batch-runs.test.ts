@@ -7,6 +7,7 @@ import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
+const OTHER_CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const ELSEWHERE = 'https://api.example.invalid'
 
 /** A home whose runs come from minting against the server of the test. */
@@ -45,6 +46,31 @@ async function takes(requests: number) {
   })
   return api
 }
+
+describe('a manifest without a collection', () => {
+  const runIn = async () => {
+    const { path, gdn, mint, stateDir } = await home()
+    const api = await fakeApi(service())
+    await mint(api.url)
+    const at = [path('drop.csv'), '--state-dir', stateDir, '--base-url', api.url]
+    return { again: async (...more: string[]) => await gdn('batch', 'mint', ...at, ...more) }
+  }
+
+  test('is minted into that of its run on this machine', async () => {
+    const { again } = await runIn()
+    const { code, stderr } = await again()
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('is already finished')
+    expect((await again('-b', 'astar')).stderr).toContain('no collection is named')
+    expect((await again('--run', 'other')).stderr).toContain('no collection is named')
+  })
+
+  test('needs one where its runs have several', async () => {
+    const { again } = await runIn()
+    await again('-c', OTHER_CONTRACT, '-b', 'polygon', '--no-wait')
+    expect(await again()).toMatchObject({ code: 2, stderr: expect.stringContaining('no collection is named') })
+  })
+})
 
 describe('batch list', () => {
   test('lists the runs newest first, with their state', async () => {

@@ -23,6 +23,7 @@ import type { BatchMintFlags } from './flags.ts'
 import { flagsAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
+import { collectionOfRuns } from './run-collection.ts'
 import { linesOf } from './run-error.ts'
 import { summaryView } from './summary.ts'
 
@@ -107,7 +108,10 @@ export async function openManifest(
   const backend = await deps.identify(server, how)
   const mapped = new MappedColumns(deps.io, settings)
   const fromFlags = manifestOptions(deps, flags, settings)
-  const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, settings, server)
+  const path = await manifestPath(deps, manifest)
+  const origin = runOrigin(server, backend)
+  const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName: flags.run }
+  const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, { settings, server, named })
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
   const warnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
@@ -120,10 +124,9 @@ export async function openManifest(
       onMapped: mapped.add,
       ...warnings.begin(),
     })
-  const path = await manifestPath(deps, manifest)
   const options: BatchOptions = {
     stateDir: settings.stateDir,
-    origin: runOrigin(server, backend),
+    origin,
     backend,
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
@@ -219,29 +222,33 @@ async function checkManifestFile(manifest: string): Promise<void> {
 /** The options that shape the rows of a manifest, as the state database keeps them. */
 const readingOf = ({ addressOf, openNames, fileFolders, ...shaping }: ManifestOptions) => shaping
 
-/** Returns the collection from flags, or else from the manifest's columns, configuration or known collections. */
+interface Target {
+  settings: Settings
+  server: Server
+  /** What names the runs of the manifest. */
+  named: Omit<Parameters<typeof collectionOfRuns>[0], 'blockchain'>
+}
+
+/** Returns the collection from flags, the manifest's columns or configuration, or else that of its runs or a known one. */
 async function targetOf(
   deps: Deps,
   manifest: string,
   given: ManifestOptions,
-  settings: Settings,
-  server: Server,
+  { settings, server, named }: Target,
 ): Promise<Collection> {
   const isNamed = given.contractAddress && given.blockchain !== null
   const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, given)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
   const contract = given.contractAddress ? null : column(inManifest?.contractAddress, 'contract_address')
   const blockchain = given.blockchain === null ? (inManifest?.blockchain ?? null) : null
-  return await whichCollection(
-    deps,
-    {
-      ...settings,
-      contract: contract ?? settings.contract,
-      blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
-    },
-    server,
-    deps.io,
-  )
+  const wanted = {
+    ...settings,
+    contract: contract ?? settings.contract,
+    blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
+  }
+  const known =
+    wanted.contract === null ? await collectionOfRuns({ ...named, blockchain: wanted.blockchain?.value }) : null
+  return known ?? (await whichCollection(deps, wanted, server, deps.io))
 }
 
 /** Reads the target of the first row. Errors of the row are reported when all rows are read. */
