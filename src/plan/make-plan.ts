@@ -30,7 +30,7 @@ import {
 } from './find-nfts.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { burnsOf, lookAtGone } from './prune.ts'
+import { burnsOf, countUnnamed, lookAtGone } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
 
@@ -273,7 +273,7 @@ class Planner {
       const text = JSON.stringify(change)
       await state.scratch((sql) => sql.run('INSERT INTO temp.burns VALUES (?, ?)', position++, text))
     }
-    if (!isSaved) return
+    if (!isSaved) return await this.#noteUnnamed(place)
     await this.#saved.compareLeftBurns(async (nfts) => {
       const records = await readRecords(
         place,
@@ -281,6 +281,20 @@ class Planner {
       )
       return new Set([...records.values()].filter(({ burned }) => burned === true).map(({ nft_gdn_id }) => nft_gdn_id))
     })
+  }
+
+  /** Without a run, no NFT is known as that of a row that is gone. */
+  async #noteUnnamed(place: Place): Promise<void> {
+    if (this.#store.drop.setId !== null) return
+    const count = await countUnnamed(this.#store, place)
+    if (count === 0) return
+    if (count !== null) {
+      const nfts = count === 1 ? '1 NFT of the collection is' : `${count} NFTs of the collection are`
+      this.notes.push(`${nfts} of no row. This machine didn't mint the drop, so it can't tell whether they are of it`)
+    }
+    this.notes.push(
+      'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>',
+    )
   }
 
   #count(found: readonly [number, Change[]][]): void {

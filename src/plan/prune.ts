@@ -3,6 +3,9 @@ import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { isContentKey, referenceId, shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
+import { ServerNames } from '../batch/server-names.ts'
+import { GdnError } from '../core/errors.ts'
+import { listIds } from '../operations/reconcile/listing.ts'
 import { IN_PROGRESS, pendingChange } from './compare.ts'
 import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
@@ -77,6 +80,29 @@ function nameOf(key: string, nft: NftRecord | undefined): string {
   const { title } = Object(nft?.request_metadata) as { title?: unknown }
   if (typeof title !== 'string') return shownKey(key)
   return isContentKey(key) ? title : `${title} (${shownKey(key)})`
+}
+
+/**
+ * Returns how many NFTs of the collection no row names, and no run on this machine has minted. Those that failed or were
+ * burned don't count.
+ *
+ * @returns null where the server doesn't list the collection
+ */
+export async function countUnnamed({ state }: RunStore, place: Place): Promise<number | null> {
+  const listed = await listIds(place, place).catch((error: unknown) => {
+    if (error instanceof GdnError && (error.code === 'refused' || error.code === 'forbidden')) return null
+    throw error
+  })
+  if (listed === null) return null
+  const found = await state.scratch((sql) =>
+    sql.all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
+        AND NOT EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)`,
+      JSON.stringify([...listed]),
+    ),
+  )
+  const ids = found.map(({ id }) => id)
+  return ids.length - (await new ServerNames(place.client, place).endedOf(ids)).size
 }
 
 const NO_BURNS = "the server can't burn NFTs"

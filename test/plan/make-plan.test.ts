@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ManifestRow } from '../../src/manifest/row.ts'
 import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
 
 let server: Server
@@ -77,6 +78,31 @@ test('changes its own NFT beside that of another manifest or collection whose ro
   await machine.mint([row('a')], { manifestPath: '/drops/other.csv', again: true })
   await machine.mint([row('a')], { contractAddress: ALICE })
   expect((await machine.plan([row('a', BOB)])).changes).toHaveLength(1)
+})
+
+describe('--prune on a machine that did not mint the drop', () => {
+  const away = async (rows: readonly ManifestRow[]) => (await (await start(server)).plan(rows, { prune: true })).notes
+  const where = 'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
+
+  test('names the number of NFTs without a row, and where they can be burned', async () => {
+    await machine.mint([row('a'), row('b'), row('c'), row('d')])
+    expect(await away([row('a')])).toEqual([
+      "3 NFTs of the collection are of no row. This machine didn't mint the drop, so it can't tell whether they are of it",
+      where,
+    ])
+    Object.assign(server.nft('b'), { isBurned: true })
+    Object.assign(server.nft('c'), { status: 'failed' })
+    expect(await away([row('a')])).toEqual([expect.stringMatching(/^1 NFT of the collection is of no row/), where])
+    expect(await away([row('a'), row('d')])).toEqual([])
+    expect((await machine.plan([row('a')], { prune: true })).notes).toEqual([])
+  })
+
+  test('says only where they can be burned if the server does not list the collection', async () => {
+    await machine.mint([row('a'), row('b')])
+    const refusal = { status: 403, json: { error: { title: 'Forbidden', message: 'not listed' } } }
+    server.onRequest = (endpoint) => (endpoint === 'getnftgdnids' ? refusal : undefined)
+    expect(await away([row('a')])).toEqual([where])
+  })
 })
 
 describe('--prune', () => {
