@@ -235,10 +235,18 @@ function editedRows(
   const news = added === 1 ? '1 row is new' : `${added} rows are new`
   const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
   return new GdnError('edited_rows', `${sent} not in the manifest anymore, and ${news}: ${run}`, {
-    hint: [...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID), 'To mint the new rows as well, add --new-rows.'].join('\n'),
+    hint: [
+      ...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID),
+      rowsAsMinted(run),
+      'To mint the new rows as well, add --new-rows.',
+    ].join('\n'),
     details: { run, vanished: gone, new: added, pairs: pairsOf(sql, vanished.slice(0, MAX_PAIRS), rows, fresh) },
   })
 }
+
+/** Names where the rows are to which an edit is reverted. */
+export const rowsAsMinted = (run: string): string =>
+  `For the rows as they were minted, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
 
 const EDITED_WITHOUT_ID = [
   'Nothing was sent. An edited row without an ID would be minted a second time.',

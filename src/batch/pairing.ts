@@ -8,6 +8,7 @@ import {
   type Paired,
   pairsOf,
   renamedUnknown,
+  rowsAsMinted,
   type SentRow,
   vanishedRows,
 } from './edited-rows.ts'
@@ -296,6 +297,7 @@ function notPaired(
     hint: [
       'Nothing was sent. A row that was edited since its mint can only be paired with its NFT if it got its ID before.',
       'If you edited rows, revert these edits, keep the IDs, and run `gdn apply`. Then edit the rows again.',
+      rowsAsMinted(drop.name),
       'To mint the rows with an ID as new NFTs, add --new-rows.',
     ].join('\n'),
     details: {

@@ -213,6 +213,18 @@ describe('gdn apply', () => {
     expect(await run('apply', out, '--yes')).toMatchObject({ code: 0 })
   })
 
+  test('shows the old and the new value where a row was edited and got its ID in one step', async () => {
+    const rows = [`Dawn,x,${OWNER}`, `Dusk,x,${OWNER}`]
+    const { write, mint, plan } = await machine(`title,description,receiver\n${rows.join('\n')}\n`)
+    await mint()
+    await write(`id,title,description,receiver\na,Dawn,x,${OWNER}\nb,Dust,x,${OWNER}\n`)
+    const { code, stderr } = await plan()
+    expect(code).toBe(2)
+    expect(stderr).toContain('sent line 3: Dusk\n')
+    expect(stderr).toMatch(/title.*Dusk.*Dust/s)
+    expect(stderr).toMatch(/`gdn batch results drop-\w+ -o csv --for-spreadsheet`/)
+  })
+
   test('refuses an edited row without an ID before it prompts', async () => {
     const rows = `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`
     const { path, api, write, mint, run } = await machine(rows)

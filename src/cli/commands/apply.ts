@@ -22,7 +22,6 @@ import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { refuseEdited } from './batch/edited-rows.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
 import { flagsAgain } from './batch/flags-again.ts'
 import { printBriefly, refuseDuplicates } from './batch/row-warnings.ts'
@@ -165,8 +164,8 @@ async function confirmPlan(
     })
   }
   if (counts.mint > 0) {
-    // A saved plan was made with the rows that it mints.
-    if (newRows !== true) await refuseEdited(io, plan)
+    // A saved plan was made with the rows that it mints. The mint would refuse others after the prompt.
+    if (newRows !== true) await plan.refuseEdited()
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates())
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)

@@ -12,7 +12,6 @@ import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
-import { refuseEdited } from './batch/edited-rows.ts'
 import { TARGET_ALIASES } from './batch/flags.ts'
 import { serverFlagsAgain } from './batch/flags-again.ts'
 import { openManifest } from './batch/mint-manifest.ts'
@@ -99,7 +98,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       } else await output.many(records(isList ? firstChanges(found) : found.changes()))
       printPlanNotes(io, found, isList)
       // What apply refuses is not saved. With --prune, the plan shows what becomes of rows that are gone.
-      if (found.counts.mint > 0 && flags.prune !== true) await refuseEdited(io, found)
+      if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
         io.note(

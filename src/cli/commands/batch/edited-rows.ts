@@ -1,26 +1,11 @@
 import type { EditedPair } from '../../../batch/types.ts'
-import { GdnError } from '../../../core/errors.ts'
-import type { ChangePlan } from '../../../plan/planned.ts'
+import type { GdnError } from '../../../core/errors.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { count } from '../../render/count.ts'
 import { cutToWidth } from '../../text/display-width.ts'
 
 const MAX_SHOWN = 10
 const MIN_TITLE = 20
-
-/**
- * Refuses a plan whose mints may be edited rows, as the mint itself does, and prints them.
- *
- * @throws GdnError `edited_rows`
- */
-export async function refuseEdited(io: Io, plan: ChangePlan): Promise<void> {
-  try {
-    await plan.refuseEdited()
-  } catch (error) {
-    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
-    throw error
-  }
-}
 
 /** Prints which sent rows an edit of the manifest removed, each beside the new row that resembles it most. */
 export async function printEditedRows(io: Io, { details }: GdnError): Promise<void> {

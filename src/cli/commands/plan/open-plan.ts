@@ -2,6 +2,7 @@ import { isEvm } from '../../../api/blockchains.ts'
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import { statusOf } from '../../../client/answers.ts'
+import { GdnError } from '../../../core/errors.ts'
 import type { LocalContents } from '../../../files/local-content.ts'
 import { withPlan } from '../../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../../plan/planned.ts'
@@ -9,6 +10,7 @@ import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { collectionsAtAGlance } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { printEditedRows } from '../batch/edited-rows.ts'
 import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
 
@@ -83,6 +85,8 @@ export async function openPlan<Result>(
       },
     )
   } catch (error) {
+    progress.stop()
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
     throw withWayOut(error)
   } finally {
     progress.stop()
