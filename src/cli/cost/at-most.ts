@@ -32,7 +32,7 @@ export interface PricedRequests {
 /**
  * Returns the most that requests can cost, as the end of a question: `, for at most 0.05 ETH (the limit)`. Without a limit
  * that is the worst case at the current fees, and a note says that fees can rise. It is empty where coins have no value, and
- * without fees or limit. A note says before the question that the limit is below the estimate.
+ * without fees or limit. A note says before the question that rows will wait because of the limit.
  */
 export async function atMostText(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -54,8 +54,12 @@ export async function atMostText(
   if (found !== null && use?.estimate !== undefined && left !== null) {
     const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
     const { typical } = costOf(use.estimate, found.fees)
+    const rest = `and the limit leaves ${inCoins(left, 'down')}: rows wait`
     if (left < typical) {
-      const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, and the limit leaves ${inCoins(left, 'down')}: rows wait for lower fees or a higher --max-cost.`
+      const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, ${rest} for lower fees or a higher --max-cost.`
+      deps.io.note(safe(note))
+    } else if (needed !== null && left < needed) {
+      const note = `This reserves at most ${inCoins(needed, 'up')} ${coin}, ${rest} until earlier transactions are final. --max-cost ${inCoins(counted + needed, 'up')} avoids that.`
       deps.io.note(safe(note))
     }
   }
@@ -67,6 +71,16 @@ export async function atMostText(
   const source = counted > 0n ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
   const now = needed === null || needed >= left ? '' : `, ${atFees} at the current fees`
   return `, for at most ${inCoins(left, 'down')} ${coin} (${source}${now})`
+}
+
+/** Prints the notes of `atMostText` where no question is asked. */
+export async function noteLimit(
+  deps: Pick<Deps, 'io' | 'signals'>,
+  connection: Pick<Connection, 'client' | 'server'>,
+  blockchain: Blockchain | null,
+  requests: PricedRequests,
+): Promise<void> {
+  if ((requests.limit ?? requests.kept ?? null) !== null) await atMostText(deps, connection, blockchain, requests)
 }
 
 /** Returns what the server responds; null if it fails or takes too long for a prompt. */

@@ -295,11 +295,18 @@ describe('the question of a run, also in the error off a terminal,', () => {
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
     const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait for lower fees/m
-    expect(await asked(price * 0.99)).not.toMatch(NOTE)
+    const FINAL =
+      /^This reserves at most 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait until earlier transactions are final\. --max-cost 0\.\d+ avoids that\.$/m
+    const tight = await asked(price * 0.99)
+    expect(tight).not.toMatch(NOTE)
+    expect(tight).toMatch(FINAL)
+    expect(await asked(price * 1.01)).not.toMatch(/rows wait/)
     // Enough for one row.
     const low = await asked(price / 30)
     expect(low).toMatch(NOTE)
     expect(low).toContain('(the limit of the run)?')
+    const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', (price * 0.9).toFixed(9))
+    expect(sent.stderr).toMatch(FINAL)
   })
 
   test('names the limit that only the server knows', async () => {

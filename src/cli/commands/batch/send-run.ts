@@ -17,7 +17,7 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
-import type { PricedUse } from '../../cost/at-most.ts'
+import { noteLimit, type PricedUse } from '../../cost/at-most.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { openMeter } from '../../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../../cost/limit.ts'
@@ -146,14 +146,11 @@ export async function sendRun(
             printRowWarnings(deps, warnings)
             await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates)
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
-            await confirmSpending(
-              deps,
-              flags.yes,
-              blockchain,
-              connection,
-              `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`,
-              { limit, kept: limitIn(runLimit), run: planned.run.id, worst: () => worstOfMints(mints, others) },
-            )
+            const what = `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`
+            const worst = () => worstOfMints(mints, others)
+            const priced = { limit, kept: limitIn(runLimit), run: planned.run.id, worst }
+            if (flags.yes) await noteLimit(deps, connection, blockchain, priced)
+            else await confirmSpending(deps, false, blockchain, connection, what, priced)
           }
           paidSince = await meterRun(deps, connection, planned.run.id)
           await beforeSending?.(planned, connection, runLimit)
@@ -335,7 +332,8 @@ function printPlan(
       ? '  No rows to send'
       : `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
   )
-  if (resumed) io.note(`  ${rows.total - rows.pending} of ${rows.total} rows were sent before`)
+  const sent = rows.total - rows.pending
+  if (resumed && sent > 0) io.note(`  ${sent} of ${rows.total} rows were sent before`)
   for (const note of notes) io.note(`  ${safe(note)}`)
   if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
   const { added, changed, removed, keptAccepted, examples } = changes
