@@ -8,6 +8,20 @@ import { isSolanaKeystore, type Keystore, parseKeystore } from './parse.ts'
 import { addressOfKey, PRIVATE_KEY_BYTES } from './private-key.ts'
 import { addressOfKeypair, KEYPAIR_BYTES } from './solana-key.ts'
 
+const WRONG_PASSWORD = 'the password is wrong, or the file was changed'
+
+/**
+ * Returns a function that throws an error of opening a keystore again, with the file that a wrong password is from.
+ *
+ * @param file undefined or `-` if the password is typed or piped
+ */
+export const nameFileOfPassword =
+  (file: string | undefined) =>
+  (error: unknown): never => {
+    const isWrong = error instanceof GdnError && error.message === WRONG_PASSWORD && file !== undefined && file !== '-'
+    throw isWrong ? error.withHint(`Check that ${file} has the password of this keystore.`) : error
+  }
+
 export const CIPHER = 'aes-128-ctr'
 
 /** Returns the authentication code, which verifies the password before anything is decrypted. */
@@ -40,7 +54,7 @@ export async function decrypt(keystore: Keystore, password: Secret, name: string
       key.fill(0)
     }
   }
-  throw new GdnError('invalid_input', 'the password is wrong, or the file was changed', {
+  throw new GdnError('invalid_input', WRONG_PASSWORD, {
     place: { file: name },
   })
 }

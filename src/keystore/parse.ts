@@ -86,7 +86,7 @@ export function parseKeystore(text: string, name: string): Keystore {
   const fail = (message: string, field?: string) =>
     new GdnError('invalid_input', message, { place: { file: name, ...(field === undefined ? {} : { field }) } })
   if (text.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a keystore')
-  const json = parseStrictJson(text, name, 'invalid_input')
+  const json = parseJson(text, name)
   const read = file.safeParse(json)
   if (!read.success) {
     const [issue] = read.error.issues
@@ -101,4 +101,17 @@ export function parseKeystore(text: string, name: string): Keystore {
   if (problem !== null) throw fail(problem.message, `crypto.kdfparams.${problem.field}`)
   const { ciphertext, mac, cipherparams } = found
   return { address: read.data.address ?? null, kdf, iv: cipherparams.iv, ciphertext, mac }
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return parseStrictJson(text, name, 'invalid_input')
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    const { code, message, place } = error
+    throw new GdnError(code, `is not a keystore: ${message}`, {
+      place,
+      hint: 'Name a keystore in JSON, as `gdn wallet export` writes it.',
+    })
+  }
 }

@@ -7,7 +7,7 @@ import { writeNewFile } from '../../../core/new-file.ts'
 import { Secret } from '../../../core/secret.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { decrypt, openKeystore } from '../../../keystore/open.ts'
+import { decrypt, nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, type Keystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { PRIVATE_KEY_BYTES, privateKeyBytes } from '../../../keystore/private-key.ts'
@@ -118,7 +118,9 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
       const bytes = await decrypt(keystore, password, file)
       return { content: `${bytes.toString('utf8')}\n`, address: null, format }
     }
-    const { privateKey, address } = await openKeystore(text, password, file)
+    const { privateKey, address } = await openKeystore(text, password, file).catch(
+      nameFileOfPassword(flags.passwordFile),
+    )
     const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
     // Printed in clear only because --to - asks for it.
     const content = flags.to === '-' ? secret.disclose() : secret.reveal()

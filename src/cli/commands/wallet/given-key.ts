@@ -6,7 +6,7 @@ import { readText } from '../../../config/read-text.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { openKeystore } from '../../../keystore/open.ts'
+import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import type { WalletKey } from '../../../keystore/private-key.ts'
@@ -132,7 +132,7 @@ async function opened(io: Io, text: string, name: string, { passwordFile }: KeyF
   const password = await knownPassword(io, passwordFile)
   const progress = await io.progress('Opening the keystore')
   try {
-    const { address, privateKey } = await openKeystore(text, password, name)
+    const { address, privateKey } = await openKeystore(text, password, name).catch(nameFileOfPassword(passwordFile))
     return { key: { address: checksumAddress(address), privateKey }, password }
   } finally {
     progress.stop()

@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { openEvmKeystore, refuseSolana } from '../../../keystore/open.ts'
+import { nameFileOfPassword, openEvmKeystore, refuseSolana } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { readSignerPassword } from '../../settings/credentials.ts'
@@ -18,14 +18,20 @@ import type { Signer } from './signers.ts'
  */
 export async function openSigner(entry: SignerEntry, credentialsDirectory: string | undefined): Promise<Signer> {
   if ('keystore' in entry)
-    return await openKeystoreFile(entry.keystore, readSignerPassword(entry, credentialsDirectory))
+    return await openKeystoreFile(entry.keystore, readSignerPassword(entry, credentialsDirectory), entry.password_file)
   const { openRemoteSigner } = await import('./remote-signer/open-remote-signer.ts')
   return openRemoteSigner(entry, { credentialsDirectory })
 }
 
-/** Returns the signer of a keystore file. @throws GdnError `invalid_input` */
-export async function openKeystoreFile(path: string, password: Secret): Promise<Signer> {
-  const { privateKey } = await openEvmKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), password, path)
+/**
+ * Returns the signer of a keystore file.
+ *
+ * @param passwordFile the file that the password is from, for messages
+ * @throws GdnError `invalid_input`
+ */
+export async function openKeystoreFile(path: string, password: Secret, passwordFile?: string): Promise<Signer> {
+  const text = readPrivateFile(path, MAX_KEYSTORE_BYTES)
+  const { privateKey } = await openEvmKeystore(text, password, path).catch(nameFileOfPassword(passwordFile))
   return createSigner(privateKey.reveal() as Hex)
 }
 

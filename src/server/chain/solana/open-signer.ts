@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { openKeystore } from '../../../keystore/open.ts'
+import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { privateKeyBytes } from '../../../keystore/private-key.ts'
@@ -26,7 +26,8 @@ export async function openSolanaSigner(
   entry: SolanaSignerEntry,
   credentialsDirectory: string | undefined,
 ): Promise<SolanaSigner> {
-  if ('keystore' in entry) return await fromKeystore(entry.keystore, readSignerPassword(entry, credentialsDirectory))
+  if ('keystore' in entry)
+    return await fromKeystore(entry.keystore, readSignerPassword(entry, credentialsDirectory), entry.password_file)
   if (entry.keypair_file !== undefined) {
     return parseKeypair(readPrivateFile(entry.keypair_file, MAX_FILE_BYTES), entry.keypair_file)
   }
@@ -35,12 +36,12 @@ export async function openSolanaSigner(
   return parseKeypair(text, path)
 }
 
-async function fromKeystore(file: string, password: Secret): Promise<SolanaSigner> {
+async function fromKeystore(file: string, password: Secret, passwordFile: string | undefined): Promise<SolanaSigner> {
   const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
   if (!isSolanaKeystore(parseKeystore(text, file))) {
     throw new GdnError('invalid_input', 'is an EVM wallet, but this network is Solana', { place: { file } })
   }
-  const { privateKey } = await openKeystore(text, password, file)
+  const { privateKey } = await openKeystore(text, password, file).catch(nameFileOfPassword(passwordFile))
   const keypair = privateKeyBytes(privateKey)
   try {
     return signerOfSeed(keypair.subarray(0, SEED_BYTES))

@@ -199,7 +199,7 @@ async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: Set
   const password = await knownPassword(deps.io, passwordFile)
   const progress = await deps.io.progress('Opening the keystore')
   try {
-    const signer = await openKeystoreFile(file, password)
+    const signer = await openKeystoreFile(file, password, passwordFile)
     if (signer.address === wanted) return signer
     throw new GdnError('refused', `the ${role} of the collection is ${wanted}, not ${signer.address}`, {
       place: { flag: '--wallet' },
