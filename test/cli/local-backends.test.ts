@@ -43,7 +43,9 @@ describe('gdn serve', () => {
     expect(await serve(new URL(local.url).port)).toMatchObject({
       code: 'port_in_use',
       message: expect.stringMatching(/^--port: the local backend \(process \d+\) uses port \d+$/),
-      hint: 'Choose another port with --port, or run `gdn local stop` to stop that backend.',
+      hint: expect.stringMatching(
+        /^Run `gdn local stop` to stop that backend, or:\n.* --port.*\nGDN_BASE_URL and --base-url/,
+      ),
     })
     const other = await start(join(dir, 'other'))
     expect((await serve(new URL(other.url).port)).message).toMatch(/: another backend of gdn uses port \d+$/)

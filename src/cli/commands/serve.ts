@@ -202,7 +202,7 @@ async function withHolder(deps: Deps, error: unknown, port: number): Promise<unk
   const local = await runningBackend(localDataDirectory(deps.env))
   if (local !== null && new URL(local.url).port === String(port)) {
     const message = `the local backend (process ${local.pid}) uses port ${port}`
-    const other = 'Choose another port with --port, or run `gdn local stop` to stop that backend.'
+    const other = `Run \`gdn local stop\` to stop that backend, or:\n${hint ?? ''}`
     return new GdnError(error.code, message, { place, hint: other, cause: error })
   }
   const baseUrl = `http://127.0.0.1:${port}`

@@ -17,7 +17,7 @@ export async function listen(
     const code = systemCode(cause)
     if (code === 'EADDRINUSE') {
       throw new GdnError('port_in_use', `another program uses port ${port} on ${host}`, {
-        hint: 'Choose another with --port, or --port 0 for any free port.',
+        hint: 'Choose another port with --port, or --port 0 for any free port.\nGDN_BASE_URL and --base-url of commands must then name that port.',
         place: { flag: '--port' },
         cause,
       })
