@@ -43,5 +43,8 @@ function nearestFlag(message: string, command: GdnCommand): string | undefined {
   const word = /'(.*)'/s.exec(message)?.[1] ?? ''
   const visible = command.createHelp().visibleOptions(command)
   const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
-  return nearest(word.replace(/=.*$/s, ''), [...names, ...Object.keys(command.text.aliases ?? {})])
+  // The opposite of a flag is not what was meant.
+  const negates = (flag: string) => flag.startsWith('--no-')
+  const known = [...names, ...Object.keys(command.text.aliases ?? {})].filter((flag) => negates(flag) === negates(word))
+  return nearest(word.replace(/=.*$/s, ''), known)
 }

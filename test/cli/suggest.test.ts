@@ -80,6 +80,11 @@ describe('did you mean', () => {
     expect(hint).not.toMatch(/did you mean/i)
   })
 
+  test('does not suggest the opposite of a flag', async () => {
+    expect(await hintFor(['nft', 'mint', '--no-image'])).not.toContain('Did you mean')
+    expect(await hintFor(['batch', 'mint', '--no-wiat'])).toContain('Did you mean --no-wait?')
+  })
+
   test('suggests a blockchain for the environment variable', async () => {
     const { stderr } = await cli(['nft', 'list', '-c', 'x', '--base-url', 'http://127.0.0.1:9'], {
       env: { GDN_BLOCKCHAIN: 'avalnche' },

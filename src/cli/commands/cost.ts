@@ -31,7 +31,10 @@ const VIEW: View = {
     ['blockchain', data.blockchain],
     ['rows', `${data.rows} for ${data.receivers} receivers${data.deploys_collection ? ', and a new collection' : ''}`],
     ...estimateCard(data),
-    ['to fund', `${coinsIn(data.funding_wei, 'up')} ${data.currency ?? 'coins'} for one signer, at the current fees`],
+    [
+      'to fund',
+      `${coinsIn(data.funding_wei, 'up')} ${data.currency ?? 'coins'} for the operator that mints, at the current fees`,
+    ],
   ],
 }
 

@@ -43,13 +43,13 @@ function card(report: DataRecord): Card {
   const coins = (wei: unknown) => `${inCoins(BigInt(String(wei)))} ${currency ?? 'coins'}`
   const before = Number(rows) - Number(minted) - Number(failed) - Number(waiting)
   const rest = [
-    ...(Number(failed) > 0 ? [`${failed} fail`] : []),
-    ...(Number(waiting) > 0 ? [`${waiting} are not minted`] : []),
+    ...(Number(failed) > 0 ? [`${failed} would fail`] : []),
+    ...(Number(waiting) > 0 ? [`${waiting} would not be minted`] : []),
     ...(before > 0 ? [`${before} were accepted before`] : []),
   ]
   return [
     ['contract_address', `${report.contract_address} on ${report.blockchain}, as of block ${report.block}`],
-    ['rows', [`${minted} of ${rows} are minted`, ...rest].join(', ')],
+    ['rows', [`${minted} of ${rows} would be minted`, ...rest].join(', ')],
     ['transactions', `${transactions}, ${Number(gas).toLocaleString('en-US')} gas`],
     ['cost', `${coins(cost_wei)} at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
     ['time', `about ${roughly(Math.max(1, Number(seconds)) * 1000)}`],

@@ -14,7 +14,7 @@ export const SETUP_VIEW: View = {
       (field): CardRow => [field, record[field]],
     ),
     ...(record.status === 'done' ? paidRows(record) : plannedRows(record)),
-    ['needed_per_operator', coinsOf(record, 'needed_per_operator', 'up')],
+    ['needed_per_operator', `at least ${coinsOf(record, 'needed_per_operator', 'up')}; for a drop, what gdn cost says`],
   ],
 }
 
@@ -40,7 +40,8 @@ const plannedRows = (record: DataRecord): CardRow[] => [
 function paidRows(record: DataRecord): CardRow[] {
   const { deployment_cost: paid, deployment_gas: gas, to_appoint: appointed } = record
   const rows: CardRow[] = []
-  if (paid !== null) rows.push(['deployment_cost', `${coinsOf(record, 'deployment_cost', 'up')} for ${gasOf(gas)}`])
+  if (paid !== null)
+    rows.push(['deployment_cost', `${coinsOf(record, 'deployment_cost', 'nearest')} for ${gasOf(gas)}`])
   if (Array.isArray(appointed) && appointed.length > 0) {
     rows.push(['appointment_cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`])
   }

@@ -76,7 +76,8 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   // Before the prompt for a password.
   await chainSettings(place, blockchain)
   if (file !== undefined) checkKeystoreFile(file)
-  const given = file === undefined ? null : await openKeystoreFile(file, await passwordOf(deps, flags))
+  const given =
+    file === undefined ? null : await openKeystoreFile(file, await passwordOf(deps, flags), flags.passwordFile)
   await withChain(place, blockchain, async ({ store, network, operators: signers, ...more }) => {
     const admin = given ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
@@ -119,6 +120,8 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       }
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
+    /** What has said its blocks: a log gets their number once. */
+    const counted = new Set<string>()
     const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the setup is not confirmed on the network yet')
     try {
       const factory = await runSetup({
@@ -127,7 +130,12 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         signal: AbortSignal.any([deps.signals.signal, late.signal]),
         // Off a terminal, every message is printed: there are few, and one reports that the network is unreachable.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
-        sayLeft: (text, blocks) => void (io.stderrTty && progress.update(`${text}: ${count(blocks, 'block')} left`)),
+        sayLeft(text, blocks) {
+          const left = `${text}: ${count(blocks, 'block')} left`
+          if (io.stderrTty) progress.update(left)
+          else if (!counted.has(text)) io.note(left)
+          counted.add(text)
+        },
       }).catch((error: unknown) => {
         throw error === deps.signals.signal.reason ? resumable(error) : error
       })
