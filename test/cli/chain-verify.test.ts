@@ -133,6 +133,7 @@ describe('gdn chain verify', () => {
     const reason = 'sourcify: 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1'
     expect(stderr.split('\n').filter((line) => line === reason)).toHaveLength(1)
     expect(stderr).toContain('All 2 failed.\n')
+    expect(stderr).toContain('run the same command again later')
     expect(stdout).toContain(`GdnFactory     ${factory}`)
     expect(stdout).not.toContain('…')
     expect(code).toBe(6)
@@ -159,6 +160,8 @@ describe('gdn chain verify', () => {
       { contract: 'GdnCollection', identifier: 'GdnCollection.sol:GdnCollection', constructor_arguments: '0x' },
     ])
     expect(errorOf(await verify('--to', to))).toMatchObject({ message: `--to: ${to} already exists` })
+    const shown = ['--data-dir', place.dataDir, '--to', join(place.dataDir, 'again.json')]
+    expect((await cli(['chain', 'verify', 'polygon', ...shown], { tty: true })).stdout).not.toMatch(/SERVICE|MATCH/)
     expect((await verify('--to', '-')).stdout).toBe(`${standardInput}\n`)
     expect(service.seen).toHaveLength(before)
   })

@@ -1,4 +1,4 @@
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
@@ -57,4 +57,40 @@ test('a collection refused for its owner says which wallets a service accepts', 
   expect(code).toBe(5)
   expect(stderr).toContain('wallet_address is not of this account')
   expect(stderr).toContain(`gdn wallet generate --base-url ${url} --name <name>`)
+})
+
+test('chain setup without the settings of a network names --data-dir before the settings to add', async () => {
+  const { options } = await folder()
+  for (const [name, keys] of [
+    ['base', 'operators'],
+    ['solana', 'signer'],
+  ]) {
+    const { code, stderr } = await cli(['chain', 'setup', name ?? '', '--dry-run'], options)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(new RegExp(`name it with --data-dir[^]*\\n.*add ${name} with rpc_urls and ${keys} below`))
+  }
+})
+
+test('chain status of a network without a factory names the command of its setup', async () => {
+  const { argv, options } = await withNewNetwork(() => ['chain', 'status', 'polygon'])
+  const { stdout } = await cli([...argv, '--json'], options)
+  expect(JSON.parse(stdout)[0].problem).toBe(
+    `the factory is not deployed: run \`gdn chain setup polygon ${argv.slice(-2).join(' ')} --admin-keystore admin.json\``,
+  )
+})
+
+test('chain setup says which file is no keystore, and which has no password of it', async () => {
+  const { argv, options } = await withNewNetwork((path) => ['chain', 'setup', 'polygon', '--dry-run', path('data')])
+  const data = argv.splice(4, 1)[0] ?? ''
+  const setup = async (keystore: string, password: string) =>
+    (await cli([...argv, '--admin-keystore', keystore, '--password-file', password], options)).stderr
+  const [yaml, wrong] = [join(data, 'some.yaml'), join(data, 'wrong.password')]
+  await writeFile(yaml, 'chains:\n', { mode: 0o600 })
+  await writeFile(wrong, 'not the password\n', { mode: 0o600 })
+  expect(await setup(yaml, wrong)).toMatch(
+    /some\.yaml:1:1: is not a keystore: has "c" where a value is expected\n.*gdn wallet export/,
+  )
+  expect(await setup(join(data, '..', 'admin.json'), wrong)).toContain(
+    `Check that ${wrong} has the password of this keystore.`,
+  )
 })

@@ -7,12 +7,12 @@ import { inSol, lackOf, leastFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/signer.ts'
-import { loadSettings, settingsPath } from '../settings/settings.ts'
+import { loadSettings } from '../settings/settings.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import type { ChainPlace } from './with-chain.ts'
+import { type ChainPlace, noRpcUrl } from './with-chain.ts'
 
 export interface OpenedCluster {
   store: Store
@@ -60,12 +60,7 @@ export async function withCluster<Result>(
 ): Promise<Result> {
   const { dataDir, settingsFile, credentialsDirectory } = place
   const settings = (await loadSettings(dataDir, settingsFile)).clusters.get(blockchain)
-  if (settings === undefined) {
-    throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
-      place: { file: settingsPath(dataDir, settingsFile) },
-      hint: `Add ${blockchain} with rpc_urls and signer below chains, or pass another file with --config.`,
-    })
-  }
+  if (settings === undefined) throw noRpcUrl(place, blockchain, 'signer')
   const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
   const store = await openBeside(place, { make: true })
   const network = createRemoteSolana({

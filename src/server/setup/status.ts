@@ -37,8 +37,12 @@ export interface SignerStatus {
   [field: string]: unknown
 }
 
-/** Reads everything from a network that signing requires. */
-export async function chainStatus({ store, network, operators }: OpenedChain): Promise<SignerStatus[]> {
+/**
+ * Reads everything from a network that signing requires.
+ *
+ * @param setup the command that sets the network up
+ */
+export async function chainStatus({ store, network, operators }: OpenedChain, setup: string): Promise<SignerStatus[]> {
   const { blockchain, chainId, publicNetwork } = network
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
   const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
@@ -62,7 +66,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
         appointed,
         waiting: waiting.length,
         problem:
-          setupProblem(factory, appointed) ??
+          setupProblem(factory, appointed, setup) ??
           lackOf(network, { address, balance, due }, fees) ??
           (await outageOf(signer)) ??
           waitingFor(fees, publicNetwork.feeCap),
@@ -75,7 +79,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain): P
 const outageOf = async (signer: Signer): Promise<string | null> =>
   (await signer.check?.().then(() => null, messageOf)) ?? null
 
-function setupProblem(factory: Hex | null, appointed: boolean): string | null {
-  if (factory === null) return 'the factory is not deployed'
-  return appointed ? null : 'the factory has not appointed this signer'
+function setupProblem(factory: Hex | null, appointed: boolean, setup: string): string | null {
+  const problem = factory === null ? 'the factory is not deployed' : 'the factory has not appointed this signer'
+  return appointed ? null : `${problem}: run \`${setup}\``
 }

@@ -1,4 +1,4 @@
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { openBeside } from '../administration.ts'
 import { openSigners } from '../chain/evm/open-signer.ts'
@@ -31,11 +31,19 @@ export async function chainSettings(
 ): Promise<ChainSettings> {
   const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (settings !== undefined) return settings
-  throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
-    place: { file: settingsPath(dataDir, settingsFile) },
-    hint: `Add ${blockchain} with rpc_urls and operators below chains, or pass another file with --config.`,
-  })
+  throw noRpcUrl({ dataDir, settingsFile }, blockchain, 'operators')
 }
+
+/** The error for a blockchain without settings. They may be in another directory than the one that the command uses. */
+export const noRpcUrl = (
+  { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
+  blockchain: Blockchain,
+  keys: 'operators' | 'signer',
+): GdnError =>
+  new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
+    place: { file: settingsPath(dataDir, settingsFile) },
+    hint: `If another directory has these settings, name it with --data-dir, or the file with --config.\nOtherwise, add ${blockchain} with rpc_urls and ${keys} below chains.`,
+  })
 
 /**
  * Works on a configured network and the database of a data directory, beside its running backend or before its first

@@ -211,7 +211,7 @@ describe('remote signers', () => {
       if (settings === undefined) throw new Error('polygon is not configured')
       const found = await examineChain(settings, null, undefined)
       const at = { ...(await placeOf(place.dataDir)), credentialsDirectory: undefined }
-      const [status] = await withChain(at, 'polygon', chainStatus)
+      const [status] = await withChain(at, 'polygon', (chain) => chainStatus(chain, 'gdn chain setup'))
       return { doctor: found.find(({ check }) => check === 'polygon remote signer'), problem: status?.problem }
     }
     const { host } = new URL(service.url)

@@ -3,6 +3,7 @@ import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, KNOWN_NAMES } fr
 import { retirementOf, retirementText } from '../../../api/retired.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { ChainPlace } from '../../../server/setup/setup.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import {
@@ -79,3 +80,7 @@ export function setupCommand(
   const admin = adminKeystore === null ? '' : ` --admin-keystore ${shellWord(adminKeystore)}`
   return `gdn chain setup ${blockchain}${placeWords(flags)}${admin}`
 }
+
+/** Same, with a keystore of the admin unless its key is in a remote signer. */
+export const setupOf = (blockchain: string, flags: ChainFlags, { admin }: Pick<ChainSettings, 'admin'>): string =>
+  setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })

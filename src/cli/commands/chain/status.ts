@@ -6,7 +6,7 @@ import { addOutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace } from './chain-place.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
 import type { StatusFlags } from './flags.ts'
 import { coinsOf } from './setup-view.ts'
 
@@ -69,7 +69,9 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
   }
   const output = createOutput(deps.io, flags, viewFor(deps.io, flags))
   const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
-  const states = await withChain(await chainPlace(deps, flags), blockchain, chainStatus)
+  const states = await withChain(await chainPlace(deps, flags), blockchain, async (chain) => {
+    return await chainStatus(chain, setupOf(blockchain, flags, chain.settings))
+  })
   await output.many(states)
   if (deps.io.stdoutTty && output.mode === 'table' && flags.fields === undefined) {
     for (const problem of new Set(states.map((state) => state.problem)))

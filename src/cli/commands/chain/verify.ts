@@ -3,7 +3,6 @@ import { proxyFor } from '../../../config/proxy.ts'
 import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
-import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { DeployedContract, Verdict } from '../../../server/setup/verify/verify.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -12,11 +11,14 @@ import { apiAddress, duration, notEmpty } from '../../flags/parse.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupCommand } from './chain-place.ts'
+import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
 import { timeUp } from './time-up.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
 const DEFAULT_TIMEOUT_MS = 5 * 60_000
+
+const LATER =
+  'Nothing depends on this: run the same command again later, or write the input for another service with --to input.json.'
 
 const VIEW: View = {
   fields: [
@@ -27,9 +29,11 @@ const VIEW: View = {
   id: 'address',
 }
 
-/** Returns the view for a terminal, which prints the reasons below the table. */
-const viewFor = ({ stdoutTty }: Io): View =>
-  stdoutTty ? { ...VIEW, columns: VIEW.columns.filter((column) => column !== 'message') } : VIEW
+/** Returns the view. A terminal prints the reasons below the table, and a written input has no verdict of a service. */
+function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
+  const hidden = to !== undefined ? ['service', 'match', 'message'] : stdoutTty ? ['message'] : []
+  return { ...VIEW, columns: VIEW.columns.filter((column) => !hidden.includes(column)) }
+}
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
@@ -63,20 +67,21 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
   const { io } = deps
   const blockchain = anyBlockchain(word)
   if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no contracts of gdn to verify`)
-  const output = createOutput(io, flags, viewFor(io))
+  const output = createOutput(io, flags, viewFor(io, flags))
   const creation = transactionHash(flags.creationTx)
   const key = await etherscanKey(deps, flags)
   const { checkCode, compilerVersion, deployedContracts, standardInput, withChain } = await import(
     '../../../server/setup/verify/verify.ts'
   )
   const place = await chainPlace(deps, flags)
-  const setupOf = ({ admin }: ChainSettings) =>
-    setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })
   await withChain(
     place,
     blockchain,
     async ({ store, network, settings }) => {
-      const contracts = await deployedContracts({ store, network, setup: setupOf(settings) }, creation)
+      const contracts = await deployedContracts(
+        { store, network, setup: setupOf(blockchain, flags, settings) },
+        creation,
+      )
       const record = (contract: DeployedContract, service: string | null, verdict: Verdict | null) => ({
         ...{ blockchain, chain_id: network.chainId, contract: contract.name, address: contract.address, service },
         ...(verdict ?? { status: 'written', match: null, url: null, message: null }),
@@ -112,6 +117,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         progress.stop()
         await output.many(records)
         printReasons(io, output.mode, records)
+        if (output.mode === 'table' && records.some(({ status }) => status === 'failed')) io.note(LATER)
       } finally {
         progress.stop()
         late.clear()
