@@ -31,7 +31,7 @@ describe('gdn cost', () => {
     expect(stdout).toMatch(/^COST +about 0\.004457 POL, less than 0\.01 USD at 0\.50 USD$/m)
     expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by the fees of recent blocks$/m)
     // The gas that a signer must be able to pay for, at the highest price that a transaction offers.
-    expect(stdout).toMatch(/^TO FUND +0\.21 POL for one signer, at the current fees$/m)
+    expect(stdout).toMatch(/^TO FUND +0\.21 POL for the operator that mints, at the current fees$/m)
     const { stdout: json } = await cli([...argv, '--json', '--price', '0.5'], options)
     expect(JSON.parse(json)).toEqual({
       ...{ blockchain: 'polygon', rows: 2, receivers: 1, deploys_collection: false, transactions: 1 },
