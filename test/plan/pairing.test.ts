@@ -113,13 +113,13 @@ describe('rows that get their IDs after the mint', () => {
     expect((await plan(await start(), withIds(rowsOf('A', 'B')))).paired).toEqual(paired)
   })
 
-  test('are looked up only if NFTs without an ID exist', async () => {
+  test('are looked up by label and by content while a run is new, in three requests for up to 1,000 rows', async () => {
     await mint(await start(), withIds(DROPPED))
     const machine = await start()
     const asked: string[] = []
     server.onRequest = (endpoint) => void asked.push(endpoint)
     await plan(machine, withIds(DROPPED))
-    expect(asked.filter((endpoint) => endpoint === 'getreferences')).toHaveLength(1)
+    expect(asked.filter((endpoint) => endpoint === 'getreferences')).toHaveLength(3)
   })
 
   test('are paired after a mint that was interrupted, and the others are minted', async () => {
