@@ -60,7 +60,7 @@ export interface Gone {
 
 const MAX_NAMED = 5
 
-/** Returns what became of NFTs whose rows are gone. */
+/** Returns the burned NFTs of rows that are gone, and the first of the others. */
 export async function lookAtGone(store: RunStore, place: Place): Promise<Gone> {
   const gone: Gone = { burned: 0, first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {

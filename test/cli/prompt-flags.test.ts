@@ -17,6 +17,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
   'commands/batch/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
+  'commands/batch/resume-run.ts': ['batch resume'],
   'commands/batch/which-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
   'commands/collection/set/apply.ts': ['collection set'],

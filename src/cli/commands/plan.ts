@@ -97,7 +97,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         await io.read(lines.map((line) => `${line}\n`).join(''))
       } else await output.many(records(isList ? firstChanges(found) : found.changes()))
       printPlanNotes(io, found, isList)
-      // What apply refuses is not saved. With --prune, the plan shows what becomes of rows that are gone.
+      // What apply refuses is not saved. With --prune, the plan shows the burns of rows that are gone.
       if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
       if (saveAs !== null) {
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })

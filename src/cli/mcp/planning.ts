@@ -28,7 +28,7 @@ interface Caller {
 
 /** The flags of apply that a saved plan doesn't have. */
 const APPLY_FLAGS = /^--(only|max-burns|timeout)\b/
-/** Commands whose effect is for good, whatever they change. */
+/** Commands whose every effect is for good. */
 const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
 
 /** Plans the effect of tools, and checks that a plan still has it. */

@@ -49,7 +49,7 @@ async function textsOfSource(): Promise<string[]> {
 }
 
 describe('errors and hints of tools', () => {
-  test('name no flag that the tool has as a parameter, whatever text the source has', async () => {
+  test('name no flag that the tool has as a parameter, for any text of the source', async () => {
     const texts = await textsOfSource()
     expect(texts.length).toBeGreaterThan(300)
     const found = toolbox.offered.flatMap((tool) =>

@@ -158,7 +158,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
 /** Adds what to do to a refusal of the owner's address, such as one that isn't of the account. */
 function withWalletHint(error: unknown, server: Server): unknown {
   const isRefusal = error instanceof GdnError && ['refused', 'forbidden', 'invalid_input'].includes(error.code)
-  if (!isRefusal || !/wallet|address|owner/i.test(error.message)) return error
+  if (!isRefusal || !/owner|wallet|address/i.test(error.message)) return error
   return error.withHint(
     `Nothing was created. A service may accept only wallets of the account of your API key. Run \`gdn wallet generate${serverFlag(server)} --name <name>\` to create one there, and use it with --wallet @<name>.`,
   )
