@@ -99,7 +99,7 @@ describe('two runs with the same rows in one collection', () => {
       expect(server.minted.size).toBe(4)
     })
 
-    test('reject rows of the same manifest, or of one that is gone, whatever they contain', async () => {
+    test('reject rows of the same manifest, or of one that is gone, with any content', async () => {
       const server = serverOf()
       const jan = await manifest('jan.csv')
       await machine.run(server, idsOf(1, 2), jan)

@@ -3,7 +3,10 @@ import type { BatchOptions } from '../../../batch/types.ts'
 import type { Collection } from '../../connect/which-collection.ts'
 
 /** What names the runs of a manifest on a server. */
-type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath' | 'runName'> & { blockchain: string | undefined }
+type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
+  runName: string | undefined
+  blockchain: string | undefined
+}
 
 /** Returns the collection of a manifest's runs on this machine; null if it has none, or several collections. */
 export async function collectionOfRuns({
