@@ -98,7 +98,7 @@ describe('the bundle', () => {
       'src/api/same-address.ts',
     ])
     expect(loaded.size).toBeLessThan(8)
-    expect(bytesOf(loaded)).toBeLessThan(223_000)
+    expect(bytesOf(loaded)).toBeLessThan(229_000)
   })
 
   test('loads no zod before a command needs it', () => {
@@ -188,13 +188,14 @@ describe('the typed client', () => {
   test('loads no package before a request', () => {
     const loaded = loadedAmong(lib, [CLIENT])
     expect([...packagesIn(sourcesOf(loaded))]).toEqual([])
-    expect(bytesOf(loaded)).toBeLessThan(20_000)
+    // It is not minified.
+    expect(bytesOf(loaded)).toBeLessThan(26_000)
   })
 
   test('loads only zod for a request, and no undici without a proxy', () => {
     const loaded = loadedAmong(lib, [...REQUEST, /^src\/api\/endpoints\/getnfts\.ts$/])
     expect([...packagesIn(sourcesOf(loaded))]).toEqual(['zod'])
-    expect(bytesOf(loaded)).toBeLessThan(100_000)
+    expect(bytesOf(loaded)).toBeLessThan(135_000)
   })
 
   test('loads no client for a manifest', () => {
