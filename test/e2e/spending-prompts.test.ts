@@ -85,10 +85,10 @@ describe('a prompt on a public network', () => {
     'names the most that it can cost: gdn %s',
     async (_name, argv) => {
       const filled = argv.replaceAll('OWNER', OWNER).replaceAll('OTHER', OTHER)
-      const price = /,foratmost0\.0\d+POL\?\(y\/N\)/
-      expect(await ask(filled)).toMatch(price)
+      expect(await ask(filled)).toMatch(/,foratmost0\.0\d+POLatthecurrentfees\?\(y\/N\)/)
       if (/^(collection create|api) /.test(argv)) return
-      expect(await ask(`${filled} --max-cost 0.75`)).toMatch(price)
+      const limited = /,foratmost0\.75POL\(thelimit(oftherun)?,0\.0\d+POLatthecurrentfees\)\?\(y\/N\)/
+      expect(await ask(`${filled} --max-cost 0.75`)).toMatch(limited)
     },
     120_000,
   )
