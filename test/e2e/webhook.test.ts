@@ -89,6 +89,7 @@ test('a triggered event has the fields of a real one, is signed, and is marked a
     const unknown = await home.json(beside('webhook', 'trigger', added.id, 'webhook.test')).catch(() => null)
     expect(unknown).toBeNull()
     expect(hook.received.every((one) => verifyWebhook(one.body, one.headers, added.signing_secret))).toBe(true)
+    await home.run(beside('webhook', 'rm', added.id))
   } finally {
     await hook.close()
   }
