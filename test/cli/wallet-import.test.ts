@@ -198,7 +198,7 @@ describe('gdn wallet import rejects', () => {
   const keystore = JSON.stringify(OF_CAST.json)
 
   test.each([
-    ['a truncated keystore', keystore.slice(0, -30), /key:1:\d+: has a string that does not end/],
+    ['a truncated keystore', keystore.slice(0, -30), /key:1:\d+: is not a keystore: has a string that does not end/],
     ['an empty file', '', /key: is empty/],
     ['a keystore of another version', keystore.replace('"version":3', '"version":4'), /version must be 3/],
     [
