@@ -21,7 +21,7 @@ async function project(served: Record<string, { version: string; integrity?: str
     if (found === undefined) return response.writeHead(404).end('{}')
     const { version, integrity } = found
     const tarball = `http://${request.headers.host}/${name}-${version}.tgz`
-    const entry = { name, version, os: ['haiku'], dist: { tarball, ...(integrity === undefined ? {} : { integrity }) } }
+    const entry = { name, version, os: ['haiku'], dist: { tarball, integrity } }
     return response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ name, 'dist-tags': { latest: version }, versions: { [version]: entry } }))

@@ -58,7 +58,8 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
       ...counts,
       ...(replaced.length > 0 ? { replaced } : {}),
       ...(movedFrom === null ? {} : { movedFrom }),
-      ...{ updates, paired },
+      updates,
+      paired,
       reasons: leftRows.map(({ key, line, reason }: LeftRow) => `${line} ${key}: ${reason}`),
     }
   })
