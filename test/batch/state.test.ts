@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -40,7 +41,7 @@ test('reports an unusable state directory, and sends nothing', async () => {
   expect(server.attempts).toBe(0)
 })
 
-test('lets only the owner read the state', async () => {
+test('lets only the owner read the state', { tags: ['promise'] }, async () => {
   await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
   const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
   expect(await mode(`${machine.stateDir}/state.db`)).toBe('600')
@@ -72,7 +73,7 @@ test(`stops when the disk is full at a statement (one in ${STRIDE}), and resumes
   }
 })
 
-test('shows a run while another process works on it', async () => {
+test('shows a run while another process works on it', { tags: ['promise'] }, async () => {
   const seen: unknown[] = []
   let looked: Promise<void> = Promise.resolve()
   const onEvent = (event: { type: string }) => {
@@ -97,7 +98,7 @@ const meanwhile = (change: string) =>
     other.close()
   })
 
-test('does not remove a run that a process is working on', async () => {
+test('does not remove a run that a process is working on', { tags: ['promise'] }, async () => {
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const opened = await openRun(machine.stateDir, run.id)
   const mine = JSON.stringify(await thisProcess('batch of drop.csv'))
@@ -106,7 +107,9 @@ test('does not remove a run that a process is working on', async () => {
   expect(await listRuns(machine.stateDir)).toHaveLength(1)
 })
 
-test('does not remove a run that another process starts to work on in the meantime', async () => {
+test('does not remove a run that another process starts to work on in the meantime', {
+  tags: ['promise'],
+}, async () => {
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const mine = JSON.stringify(await thisProcess('batch of drop.csv'))
   const opened = await openRun(machine.stateDir, run.id)
@@ -115,7 +118,7 @@ test('does not remove a run that another process starts to work on in the meanti
   expect(await listRuns(machine.stateDir)).toHaveLength(1)
 })
 
-test('does not remove a run that gets a later drop in the meantime', async () => {
+test('does not remove a run that gets a later drop in the meantime', { tags: ['promise'] }, async () => {
   const server = new FakeHostedApi({ idempotency: false })
   const { run } = await machine.run(server, ROWS)
   const later = await machine.run(server, ROWS, { again: true })
@@ -137,7 +140,7 @@ test('reports a run that is removed while its results are read', async () => {
   await expect(runResults(opened).next()).rejects.toMatchObject({ code: 'not_found_locally' })
 })
 
-test('keeps what is written although another write of the same moment fails', async () => {
+test('keeps what is written although another write of the same moment fails', { tags: ['promise'] }, async () => {
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const state = await openState(machine.stateDir)
   onTestFinished(() => state.close())
@@ -190,7 +193,7 @@ describe('the takeover of a run', () => {
   test.each([
     ['a server that honors Idempotency-Key mints every row once', true],
     ['any other server mints no row twice', false],
-  ])('stops a process that pauses in the meantime, so that %s', async (_what, idempotency) => {
+  ])('stops a process that pauses in the meantime, so that %s', { tags: ['promise'] }, async (_what, idempotency) => {
     let at = 1
     for (; ; at++) {
       const { slept, other, server } = await sleepAt(at, idempotency)

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { command as reconcile } from '../../src/cli/commands/batch/reconcile.ts'
@@ -27,7 +28,7 @@ async function withRefused() {
 }
 
 describe('batch retry', () => {
-  test('retries only the rows that the server rejected', async () => {
+  test('retries only the rows that the server rejected', { tags: ['promise'] }, async () => {
     const { api, gdn, relent } = await withRefused()
     relent()
     const { code, stdout } = await gdn('retry')
@@ -125,7 +126,9 @@ test('the rows of a manifest in a linked folder are the same at its real path, w
   expect(api.bodies('createnft')).toHaveLength(1)
 })
 
-test('shows an edited row that was already minted next to its old content, and sends nothing', async () => {
+test('shows an edited row that was already minted next to its old content, and sends nothing', {
+  tags: ['promise'],
+}, async () => {
   const { path, options } = await folder()
   const api = await fakeApi(service())
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url]

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { BatchEvent } from '../../src/batch/types.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { symlink } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../src/core/lock-holder.ts'
@@ -222,7 +223,9 @@ describe('batch rm', () => {
     expect(await list()).toEqual([])
   })
 
-  test('requires --yes for a run with unsent rows or rows of unknown outcome, and says what is lost', async () => {
+  test('requires --yes for a run with unsent rows or rows of unknown outcome, and says what is lost', {
+    tags: ['promise'],
+  }, async () => {
     const { mint, gdn, stateDir, list } = await home()
     const api = await takes(1)
     await mint(api.url, 'drop.csv', '--chunk-size', '1', '--timeout', '10s')

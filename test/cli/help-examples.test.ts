@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { expect, test } from 'vitest'
 import { evmAddressProblem } from '../../src/api/address.ts'
 import { KNOWN_NAMES } from '../../src/api/blockchains.ts'

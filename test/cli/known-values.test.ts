@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -40,7 +41,7 @@ async function machine() {
 }
 
 describe('a mint that did not report its final state', () => {
-  test('is resumed by the same command, which says so and mints nothing', async () => {
+  test('is resumed by the same command, which says so and mints nothing', { tags: ['promise'] }, async () => {
     let status = 'initiated'
     const api = await fakeApi({
       createnft: minting(),
@@ -75,7 +76,7 @@ describe('a mint that did not report its final state', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
-  test('is set aside and named with --again', async () => {
+  test('is set aside and named with --again', { tags: ['promise'] }, async () => {
     const api = await fakeApi({
       createnft: minting(),
       getnfts: knows(nft('id-1', { status: 'initiated' }), nft('id-2')),
@@ -178,7 +179,9 @@ test('mints again with the same command after --no-wait', async () => {
 })
 
 describe('a mint of unknown outcome', () => {
-  test('exits with 9, and the same command finds the NFT in the collection and resumes', async () => {
+  test('exits with 9, and the same command finds the NFT in the collection and resumes', {
+    tags: ['promise'],
+  }, async () => {
     const minted: string[] = ['old']
     const api = await fakeApi({
       createnft: () => {
@@ -226,7 +229,9 @@ describe('a mint of unknown outcome', () => {
   })
 })
 
-test('compares local files by content: a retry resumes the operation and uploads nothing', async () => {
+test('compares local files by content: a retry resumes the operation and uploads nothing', {
+  tags: ['promise'],
+}, async () => {
   let n = 0
   const api = await fakeApi({
     files: () => ({ body: { url: `ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei${++n}` } }),
@@ -247,7 +252,9 @@ test('compares local files by content: a retry resumes the operation and uploads
   expect(api.bodies('createnft')).toHaveLength(2)
 })
 
-test('exits with 9 each time for a collection of unknown outcome, until --again sends another request', async () => {
+test('exits with 9 each time for a collection of unknown outcome, until --again sends another request', {
+  tags: ['promise'],
+}, async () => {
   const replies: Reply[] = [{ status: 504, body: {} }]
   const api = await fakeApi({
     createcollection: (request: object) =>

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
@@ -55,7 +56,9 @@ async function machine(text = CSV, onMint = () => {}) {
 }
 
 describe('gdn plan', () => {
-  test('compares with the run in the state where the server has no reference IDs, and asks no extension', async () => {
+  test('compares with the run in the state where the server has no reference IDs, and asks no extension', {
+    tags: ['promise'],
+  }, async () => {
     const { api, owners, write, mint, plan } = await machine()
     const fresh = await plan()
     expect(fresh.stderr).toContain('The server has no reference IDs, and this machine has no run of this manifest')
@@ -157,7 +160,7 @@ describe('gdn plan', () => {
 })
 
 describe('gdn plan -o markdown', () => {
-  test('makes text of the manifest inert in a comment of a pull request', async () => {
+  test('makes text of the manifest inert in a comment of a pull request', { tags: ['promise'] }, async () => {
     const hostile = [
       '</code></td></table><img src=x onerror=alert(1)>',
       '@everyone #1 https://evil.example `x` **y** | z',
@@ -225,7 +228,7 @@ describe('gdn apply', () => {
     expect(stderr).toMatch(/`gdn batch results drop-\w+ -o csv --for-spreadsheet`/)
   })
 
-  test('refuses an edited row without an ID before it prompts', async () => {
+  test('refuses an edited row without an ID before it prompts', { tags: ['promise'] }, async () => {
     const rows = `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`
     const { path, api, write, mint, run } = await machine(rows)
     await mint()

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createIo } from '../../src/cli/io/io.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Collection, formA, metadataOf, type Nft, startService, walletsOn, without } from './service.ts'
 

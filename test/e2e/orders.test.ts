@@ -75,7 +75,7 @@ describe('a single command that is killed after its request was sent, and repeat
   it.each([
     ['SIGKILL', undefined],
     ['SIGINT', 9],
-  ] as const)('nft mint, ended by %s: mints one NFT', { tags: ['promise'] }, async (signal, code) => {
+  ] as const)('nft mint, ended by %s: mints one NFT', async (signal, code) => {
     const argv = ['nft', 'mint', '-c', contract, '--receiver', OWNER, '--title', `Once ${signal}`]
     const ended = await endBeforeAnswer({ home, proxy, env }, 'createnft', argv, signal)
     expect(ended.exitCode).toBe(code)

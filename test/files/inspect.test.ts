@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { execFileSync } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -115,7 +115,7 @@ describe('gdn plan and apply against a backend', () => {
     ])
   })
 
-  test('finds edits and new receivers, on both machines', { tags: ['promise'] }, async () => {
+  test('finds edits and new receivers, on both machines', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
@@ -379,9 +379,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.plan(rows)).toEqual([])
     })
 
-    test('with another version of the row for the same revision are rejected as stale', {
-      tags: ['promise'],
-    }, async () => {
+    test('with another version of the row for the same revision are rejected as stale', async () => {
       const collection = await dynamic()
       const one = await machine(collection)
       await one.mint(csv(['a', 'Dawn', ALICE]))
@@ -592,7 +590,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.plan(edited)).toEqual([])
     })
 
-    test('sends nothing if an owner changed since', { tags: ['promise'] }, async () => {
+    test('sends nothing if an owner changed since', async () => {
       const { collection, apply } = await planned()
       await move(collection, 'Dusk', CAROL)
       const { code, stderr } = await apply()

@@ -125,7 +125,7 @@ test('commits to a manifest once, on every machine', { tags: ['promise'] }, asyn
   expect(provenances).toHaveLength(1)
 })
 
-test('mints nothing as it is where the manifest is minted unrevealed', { tags: ['promise'] }, async () => {
+test('mints nothing as it is where the manifest is minted unrevealed', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   expect((await one.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'refused' })

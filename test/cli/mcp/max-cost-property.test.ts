@@ -201,7 +201,6 @@ async function setUpCollection() {
 }
 
 test('no session spends more than its --max-cost, and a refused call sends nothing', {
-  tags: ['promise'],
   timeout: 7_200_000,
 }, async () => {
   const { random } = seededRandom('max cost of gdn mcp')

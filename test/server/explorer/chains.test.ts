@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createExplorer } from '../../../src/server/explorer/explorer.ts'
 import { showNft } from '../../../src/server/explorer/nfts.ts'

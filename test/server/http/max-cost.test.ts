@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import {
@@ -20,20 +20,27 @@ const [, ALICE, BOB] = WALLETS
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
+/** Each test has runs of its own. */
+let run: string
+let another: string
+let tests = 0
 
-beforeEach(async () => {
+beforeAll(async () => {
   dataDir = await freshDataDir()
   backend = await startTestBackend(dataDir.path)
   collection = await createTestCollection(backend)
 })
-afterEach(async () => {
+beforeEach(() => {
+  run = `run-${++tests}`
+  another = `another-${tests}`
+})
+afterAll(async () => {
   await backend?.close()
   await dataDir?.remove()
 })
 
 /** The most that a request with one NFT can cost. */
 const ONE = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
-const RUN = 'a-run'
 /** Amounts for people are in coins. */
 const COINS =
   /^this request may cost up to 0\.\d+ POL, but 0(\.\d+)? POL are left of the run's limit of 0\.\d+ POL \(0(\.\d+)? paid, 0\.\d+ reserved for what is pending\); nothing of it was accepted$/
@@ -50,7 +57,7 @@ function send(
   return backend.post('/api/v1/createnft', body, headers)
 }
 const limited = (wei: bigint | string, more: Record<string, string> = {}) => ({
-  ...{ 'gdn-run': RUN, 'gdn-run-max-cost': String(wei) },
+  ...{ 'gdn-run': run, 'gdn-run-max-cost': String(wei) },
   ...more,
 })
 const idsOf = ({ json }: Awaited<ReturnType<typeof send>>) =>
@@ -59,7 +66,7 @@ const idsOf = ({ json }: Awaited<ReturnType<typeof send>>) =>
 /** What the transactions of the run have paid, and the most that they could have paid. */
 const spent = () =>
   withStore(dataDir.path, async ({ db }) => {
-    const rows = await db.selectFrom('transactions').selectAll().where('run', '=', RUN).execute()
+    const rows = await db.selectFrom('transactions').selectAll().where('run', '=', run).execute()
     return rows.reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
   })
 
@@ -100,8 +107,8 @@ it('keeps the limit of a run for requests that do not say it, after a restart, t
   await settled(backend, idsOf(await send(limited(2n * ONE))))
   await backend.close()
   backend = await startTestBackend(dataDir.path)
-  expect((await send({ 'gdn-run': RUN }, { count: 100, receiver: BOB })).status).toBe(409)
-  expect((await send({ 'gdn-run': 'another' }, { count: 100, receiver: BOB })).status).toBe(200)
+  expect((await send({ 'gdn-run': run }, { count: 100, receiver: BOB })).status).toBe(409)
+  expect((await send({ 'gdn-run': another }, { count: 100, receiver: BOB })).status).toBe(200)
 })
 
 it('raises the limit only where a person has set it, so that an old client state does not', async () => {
@@ -114,9 +121,9 @@ it('raises the limit only where a person has set it, so that an old client state
 it('keeps a limit that a person has set for other machines, also when its request is refused', async () => {
   const refused = await send(limited(`${2n * ONE};set`), { count: 100, receiver: BOB })
   expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'run_max_cost'])
-  const { costs } = (await backend.post('/api/v1/getruncosts', { run: RUN })).json
+  const { costs } = (await backend.post('/api/v1/getruncosts', { run })).json
   expect(costs).toMatchObject({ max_cost: String(2n * ONE), fee_paid: '0' })
-  const other = { 'gdn-run': RUN }
+  const other = { 'gdn-run': run }
   expect((await send(other, { count: 100, receiver: BOB })).status).toBe(409)
   expect((await send(limited(`${3n * ONE};set`), { count: 100, receiver: BOB })).status).toBe(409)
   expect((await send(limited(`${ONE};set`), { count: 2 })).status).toBe(409)
@@ -126,30 +133,30 @@ it('keeps a limit that a person has set for other machines, also when its reques
 
 it('does not keep the limit of an agent whose request is refused', async () => {
   expect((await send(limited(2n * ONE), { count: 100, receiver: BOB })).status).toBe(409)
-  expect((await send({ 'gdn-run': RUN }, { count: 3 })).status).toBe(200)
-  expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.max_cost).toBeNull()
+  expect((await send({ 'gdn-run': run }, { count: 3 })).status).toBe(200)
+  expect((await backend.post('/api/v1/getruncosts', { run })).json.costs.max_cost).toBeNull()
 })
 
 it('counts what a run had paid before it got a limit', async () => {
-  await settled(backend, idsOf(await send({ 'gdn-run': RUN }, { count: 3 })))
-  const before = (await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs
+  await settled(backend, idsOf(await send({ 'gdn-run': run }, { count: 3 })))
+  const before = (await backend.post('/api/v1/getruncosts', { run })).json.costs
   const left = limited(`${ONE + BigInt(before.fee_paid)};set`)
   expect((await send(limited(`${ONE + BigInt(before.fee_paid) - 1n};set`))).status).toBe(409)
   const more = await send(left)
   expect(more.status).toBe(200)
   await settled(backend, idsOf(more))
-  expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.fee_paid).toBe(String(await spent()))
+  expect((await backend.post('/api/v1/getruncosts', { run })).json.costs.fee_paid).toBe(String(await spent()))
 })
 
 it('rejects a run in a second collection, where its limits would not count, and counts nothing of it', async () => {
   await settled(backend, idsOf(await send(limited(2n * ONE))))
   const to = await createTestCollection(backend, { name: 'Second' })
-  for (const headers of [limited(2n * ONE), limited(`${9n * ONE};set`), { 'gdn-run': RUN }]) {
+  for (const headers of [limited(2n * ONE), limited(`${9n * ONE};set`), { 'gdn-run': run }]) {
     const { status, json } = await send(headers, { to })
-    expect([status, json.error.message]).toEqual([400, 'the run a-run is of another collection'])
+    expect([status, json.error.message]).toEqual([400, `the run ${run} is of another collection`])
   }
-  expect((await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs.max_cost).toBe(String(2n * ONE))
-  expect((await send({ 'gdn-run': 'another' }, { to })).status).toBe(200)
+  expect((await backend.post('/api/v1/getruncosts', { run })).json.costs.max_cost).toBe(String(2n * ONE))
+  expect((await send({ 'gdn-run': another }, { to })).status).toBe(200)
   expect((await send(limited(2n * ONE))).status).toBe(200)
 })
 
@@ -165,13 +172,15 @@ it('reserves a repeated request once', async () => {
 
 it('signs nothing that could exceed the limit, and mints NFTs of runs with a limit apart', async () => {
   const limit = 2n * ONE
-  const mine = await Promise.all([send(limited(limit)), send(limited(limit)), send({}), send({})])
+  const to = await createTestCollection(backend, { name: 'Apart' })
+  const mine = await Promise.all([limited(limit), limited(limit), {}, {}].map((headers) => send(headers, { to })))
   await settled(backend, mine.flatMap(idsOf))
   await withStore(dataDir.path, async ({ db }) => {
-    const rows = await db.selectFrom('transactions').selectAll().where('kind', '=', 'mint').execute()
-    const own = rows.filter(({ run }) => run === RUN)
-    expect(own.reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
-    expect(rows.filter(({ run }) => run === null).reduce((sum, { token_count }) => sum + token_count, 0)).toBe(2)
+    const mints = db.selectFrom('transactions').selectAll().where('kind', '=', 'mint')
+    const rows = await mints.where('collection_id', '=', to.id).execute()
+    const countOf = (of: string | null) =>
+      rows.filter(({ run: its }) => its === of).reduce((sum, { token_count }) => sum + token_count, 0)
+    expect([countOf(run), countOf(null)]).toEqual([2, 2])
     for (const { fee_paid, gas_used } of rows) {
       expect(BigInt(fee_paid ?? 0)).toBeGreaterThanOrEqual(BigInt(gas_used ?? 0))
     }
@@ -179,22 +188,22 @@ it('signs nothing that could exceed the limit, and mints NFTs of runs with a lim
 })
 
 it('returns what a run has spent, of NFTs of its own, to its account only', async () => {
-  const mine = await Promise.all([send(limited(9n * ONE), { count: 3 }), send({ 'gdn-run': 'another' }, { count: 2 })])
+  const mine = await Promise.all([send(limited(9n * ONE), { count: 3 }), send({ 'gdn-run': another }, { count: 2 })])
   await settled(backend, mine.flatMap(idsOf))
   const costs = async (run: string) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
-  expect(await costs(RUN)).toMatchObject({
+  expect(await costs(run)).toMatchObject({
     ...{ blockchain: 'polygon', is_simulated: true, currency: 'POL', fee_paid: String(await spent()) },
     max_cost: String(9n * ONE),
   })
-  expect(await costs('another')).toMatchObject({ max_cost: null, fee_paid: expect.stringMatching(/^[1-9]/) })
+  expect(await costs(another)).toMatchObject({ max_cost: null, fee_paid: expect.stringMatching(/^[1-9]/) })
   expect((await backend.post('/api/v1/getruncosts', { run: 'nobody' })).status).toBe(404)
   const stranger = await makeKey(dataDir.path, { permissions: ['nft:read'] })
-  expect((await backend.post('/api/v1/getruncosts', { run: RUN }, stranger.headers)).status).toBe(404)
+  expect((await backend.post('/api/v1/getruncosts', { run }, stranger.headers)).status).toBe(404)
 })
 
 it('returns the part of the costs that no reorg changes', async () => {
   await settled(backend, idsOf(await send(limited(9n * ONE))))
-  const costs = async () => (await backend.post('/api/v1/getruncosts', { run: RUN })).json.costs
+  const costs = async () => (await backend.post('/api/v1/getruncosts', { run })).json.costs
   const paid = String(await spent())
   expect(await costs()).toMatchObject({ fee_paid: paid, final_fee_paid: paid })
   await withStore(dataDir.path, ({ db }) => db.updateTable('transactions').set({ watched: 1 }).execute())

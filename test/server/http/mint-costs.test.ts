@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { cli, tempHome } from '../../cli/harness.ts'
 import {

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { deployedContracts } from '../../../src/server/setup/verify/contracts.ts'

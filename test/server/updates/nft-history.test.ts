@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ResponseOf } from '../../../src/client/api-client.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { changeWebhook } from '../../../src/server/admin/webhooks.ts'
 import type { PostOutcome } from '../../../src/server/pipeline/webhooks/post.ts'
