@@ -1,4 +1,4 @@
-import { crc32, inflateSync } from 'node:zlib'
+import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import { convertIndexedToRgb, type DecodedPng, decode } from 'fast-png'
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
@@ -31,8 +31,9 @@ function harmless(bytes: Uint8Array): Uint8Array {
   const bits = (header[8] ?? 0) * (CHANNELS[header[9] ?? -1] ?? 0)
   const rows = header[12] === 0 ? height : 2 * height + 8
   const most = rows * (Math.ceil((width * bits) / 8) + 1) + 64
-  const pixels = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
-  inflateSync(pixels, { maxOutputLength: most })
+  const compressed = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
+  // The library decompresses in JavaScript. It gets the pixels uncompressed, in the same format.
+  const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
   const others = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
   const parts = [...others, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(written)
   return Buffer.concat([bytes.subarray(0, SIGNATURE_BYTES), ...parts])

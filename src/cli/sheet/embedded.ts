@@ -42,27 +42,31 @@ interface Encoded {
 
 /** Scales a picture until it is small, or as far as the page permits. */
 async function smaller(bytes: Uint8Array): Promise<Encoded> {
-  let pixels = await decodePicture(bytes)
+  let pixels = shrunk(await decodePicture(bytes), USUAL.side)
   const encode = await encoderFor(pixels)
-  const attempt = ({ side, quality }: typeof USUAL) => {
-    const isLarger = pixels.width > side || pixels.height > side
-    if (isLarger) pixels = scaled(pixels, fitted(pixels, { width: side, height: side }))
-    return encode(pixels, quality)
-  }
-  let encoded = attempt(USUAL)
-  for (const step of COARSER) {
+  let encoded = encode(pixels, USUAL.quality)
+  for (const { side, quality } of COARSER) {
     if (encoded.bytes.length <= SMALL_BYTES) break
-    encoded = attempt(step)
+    pixels = shrunk(pixels, side)
+    encoded = encode(pixels, quality)
   }
   return encoded
 }
 
+const shrunk = (pixels: Pixels, side: number): Pixels =>
+  pixels.width > side || pixels.height > side ? scaled(pixels, fitted(pixels, { width: side, height: side })) : pixels
+
 /** Returns the encoder of a picture: JPEG, or PNG if some of it is transparent. */
-async function encoderFor({ data }: Pixels): Promise<(pixels: Pixels, quality: number) => Encoded> {
-  if (data.every((value, i) => i % 4 !== 3 || value === 255)) {
+async function encoderFor(pixels: Pixels): Promise<(pixels: Pixels, quality: number) => Encoded> {
+  if (isOpaque(pixels)) {
     const { default: jpeg } = await import('jpeg-js')
     return (pixels, quality) => ({ type: 'image/jpeg', bytes: jpeg.encode(pixels, quality).data })
   }
   const { encode } = await import('fast-png')
   return (pixels) => ({ type: 'image/png', bytes: encode({ ...pixels, channels: 4, depth: 8 }) })
+}
+
+function isOpaque({ data }: Pixels): boolean {
+  for (let alpha = 3; alpha < data.length; alpha += 4) if (data[alpha] !== 255) return false
+  return true
 }
