@@ -228,7 +228,7 @@ __gdn_bundles() {
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
     'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882' ;;
-    'batch results') REPLY='flags-2313fd verifying-809177 server-b79987 output-e07882' ;;
+    'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-e07882' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-e07882' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-e07882' ;;
     'plan') REPLY='flags-8e92b7 server-b79987 output-9a531f' ;;
@@ -565,7 +565,7 @@ __gdn_flags() {
     'run-9b16ec') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
-    'flags-2313fd') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
+    'flags-ebe330') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
 --costs - - Print what the run has spent after the rows, from its server' ;;
     'flags-2979e6') REPLY='--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
@@ -930,7 +930,8 @@ jsonl' ;;
 accepted
 deployed
 failed
-unknown' ;;
+unknown
+burned' ;;
     'output-2') REPLY='table
 json
 ndjson

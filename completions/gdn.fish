@@ -321,7 +321,7 @@ function __gdn_bundles
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882'
     case 'batch results'
-      printf '%s\n' 'flags-2313fd verifying-809177 server-b79987 output-e07882'
+      printf '%s\n' 'flags-ebe330 verifying-809177 server-b79987 output-e07882'
     case 'batch report'
       printf '%s\n' 'flags-2979e6 server-b79987 output-e07882'
     case 'batch rm'
@@ -764,8 +764,8 @@ function __gdn_flags
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-2313fd'
-      printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown' \
+    case 'flags-ebe330'
+      printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
         '--costs - - Print what the run has spent after the rows, from its server'
     case 'flags-2979e6'
       printf '%s\n' '--to - file File to write (<run>-report.html)' \
@@ -1188,7 +1188,8 @@ function __gdn_values
         'accepted' \
         'deployed' \
         'failed' \
-        'unknown'
+        'unknown' \
+        'burned'
     case 'output-2'
       printf '%s\n' 'table' \
         'json' \

@@ -224,7 +224,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
     'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882'
-    'batch results' = 'flags-2313fd verifying-809177 server-b79987 output-e07882'
+    'batch results' = 'flags-ebe330 verifying-809177 server-b79987 output-e07882'
     'batch report' = 'flags-2979e6 server-b79987 output-e07882'
     'batch rm' = 'flags-91185e server-b79987 output-e07882'
     'plan' = 'flags-8e92b7 server-b79987 output-9a531f'
@@ -558,7 +558,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'run-9b16ec' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-2313fd' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown
+    'flags-ebe330' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
 --costs - - Print what the run has spent after the rows, from its server'
     'flags-2979e6' = '--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
@@ -920,7 +920,8 @@ jsonl'
 accepted
 deployed
 failed
-unknown'
+unknown
+burned'
     'output-2' = 'table
 json
 ndjson

@@ -23,6 +23,8 @@ export interface SentRow {
   request_id: number
   outcome: string | null
   nft: string | null
+  /** 1 if its NFT was burned since. */
+  burned: number | null
 }
 
 /** A row of the manifest that the run has neither planned nor sent. */
@@ -32,9 +34,14 @@ export interface FreshRow {
   content: string
   /** The hash that a copy of the manifest has as well, if it differs. */
   twin: string | null
+  /** The input of its reference ID, if that is not its key. */
+  reference: string | null
 }
 
-/** Rows that were paired with their NFTs: operations in the state, and positions in the manifest. */
+/**
+ * Rows that are no edits of each other, because they are paired with their NFTs, or their NFTs are known otherwise:
+ * operations in the state, and positions in the manifest.
+ */
 export interface Paired {
   operations: ReadonlySet<string>
   positions: ReadonlySet<number>
@@ -58,7 +65,8 @@ export function findReplaced(
   rows: RowsIn,
   { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: Paired },
 ): string[] {
-  const vanished = vanishedRows(sql, other, rows).filter(({ id }) => !paired.operations.has(id))
+  // What was burned has no NFT that a new row could be an edit of.
+  const vanished = vanishedRows(sql, other, rows).filter(({ id, burned }) => burned !== 1 && !paired.operations.has(id))
   if (vanished.length === 0) return []
   const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return []
@@ -86,7 +94,7 @@ export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
 export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): SentRow[] {
   return sql.all(
     `SELECT o.id, o.kind AS operation, substr(o.identity, ?) AS key, s.reference, o.line, o.content, o.position,
-        o.request_id, q.outcome, n.nft_gdn_id AS nft,
+        o.request_id, q.outcome, n.nft_gdn_id AS nft, n.is_burned AS burned,
         json_extract(q.body, '$.reference_ids[' || o.position || ']') AS mintedAs
       FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
         LEFT JOIN (SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL) s
@@ -102,7 +110,7 @@ export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn)
 /** Returns the rows of a manifest that a run has neither planned nor sent. */
 export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
   return sql.all(
-    `SELECT r.position, r.key, r.content, r.twin FROM ${tableOf(rows)} r
+    `SELECT r.position, r.key, r.content, r.twin, r.reference FROM ${tableOf(rows)} r
       WHERE r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
         WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) ORDER BY r.position`,
     setId ?? -1,

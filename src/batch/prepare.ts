@@ -7,6 +7,7 @@ import { newDuplicates } from './duplicate-rows.ts'
 import { findReplaced } from './edited-rows.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
 import { meetBackend } from './meet-backend.ts'
+import { withMintedElsewhere } from './minted-elsewhere.ts'
 import { rowsWithMovedFiles } from './moved-files.ts'
 import { labelsOfMoved } from './moved-labels.ts'
 import { refuseFinished } from './open-store.ts'
@@ -58,15 +59,7 @@ export async function prepare(
   if (hasNew && !isNew) pairs.push(...(await store.read((sql) => rowsWithMovedFiles(sql, drop, gathered.rows))))
   const renamed = renamedOf(pairs)
   const found = pairs.filter(({ sent }) => sent === null)
-  const replaced =
-    isNew || !hasNew
-      ? []
-      : await store.read((sql) =>
-          findReplaced(sql, drop, gathered.rows, {
-            newRows: options.newRows === true,
-            ...{ setId: drop.setId, paired: pairedOf(pairs) },
-          }),
-        )
+  const replaced = isNew || !hasNew ? [] : await replacedRows(store, options, asked, { gathered, pairs })
   const known = new Map(
     pairs.map(({ row, sent }): [number, 'renamed' | 'adopted'] => [
       row.position,
@@ -115,6 +108,20 @@ export async function prepare(
     duplicates,
   }
   return { gathered, plan, before, pairs, replaced, planned }
+}
+
+/** Returns the operations of sent rows that new rows are minted in addition to. @throws GdnError `edited_rows` */
+async function replacedRows(
+  store: RunStore,
+  options: BatchOptions,
+  client: CheckDeps['client'],
+  { gathered: { rows }, pairs }: { gathered: Gathered; pairs: readonly Pair[] },
+): Promise<string[]> {
+  const { drop } = store
+  const known = pairedOf(pairs)
+  const paired = client === null ? known : await withMintedElsewhere(store, options, client, { rows, paired: known })
+  const newRows = options.newRows === true
+  return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired }))
 }
 
 /** Refuses a dynamic drop on a server without creatednft. */

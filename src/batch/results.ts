@@ -17,11 +17,13 @@ interface OutcomeColumns {
   owner: string | null
   metadata_url: string | null
   error: string | null
+  is_burned: number | null
   twice: string | null
   rival: string | null
 }
 
 const OUTCOME = `o.state, o.reason, n.nft_gdn_id, n.token_id, n.contract, n.receiver AS owner, n.metadata_url, n.error,
+  n.is_burned,
   (SELECT x.nft_gdn_id FROM operations late JOIN nfts x ON x.operation_id = late.id WHERE late.run_id = o.run_id
     AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = 'late' LIMIT 1) AS twice,
   (${RIVAL_NFT}) AS rival`
@@ -77,7 +79,7 @@ export function resultsPage(
   page: { after: number; limit: number; live: boolean },
 ): ({ result: ResultRow } & Pick<RowColumns, 'position' | 'key'> & { parts: string[] })[] {
   const rows = sql.all<RowColumns>(
-    `SELECT r.position, r.line, r.key, r.body, ${OUTCOME} FROM rows r
+    `SELECT r.position, r.line, r.key, coalesce(n.body, r.body) AS body, ${OUTCOME} FROM rows r
       LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
       LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
       WHERE r.set_id = ? AND r.position > ? ORDER BY r.position LIMIT ?`,
@@ -139,6 +141,7 @@ export const unsentResult = ({ key, line, title, receiver, contract }: Shown): R
   contract_address: contract,
   receiver_wallet_address: receiver,
   metadata_url: null,
+  burned: false,
 })
 
 export function resultOf(row: OutcomeColumns, shown: Shown, live: boolean): ResultRow {
@@ -158,6 +161,7 @@ export function resultOf(row: OutcomeColumns, shown: Shown, live: boolean): Resu
     contract_address: row.contract ?? shown.contract,
     receiver_wallet_address: row.owner ? row.owner : shown.receiver,
     metadata_url: row.metadata_url,
+    burned: row.is_burned === 1,
   }
 }
 

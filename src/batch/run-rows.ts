@@ -4,11 +4,12 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
+import { changedBodies } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
 import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
-import { rowOfParts } from './row-text.ts'
+import { partsOf, rowOfParts } from './row-text.ts'
 import type { ResultRow, Run } from './types.ts'
 
 /** The outcome of a row, and the row itself; null for a row that was removed from the manifest after it was sent. */
@@ -112,6 +113,9 @@ export async function runColumns(run: Run): Promise<ManifestColumns> {
     const rows = { set: drop.setId ?? -1 }
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
       for (const record of page) columns.learn(keptRow(record).row)
+    }
+    for (const body of await state.read((sql) => changedBodies(sql, drop.id))) {
+      columns.learn({ line: 0, id: null, ...rowOfParts(partsOf(body)) })
     }
     return columns
   } finally {

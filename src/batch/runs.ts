@@ -4,6 +4,7 @@ import { GdnError } from '../core/errors.ts'
 import { seemsAtWork } from '../core/lock-holder.ts'
 import { type Drop, listDrops, readDrop, updateDrop } from '../state/drops.ts'
 import { openState, openStateIfThere, type StateReader } from '../state/open-state.ts'
+import { countBurned } from '../state/row-outcomes.ts'
 import { commandRuns } from '../state/runs.ts'
 import { countDrop } from './run-counts.ts'
 import { noCounts } from './run-store.ts'
@@ -153,7 +154,7 @@ const namesFile = (wanted: string, path: string): boolean =>
 /** Returns the rows of a run by state, even while a process works on it. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
   const [status] = await runStatuses(stateDir, [{ ...info, stateDir }])
-  return status ?? { ...info, counts: noCounts() }
+  return status ?? { ...info, counts: noCounts(), burned: 0 }
 }
 
 /** Returns the same for several runs. */
@@ -161,11 +162,12 @@ export async function runStatuses(stateDir: string, runs: readonly Run[]): Promi
   return await reading<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []
     for (const { stateDir: _, ...info } of runs) {
-      const counts = await state.read((sql) => {
+      const found = await state.read((sql) => {
         const drop = readDrop(sql, info.id)
-        return drop === null ? noCounts() : countDrop(sql, drop, info.running)
+        const counts = drop === null ? noCounts() : countDrop(sql, drop, info.running)
+        return { counts, burned: countBurned(sql, info.id) }
       })
-      statuses.push({ ...info, counts })
+      statuses.push({ ...info, ...found })
     }
     return statuses
   })

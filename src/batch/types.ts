@@ -303,6 +303,8 @@ export interface ResultRow {
   receiver_wallet_address: string
   metadata_url: string | null
   error: string | null
+  /** Whether its NFT was burned since, as far as this machine knows. Its status is that of the mint. */
+  burned: boolean
 }
 
 export interface BatchSummary {
@@ -382,6 +384,8 @@ export interface Run extends RunInfo {
 
 export interface RunStatus extends RunInfo {
   counts: RowCounts
+  /** Deployed rows whose NFTs were burned since, as far as this machine knows. */
+  burned: number
 }
 
 /** The items of a manifest; see `ManifestReading` for its other features. */

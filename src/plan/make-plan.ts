@@ -6,6 +6,7 @@ import { type Duplicates, newDuplicates } from '../batch/duplicate-rows.ts'
 import { findReplaced } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
+import { withMintedElsewhere } from '../batch/minted-elsewhere.ts'
 import { rowsWithMovedFiles } from '../batch/moved-files.ts'
 import { movedRuns } from '../batch/moved-run.ts'
 import { shownLabel, shownLabels } from '../batch/other-labels.ts'
@@ -16,6 +17,7 @@ import type { RunStore } from '../batch/run-store.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
+import type { NftNow } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, BURNED, type Change, compareRow, isMoved, type Seen } from './compare.ts'
@@ -30,8 +32,9 @@ import {
 } from './find-nfts.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { burnsOf, countUnnamed, lookAtGone } from './prune.ts'
+import { type BurnedRow, burnsOf, countUnnamed, lookAtGone } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
+import { SeenNfts } from './seen-nfts.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
@@ -71,6 +74,7 @@ export async function withPlan<Result>(
       relabeled: planner.relabeled,
       paired: planner.paired,
       refuseEdited: () => planner.refuseEdited(),
+      seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
       changes: () => changesOf(store),
       rows: () => rowsOf(store),
@@ -103,6 +107,7 @@ class Planner {
   #newUnnamed = 0
   #noTransfers: string | null | undefined
   #isUnrevealed: boolean | undefined
+  readonly #seen: SeenNfts
 
   constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges) {
     this.#store = store
@@ -110,6 +115,7 @@ class Planner {
     this.#deps = deps
     this.#saved = saved
     this.#labels = new OtherLabels(store, options.label ?? null)
+    this.#seen = new SeenNfts(store)
   }
 
   get relabeled(): ChangePlan['relabeled'] {
@@ -137,6 +143,7 @@ class Planner {
         DROP TABLE IF EXISTS temp.named;
         CREATE TEMP TABLE named (nft TEXT PRIMARY KEY)`),
     )
+    await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
       await this.#comparePage(page, { place, scope, can })
       onProgress?.(this.counts.rows)
@@ -146,7 +153,8 @@ class Planner {
     if (this.#options.prune === true) await this.#prune(place, scope)
     else if (this.counts.vanished > 0) {
       const { burned, first } = await lookAtGone(this.#store, place)
-      this.counts.vanished -= burned
+      for (const row of burned) await this.#seen.addBurned(row)
+      this.counts.vanished -= burned.length
       this.#gone.push(...first)
     }
     await this.#refuseTaken()
@@ -206,6 +214,7 @@ class Planner {
       ])
     }
     this.#count(found)
+    await this.#seen.add(page, candidates, records, found)
     for (const [at, [, changes]] of found.entries()) {
       const isNew = candidates[at]?.sent === null && changes.some(({ action }) => action === 'mint')
       if (isNew && isContentKey(candidates[at]?.row.key ?? '')) this.#newUnnamed++
@@ -267,12 +276,16 @@ class Planner {
     const { state } = this.#store
     const isSaved = this.#options.isSaved === true
     let position = 0
-    for await (const change of burnsOf(this.#store, place, { scope, noBurns: await this.#options.noBurns() })) {
+    const burned: BurnedRow[] = []
+    const noBurns = await this.#options.noBurns()
+    const onBurned = (row: BurnedRow) => void burned.push(row)
+    for await (const change of burnsOf(this.#store, place, { scope, noBurns, onBurned })) {
       this.counts[change.action]++
       if (isSaved) await this.#saved.compareBurn(change)
       const text = JSON.stringify(change)
       await state.scratch((sql) => sql.run('INSERT INTO temp.burns VALUES (?, ?)', position++, text))
     }
+    for (const row of burned) await this.#seen.addBurned(row)
     if (!isSaved) return await this.#noteUnnamed(place)
     await this.#saved.compareLeftBurns(async (nfts) => {
       const records = await readRecords(
@@ -329,11 +342,18 @@ class Planner {
     )
   }
 
+  seen(): AsyncGenerator<NftNow[]> {
+    return this.#seen.pages()
+  }
+
   /** Refuses edited rows without an ID as the mint does, which would send them as new ones. */
   async refuseEdited(): Promise<void> {
     const { drop } = this.#store
     if (this.#options.newRows === true || drop.setId === null) return
-    const paired = pairedOf([...this.#pairs.values()])
+    const pairs = pairedOf([...this.#pairs.values()])
+    const known = { ...pairs, operations: new Set([...pairs.operations, ...this.#seen.burned]) }
+    const asked = { rows: 'draft', paired: known } as const
+    const paired = await withMintedElsewhere(this.#store, this.#options, this.#deps.client, asked)
     await this.#store.read((sql) => findReplaced(sql, drop, 'draft', { newRows: false, setId: drop.setId, paired }))
   }
 

@@ -4,6 +4,7 @@ import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
+import type { NftNow } from '../state/row-outcomes.ts'
 import type { Update } from './apply-updates.ts'
 import type { Action, Change } from './compare.ts'
 import type { Relabeling } from './find-labels.ts'
@@ -109,6 +110,8 @@ export interface ChangePlan {
   paired: readonly StoredPair[]
   /** Throws where a mint would refuse to send rows, because they may be edited ones. @throws GdnError `edited_rows` */
   refuseEdited(): Promise<void>
+  /** NFTs of this run that were changed after their mint, as they are now. */
+  seen(): AsyncGenerator<NftNow[]>
   /** Rows to be minted that equal an earlier one. */
   duplicates(): Promise<Duplicates>
   /** All changes in the order of the manifest, burns at the end. */

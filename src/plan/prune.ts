@@ -21,6 +21,9 @@ interface GoneRow {
   receiver: string
 }
 
+/** A row that is gone, whose NFT was burned. */
+export type BurnedRow = Pick<GoneRow, 'id' | 'nftGdnId'>
+
 const PAGE = 1_000
 
 /**
@@ -29,11 +32,12 @@ const PAGE = 1_000
  *
  * @param scope as in `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
+ * @param onBurned called for each NFT that is burned already
  */
 export async function* burnsOf(
   store: RunStore,
   place: Place,
-  { scope, noBurns }: { scope: string; noBurns: string | null },
+  { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
 ): AsyncGenerator<PlannedChange> {
   for (let after: Pick<GoneRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
     const page = await goneRows(store, after)
@@ -43,6 +47,7 @@ export async function* burnsOf(
     const records = await readRecords(place, page)
     for (const row of page) {
       const nft = records.get(row.nftGdnId)
+      if (nft?.burned === true) onBurned(row)
       if (nft === undefined || hasFailed(nft.status) || nft.burned === true) continue
       const isOurs = await isOwnerNamed(store, scope, row, nft)
       yield burnOf(row, nft, isOurs, place.hasUpdates ? noBurns : NO_BURNS)
@@ -52,8 +57,8 @@ export async function* burnsOf(
 
 /** NFTs whose rows are gone. */
 export interface Gone {
-  /** How many of them are burned already. */
-  burned: number
+  /** Those that are burned already. */
+  burned: BurnedRow[]
   /** The names of the first others. */
   first: string[]
 }
@@ -62,13 +67,13 @@ const MAX_NAMED = 5
 
 /** Returns the burned NFTs of rows that are gone, and the first of the others. */
 export async function lookAtGone(store: RunStore, place: Place): Promise<Gone> {
-  const gone: Gone = { burned: 0, first: [] }
+  const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: GoneRow[] = await goneRows(store, after)
     const records = await readRecords(place, page)
-    for (const { key, nftGdnId } of page) {
+    for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
-      if (nft?.burned === true) gone.burned++
+      if (nft?.burned === true) gone.burned.push({ id, nftGdnId })
       else if (gone.first.length < MAX_NAMED) gone.first.push(nameOf(key, nft))
     }
     after = page.at(-1)

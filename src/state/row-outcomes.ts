@@ -35,7 +35,8 @@ export interface NftEnd {
 
 export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd): void {
   sql.run(
-    'UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ? WHERE operation_id = ?',
+    `UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ?, body = NULL, is_burned = 0
+      WHERE operation_id = ?`,
     end.token_id,
     end.contract,
     end.receiver,
@@ -45,6 +46,52 @@ export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd
   )
   moveOperation(sql, operationId, status)
 }
+
+/** An NFT as it is after changes. */
+export interface NftNow {
+  nftGdnId: string
+  /** Its owner; null where that isn't known. */
+  owner: string | null
+  metadataUrl: string | null
+  isBurned: boolean
+  /** The row that it is like; null where it is like none that is known. */
+  body: Uint8Array | null
+}
+
+/** Records what became of the NFT of a row after its mint. */
+export function noteChanged(sql: Sql, runId: string, { nftGdnId, owner, metadataUrl, isBurned, body }: NftNow): void {
+  sql.run(
+    `UPDATE nfts SET receiver = coalesce(?, receiver), metadata_url = coalesce(?, metadata_url), body = coalesce(?, body),
+      is_burned = ? WHERE nft_gdn_id = ? AND (SELECT run_id FROM operations WHERE id = operation_id) = ?`,
+    isBurned ? null : owner,
+    metadataUrl,
+    // libsql binds no other bytes.
+    body && Buffer.from(body),
+    isBurned ? 1 : 0,
+    nftGdnId,
+    runId,
+  )
+}
+
+/** Returns how many NFTs of a run were burned. */
+export function countBurned(sql: Sql, runId: string): number {
+  const found = sql.get<{ n: number }>(
+    `SELECT count(*) AS n FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+      WHERE n.is_burned = 1 AND o.run_id = ?`,
+    runId,
+  )
+  return found?.n ?? 0
+}
+
+/** Returns the rows that NFTs of a run were changed to. */
+export const changedBodies = (sql: Sql, runId: string): Uint8Array[] =>
+  sql
+    .all<{ body: Uint8Array }>(
+      `SELECT n.body FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+        WHERE n.body IS NOT NULL AND o.run_id = ?`,
+      runId,
+    )
+    .map(({ body }) => body)
 
 /** Records why an accepted row is not minted yet; null if the server doesn't say. */
 export function noteWaiting(sql: Sql, operationId: string, reason: string | null): void {

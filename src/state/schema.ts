@@ -4,7 +4,7 @@
  * Until version 0.1.0 is tagged, a change of the schema replaces the first migration and gets the next number. States
  * with another number are refused. After that, a change is a migration of its own.
  */
-export const FIRST_VERSION = 7
+export const FIRST_VERSION = 8
 
 /**
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
@@ -229,9 +229,14 @@ CREATE TABLE nfts (
   receiver TEXT,
   metadata_url TEXT,
   error TEXT,
+  -- The row that the NFT was changed to after its mint, as in rows; null if it wasn't.
+  body BLOB,
+  is_burned INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (operation_id, position)
 ) WITHOUT ROWID;
 CREATE INDEX nfts_by_id ON nfts (nft_gdn_id);
+CREATE INDEX nfts_changed ON nfts (operation_id) WHERE body IS NOT NULL;
+CREATE INDEX nfts_burned ON nfts (operation_id) WHERE is_burned = 1;
 
 CREATE TABLE known_nfts (
   collection_id INTEGER NOT NULL REFERENCES collections,

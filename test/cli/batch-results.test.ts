@@ -7,7 +7,7 @@ import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf, timeUpWhileWaiting } from './harness.ts'
 
-const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error'
+const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error,burned'
 
 /** Mints a manifest, and returns a function that reads its results. */
 async function minted(name: string, text: string, refuse?: (title: string) => boolean, ...flags: string[]) {
@@ -242,12 +242,12 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
   }
 })
 
-test('says on a terminal that rows are shown as they were minted', async () => {
+test('says on a terminal what the rows are shown as', async () => {
   const { path, options } = await minted('drop.csv', `title,description,receiver\nDawn,first,${OWNER}`)
   const argv = ['batch', 'results', path('drop.csv')]
   const shown = async (...more: string[]) => (await cli([...argv, ...more], { ...options, tty: true })).stderr
   expect(await shown()).toBe(
-    'Rows are shown as they were minted, with the titles of the manifest as gdn last minted it. `gdn plan` compares the manifest with what is now.\n',
+    'Rows are shown as gdn last minted or applied them. `gdn plan` compares the manifest with what is now.\n',
   )
   expect(await shown('--json')).toBe('')
 })

@@ -363,6 +363,55 @@ describe('gdn plan and apply against a backend', () => {
       expect(await (await machine(collection)).plan(back)).toEqual([`transfer transfer a, receiver ${BOB} → ${ALICE}`])
     })
 
+    test('are seen in the results of the machine, those of another machine after the next apply', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const results = async () => {
+        const fields = ['title', 'receiver_wallet_address', 'metadata_url'].join(',')
+        const argv = ['batch', 'results', one.path('drop.csv'), '--json', '--fields', fields]
+        return JSON.parse((await one.cli(...argv)).stdout) as unknown[]
+      }
+      const present = async () =>
+        (await nftsOf(collection)).map(({ request_metadata, receiver_wallet_address, metadata_url }) => ({
+          title: (request_metadata as { title: string }).title,
+          receiver_wallet_address,
+          metadata_url,
+        }))
+      const edited = csv(['a', 'Dawn!', CAROL], ['b', 'Dusk', BOB])
+      await applied(one, edited)
+      expect(await present()).toMatchObject([{ title: 'Dawn!', receiver_wallet_address: CAROL }, { title: 'Dusk' }])
+      expect(await results()).toEqual(await present())
+      const again = edited.replace('Dusk', 'Dusk!')
+      await applied(await machine(collection), again)
+      await applied(one, again)
+      expect(await present()).toMatchObject([{ title: 'Dawn!' }, { title: 'Dusk!' }])
+      expect(await results()).toEqual(await present())
+    })
+
+    test('leave new columns to the results', async () => {
+      const one = await machine(await dynamic())
+      const rows = ['id,title,description,receiver', `a,Dawn,x,${ALICE}`, `b,Dusk,x,${BOB}`]
+      await one.mint(rows.join('\n'))
+      await applied(one, rows.map((row, at) => `${row},${['attr:mood', 'calm', ''][at]}`).join('\n'))
+      const { stdout } = await one.cli('batch', 'results', one.path('drop.csv'), '-o', 'csv')
+      expect(stdout).toMatch(/^title,description,receiver,id,attr:mood,.*\r\nDawn,x,\w+,a,calm,.*\r\nDusk,x,\w+,b,,/)
+    })
+
+    test('take a row that another machine has minted for no edit of one that is gone', async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const more = csv(['a', 'Dawn', ALICE], ['c', 'Noon', CAROL])
+      const other = await (await machine(collection)).run(['batch', 'mint'], more)
+      expect(other.code, other.stderr).toBe(0)
+      expect(await one.plan(more)).toEqual([])
+      await one.mint(more)
+      expect(await nftsOf(collection)).toHaveLength(3)
+      const { code, stderr } = await one.run(['batch', 'mint'], more.replace('c,Noon', 'd,Noon'))
+      expect([code, stderr]).toEqual([2, expect.stringContaining('and 1 row is new')])
+    })
+
     test('of others are kept, unless they are taken over', async () => {
       const collection = await dynamic()
       const one = await machine(collection)
@@ -487,6 +536,46 @@ describe('gdn plan and apply against a backend', () => {
       const { stdout, stderr } = await one.run(['plan'], rows)
       expect(stdout).toContain('give it a new id to mint it again')
       expect(stderr).not.toContain('--take-over')
+    })
+
+    test.each([
+      ['by apply', async ({ apply }: Awaited<ReturnType<typeof pruned>>) => await apply('--max-burns', '1')],
+      [
+        'by nft burn',
+        async ({ one, collection }: Awaited<ReturnType<typeof pruned>>) => {
+          const [, dusk] = await nftsOf(collection)
+          return await one.cli('nft', 'burn', dusk?.nft_gdn_id ?? '', '-b', collection.blockchain, '--yes')
+        },
+      ],
+    ])('made %s leave room for new rows', async (_, burn) => {
+      const machines = await pruned()
+      const { one, collection } = machines
+      const { code, stderr } = await burn(machines)
+      expect(code, stderr).toBe(0)
+      const more = `${without}\nd,Night,x,${ALICE}`
+      expect(await one.plan(more)).toEqual(['mint mint d'])
+      const applied = await one.run(['apply'], more, '--yes', '--json')
+      expect(applied.code, applied.stderr).toBe(0)
+      await one.mint(`${more}\ne,Noon II,x,${ALICE}`)
+      expect((await nftsOf(collection)).map(({ burned }) => burned)).toEqual([false, true, false, false, false])
+    })
+
+    test('are seen in the results and the status of the run', async () => {
+      const { one, apply } = await pruned()
+      await apply('--max-burns', '1')
+      const results = async (...flags: string[]) =>
+        (await one.cli('batch', 'results', one.path('drop.csv'), ...flags)).stdout
+      const found = JSON.parse(await results('--json', '--fields', 'title,status,burned'))
+      expect(found).toEqual([
+        { title: 'Dawn', status: 'deployed', burned: false },
+        { title: 'Dusk', status: 'deployed', burned: true },
+        { title: 'Noon', status: 'deployed', burned: false },
+      ])
+      expect(await results('--fields', 'title,status')).toBe('Dawn\tdeployed\nDusk\tburned\nNoon\tdeployed\n')
+      expect(await results('--status', 'burned', '--fields', 'title')).toBe('Dusk\n')
+      expect(await results('--status', 'deployed', '--fields', 'title')).toBe('Dawn\nNoon\n')
+      const status = await one.cli('batch', 'status', one.path('drop.csv'), '--json')
+      expect(JSON.parse(status.stdout)).toMatchObject({ total: 3, deployed: 3, burned: 1 })
     })
 
     test('leave NFTs alone that others have transferred, also back to a former owner', {

@@ -4,6 +4,7 @@ import type { BatchEvent } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
+import { noteMade, noteSeen } from '../../plan/note-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { atMostText } from '../cost/at-most.ts'
@@ -97,6 +98,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => ({})
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
       await storeNames(deps, connection, opened.options, plan)
+      await noteSeen(opened.options, plan)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: applyAgain(manifest, flags) })
       const print = async (changes: DataRecord) =>
         await output.one({
@@ -109,6 +111,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
         throw minted.failure
       }
       const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
+      await noteMade({ ...opened.options, signal: deps.signals.signal }, connection.client, plan)
       await print(summaryOf(outcomes))
       const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
       if (left !== '') io.note(`Left out by --only mint: ${left}.`)

@@ -1,13 +1,15 @@
-const STATES = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
+const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'] as const
 
 /** `1 NFT`, `24 NFTs`. */
 export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** `24 rows: 22 deployed, 2 failed`. States without rows are left out. */
+/** `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. Burned rows are counted as deployed too. */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
-  const states = STATES.filter((state) => Number(counts[state]) > 0).map((state) => `${counts[state]} ${state}`)
+  const burned = Number(counts.burned ?? 0)
+  const shown: Readonly<Record<string, unknown>> = { ...counts, deployed: Number(counts.deployed) - burned }
+  const states = STATES.filter((state) => Number(shown[state]) > 0).map((state) => `${shown[state]} ${state}`)
   const total = count(Number(counts.total), 'row')
   return states.length === 0 ? total : `${total}: ${states.join(', ')}`
 }

@@ -21,10 +21,13 @@ import { VerifyTally } from './verify-tally.ts'
 import { addRunArgument, whichRun } from './which-run.ts'
 import { findRun, settingsIfFound } from './which-server.ts'
 
-const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown'] as const satisfies readonly RowStatus[]
+const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned'] as const
+
+/** The status of a row as people filter by it: a burned one is not deployed any more. */
+type ShownStatus = RowStatus | 'burned'
 
 export interface ResultsFlags extends OutputFlags, ServerFlags, VerifyFlags {
-  status?: RowStatus[]
+  status?: ShownStatus[]
   costs?: boolean
 }
 
@@ -40,10 +43,12 @@ const VIEW: View = {
     'receiver_wallet_address',
     'metadata_url',
     'error',
+    'burned',
   ],
   columns: ['line', 'title', 'status', 'token_id', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
   dropsId: true,
+  cells: (record) => (record.burned === true ? { ...record, status: 'burned' } : record),
 }
 
 const VERIFIED_VIEW: View = {
@@ -55,7 +60,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "Shows rows in the order of the manifest, also while the run is in progress. Titles, and the manifest's own columns in CSV output, are from the manifest as gdn last minted it. Owners and URLs are from the mint of the row, so they differ from the columns of a row that was edited later. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url and error. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet disarms these, and uses the headers and the separator of the manifest file.",
+      "Shows rows in the order of the manifest, also while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, are as this machine last minted or applied them. gdn plan compares them with what is now. Status is the outcome of the mint, and burned says whether the NFT was burned since. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet disarms these, and uses the headers and the separator of the manifest file.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -101,9 +106,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
   if (io.stdoutTty && output.mode === 'table') {
-    io.note(
-      'Rows are shown as they were minted, with the titles of the manifest as gdn last minted it. `gdn plan` compares the manifest with what is now.',
-    )
+    io.note('Rows are shown as gdn last minted or applied them. `gdn plan` compares the manifest with what is now.')
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
@@ -137,8 +140,11 @@ async function printVerified(
   tally.refuseUnread()
 }
 
-async function* inStatus(rows: AsyncIterable<RunRow>, statuses: readonly RowStatus[] | undefined) {
-  for await (const row of rows) if (statuses === undefined || statuses.includes(row.result.status)) yield row
+async function* inStatus(rows: AsyncIterable<RunRow>, statuses: readonly ShownStatus[] | undefined) {
+  for await (const row of rows) {
+    const { burned, status } = row.result
+    if (statuses === undefined || statuses.includes(burned ? 'burned' : status)) yield row
+  }
 }
 
 async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {

@@ -1,0 +1,29 @@
+import type { RowsIn } from '../state/rows.ts'
+import { freshRows, type Paired, vanishedRows } from './edited-rows.ts'
+import { referenceId } from './row-key.ts'
+import type { RunStore } from './run-store.ts'
+import { ServerNames } from './server-names.ts'
+import type { BatchClient, BatchOptions } from './types.ts'
+
+/**
+ * Adds the rows that are new to this machine, and that the server knows by their reference IDs: another machine has
+ * minted them, so they are no edits of rows that left the manifest.
+ */
+export async function withMintedElsewhere(
+  store: RunStore,
+  options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
+  client: Pick<BatchClient, 'call' | 'supportsReferences' | 'learnIdempotency'>,
+  { rows, paired }: { rows: RowsIn; paired: Paired },
+): Promise<Paired> {
+  const { drop } = store
+  const fresh = await store.read((sql) =>
+    vanishedRows(sql, drop, rows).length === 0 ? [] : freshRows(sql, drop, rows, drop.setId),
+  )
+  if (fresh.length === 0) return paired
+  if (client.supportsReferences() === null) await client.learnIdempotency({ signal: options.signal })
+  if (client.supportsReferences() !== true) return paired
+  const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
+  const nfts = await new ServerNames(client, options).nftsOf(fresh.map(referenceOf))
+  const known = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)
+  return { ...paired, positions: new Set([...paired.positions, ...known]) }
+}
