@@ -147,6 +147,10 @@ export interface PlannedPage {
 
 const PLANNED_PAGE = 2_000
 
+/** Whether the NFT of a row was not changed to it after its mint. */
+const isUnapplied = (row: string): string =>
+  `NOT EXISTS (SELECT 1 FROM nfts a WHERE a.operation_id = o.id AND a.position = 0 AND a.body = ${row}.body)`
+
 /**
  * Yields rows with their current operations in a run, in the manifest's order. By line, each operation is beside the
  * one before it, in an index that has all columns. By identity, which is a hash, 100,000 rows read 18 times as many
@@ -180,7 +184,7 @@ function plannedPage(
         json_group_array(json_array(position, receivers, files, state, isRefused, isChanged))
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
-          o.content IS NOT NULL AND o.content <> r.content AS isChanged
+          o.content IS NOT NULL AND o.content <> r.content AND ${isUnapplied('r')} AS isChanged
         FROM ${tableOf(rows)} r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key
           AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
         WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
@@ -230,7 +234,8 @@ export function changesOf(
         coalesce(o.state IS NOT NULL AND NOT (o.state = 'failed' AND o.accepted_at IS NULL), 0) AS isKept
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
-      WHERE (o.id IS NULL AND e.key IS NULL) OR coalesce(o.content, e.content) <> d.content
+      WHERE (o.id IS NULL AND e.key IS NULL)
+        OR (coalesce(o.content, e.content) <> d.content AND ${isUnapplied('d')})
       ORDER BY d.position`,
     id,
     scope,

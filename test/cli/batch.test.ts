@@ -144,7 +144,9 @@ describe('batch mint', () => {
     const edited = await mint('Dawn II')
     expect(edited).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("1 changed row was sent before and won't be sent again.\n"),
+      stderr: expect.stringContaining(
+        "1 changed row was sent before and won't be sent again. Run `gdn plan` to compare it with its NFT.\n",
+      ),
     })
     expect(api.bodies('createnft')).toHaveLength(1)
   })

@@ -389,6 +389,16 @@ describe('gdn plan and apply against a backend', () => {
       expect(await results()).toEqual(await present())
     })
 
+    test('are not named as rows that were changed, once they are applied', async () => {
+      const one = await machine(await dynamic())
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
+      const mint = async () => (await one.run(['batch', 'mint'], edited)).stderr
+      expect(await mint()).toContain('2 changed rows were sent before')
+      await applied(one, edited)
+      for (let repeated = 0; repeated < 2; repeated++) expect(await mint()).not.toContain('changed')
+    })
+
     test('leave new columns to the results', async () => {
       const one = await machine(await dynamic())
       const rows = ['id,title,description,receiver', `a,Dawn,x,${ALICE}`, `b,Dusk,x,${BOB}`]
