@@ -1,11 +1,15 @@
+import { basename } from 'node:path'
 import { GdnError } from '../core/errors.ts'
+import { shownName } from '../files/shown-name.ts'
+import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
-import { addressKey, ownersOf } from '../operations/reconcile/owners.ts'
+import { addressKey } from '../operations/reconcile/owners.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
 import { pageOf, type RowsIn, tableOf } from '../state/rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
+import { partsOf, rowOfParts } from './row-text.ts'
 import type { EditedPair, FieldChange } from './types.ts'
 
 /** A row that was sent and is no longer in the manifest. */
@@ -126,18 +130,24 @@ export const renamedUnknown = (run: string) =>
 
 type Fields = Readonly<Record<string, string>>
 
+interface RowFields {
+  fields: Fields
+  /** The names of its local files, by file field key. */
+  files: Fields
+}
+
 /** Pairs each vanished row with the new row that it has most fields in common with. */
 export function pairsOf(
   sql: Sql,
-  vanished: readonly SentRow[],
-  rows: RowsIn,
-  fresh: readonly FreshRow[],
+  drop: Pick<Drop, 'setId' | 'manifest'>,
+  { vanished, fresh, rows }: { vanished: readonly SentRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
 ): EditedPair[] {
+  const stored = storedFiles(sql, drop, vanished)
   const best = vanished.map((sent) => ({
     sent,
-    fields: sentFields(sql, sent),
+    ...{ fields: sentFields(sql, sent), files: stored.get(sent.key) ?? {} },
     score: 0,
-    now: null as { line: number; fields: Fields } | null,
+    now: null as ({ line: number } & RowFields) | null,
   }))
   const positions = new Set(fresh.map(({ position }) => position))
   for (let after = -1; ; ) {
@@ -145,22 +155,54 @@ export function pairsOf(
     for (const record of page) {
       if (!positions.has(record.position)) continue
       const row = keptRow(record)
-      const fields = fieldsOf(row)
+      const now = rowFields(row, drop.manifest)
       for (const one of best) {
-        const score = similarity(one.fields, fields) + (one.sent.line === row.row.line ? 0.5 : 0)
-        if (score > one.score) Object.assign(one, { score, now: { line: row.row.line, fields } })
+        const score = similarity(...comparable(one, now)) + (one.sent.line === row.row.line ? 0.5 : 0)
+        if (score > one.score) Object.assign(one, { score, now: { line: row.row.line, ...now } })
       }
     }
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) break
     after = last.position
   }
-  return best.map(({ sent, fields, now }) => ({
+  return best.map(({ sent, fields, files, now }) => ({
     line: sent.line,
     title: fields.title ?? shownKey(sent.key),
     now: now === null ? null : { line: now.line, title: now.fields.title ?? '' },
-    changes: now === null ? [] : changesOf(fields, now.fields),
+    changes: now === null ? [] : changesOf(...comparable({ fields, files }, now)),
   }))
+}
+
+/** Returns the names of the local files of rows as they were minted, by key. */
+function storedFiles(
+  sql: Sql,
+  { setId, manifest }: Pick<Drop, 'setId' | 'manifest'>,
+  vanished: readonly SentRow[],
+): Map<string, Fields> {
+  const rows = sql.all<{ key: string; body: Uint8Array }>(
+    'SELECT key, body FROM rows WHERE set_id = ? AND files > 0 AND key IN (SELECT value FROM json_each(?))',
+    setId ?? -1,
+    JSON.stringify(vanished.map(({ key }) => key)),
+  )
+  return new Map(rows.map(({ key, body }) => [key, namesOf(rowOfParts(partsOf(body)).localFiles, manifest)]))
+}
+
+const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
+  Object.fromEntries(files.map(({ key, path }) => [key, shownName(manifest, path)]))
+
+/** Returns the fields of a sent row and of a new one, with local files by their names where both are known. */
+function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
+  const from = { ...sent.fields, ...sent.files }
+  const to = { ...now.fields, ...now.files }
+  for (const key of Object.keys(now.files)) {
+    const name = sent.files[key]
+    // The URL of a local file is known only after its upload. A copy of the manifest has its files elsewhere.
+    const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
+    if (!isUnknown) continue
+    delete from[key]
+    delete to[key]
+  }
+  return [from, to]
 }
 
 /** Returns the row as its request has it, with the URLs of its local files. */
@@ -170,20 +212,13 @@ function sentFields(sql: Sql, { request_id, outcome, position, key }: SentRow): 
     outcome === 'found' ? null : sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', request_id)
   if (body === null || body === undefined) return id
   const { receiver_wallet_address: receiver } = JSON.parse(body.body) as { receiver_wallet_address: string }
-  return { ...id, receiver: addressKey(receiver), ...metadataFields(sentMetadata(body.body)[position]) }
+  return { ...id, receiver, ...metadataFields(sentMetadata(body.body)[position]) }
 }
 
-function fieldsOf({ row }: KeptRow): Fields {
-  const local = new Set(row.localFiles.map(({ key }) => key))
-  const fields = metadataFields(row.metadata)
-  // The URL of a local file is known only after its upload, so the files of both can't be compared.
-  const comparable = Object.entries(fields).filter(([name]) => !local.has(name))
-  const id = row.id === null ? {} : { id: row.id }
-  return {
-    ...id,
-    receiver: ownersOf({ receiver: row.receiver, sender: null })[0] ?? '',
-    ...Object.fromEntries(comparable),
-  }
+function rowFields({ row }: KeptRow, manifest: string | null): RowFields {
+  const { id, receiver, metadata, localFiles } = row
+  const fields = { ...(id === null ? {} : { id }), receiver, ...metadataFields(metadata) }
+  return { fields, files: namesOf(localFiles, manifest) }
 }
 
 function metadataFields(metadata: unknown): Fields {
@@ -208,7 +243,7 @@ function similarity(a: Fields, b: Fields): number {
   let score = 0
   for (const [name, value] of Object.entries(a)) {
     const other = b[name]
-    if (other === value) score++
+    if (isSame(name, value, other)) score++
     else if (other !== undefined && (name === 'title' || name === 'description')) score += sharedWords(value, other)
   }
   return score
@@ -223,21 +258,21 @@ function sharedWords(a: string, b: string): number {
 
 function changesOf(from: Fields, to: Fields): FieldChange[] {
   const names = new Set([...Object.keys(from), ...Object.keys(to)])
-  return (
-    [...names]
-      .filter((field) => from[field] !== to[field])
-      // An uploaded file has a URL in only one of the two rows.
-      .filter((field) => !(to[field] === undefined && from[field]?.startsWith('ipfs://') === true))
-      .map((field) => ({ field, from: from[field] ?? null, to: to[field] ?? null }))
-  )
+  return [...names]
+    .filter((field) => !isSame(field, from[field], to[field]))
+    .map((field) => ({ field, from: from[field] ?? null, to: to[field] ?? null }))
 }
+
+const isSame = (field: string, a: string | undefined, b: string | undefined): boolean =>
+  a === b || (field === 'receiver' && a !== undefined && b !== undefined && addressKey(a) === addressKey(b))
 
 function editedRows(
   sql: Sql,
-  { name: run }: Drop,
+  drop: Drop,
   rows: RowsIn,
   { vanished, fresh }: { vanished: readonly SentRow[]; fresh: readonly FreshRow[] },
 ): GdnError {
+  const { name: run } = drop
   const [gone, added] = [vanished.length, fresh.length]
   const sent = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
   const news = added === 1 ? '1 row is new' : `${added} rows are new`
@@ -248,7 +283,10 @@ function editedRows(
       rowsAsMinted(run),
       'To mint the new rows as well, add --new-rows.',
     ].join('\n'),
-    details: { run, vanished: gone, new: added, pairs: pairsOf(sql, vanished.slice(0, MAX_PAIRS), rows, fresh) },
+    details: {
+      ...{ run, vanished: gone, new: added },
+      pairs: pairsOf(sql, drop, { vanished: vanished.slice(0, MAX_PAIRS), fresh, rows }),
+    },
   })
 }
 

@@ -301,7 +301,7 @@ function notPaired(
       'To mint the rows with an ID as new NFTs, add --new-rows.',
     ].join('\n'),
     details: {
-      ...{ run: drop.name, vanished, new: fresh, pairs: pairsOf(sql, first, rows, added) },
+      ...{ run: drop.name, vanished, new: fresh, pairs: pairsOf(sql, drop, { vanished: first, fresh: added, rows }) },
       ...{ rows: lines.map(({ line }) => ({ line })), count: fresh },
     },
   })

@@ -103,7 +103,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     const [to = ''] = RECEIVERS
     await expect(run([row(1, { receiver: to })])).rejects.toMatchObject({
       details: {
-        pairs: [{ changes: [{ field: 'receiver', from: row(1).receiver.toLowerCase(), to: to.toLowerCase() }] }],
+        pairs: [{ changes: [{ field: 'receiver', from: row(1).receiver, to }] }],
       },
     })
   })
