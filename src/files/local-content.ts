@@ -18,6 +18,8 @@ const MAX_KNOWN = 10_000
 /** Reads local files, each once as long as it is remembered, and never as a whole into memory. */
 export class LocalContents {
   readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
+  /** The first file of each content, by its URL. */
+  readonly #paths = new BoundedMap<string>(MAX_KNOWN)
   readonly #signal: AbortSignal | undefined
 
   /** @param signal ends reading with its reason */
@@ -32,7 +34,14 @@ export class LocalContents {
       reading = readLocal(path, this.#signal)
       this.#known.set(path, reading)
     }
-    return await reading
+    const content = await reading
+    if (this.#paths.get(content.url) === undefined) this.#paths.set(content.url, path)
+    return content
+  }
+
+  /** Returns the path of a file that was read and has this URL; null if there is none. */
+  pathOf(url: string): string | null {
+    return this.#paths.get(url) ?? null
   }
 }
 

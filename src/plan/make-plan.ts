@@ -76,7 +76,7 @@ export async function withPlan<Result>(
       refuseEdited: () => planner.refuseEdited(),
       seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
-      changes: () => changesOf(store),
+      changes: () => changesOf(store, deps.contents),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
       updates: () => updatesOf(store, deps.contents),

@@ -1,19 +1,33 @@
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { LocalContents } from '../files/local-content.ts'
+import { shownName } from '../files/shown-name.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
 import { type Change, fileField } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
 /** Yields all changes in the order of the manifest, and then burns. */
-export async function* changesOf(store: RunStore): AsyncGenerator<PlannedChange> {
+export async function* changesOf(store: RunStore, contents: LocalContents): AsyncGenerator<PlannedChange> {
+  const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
+    const { line, metadata, localFiles } = row.row
+    const names = new Map(localFiles.map(({ key, path }) => [fileField(key), shownName(manifest, path)]))
     for (const change of changes) {
-      yield { ...change, key: shownKey(row.key), line: row.row.line, title: row.row.metadata.title }
+      const shown = change.fields.map(({ field, from, to }) => ({
+        field,
+        from: field.startsWith(fileField('')) && from !== null ? nameOf(from) : from,
+        to: names.get(field) ?? to,
+      }))
+      yield { ...change, key: shownKey(row.key), line, title: metadata.title, shown }
     }
   }
   yield* burnsIn(store)
+
+  function nameOf(url: string): string {
+    const path = contents.pathOf(url)
+    return path === null ? url : shownName(manifest, path)
+  }
 }
 
 /** Yields the changes of NFTs without a row. */

@@ -1,7 +1,7 @@
 import type { Duplicates } from '../batch/duplicate-rows.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
-import type { BatchClient, BatchOptions, Items, RunRef } from '../batch/types.ts'
+import type { BatchClient, BatchOptions, FieldChange, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
@@ -60,6 +60,8 @@ export interface PlannedChange extends Change {
   /** Null for the burn of an NFT whose row is gone. */
   line: number | null
   title: string
+  /** The fields for people: local files by their names, not by their URLs. Without it, as `fields`. */
+  shown?: FieldChange[] | undefined
 }
 
 /** A row that changed on the server since a plan was saved. */

@@ -389,6 +389,30 @@ describe('gdn plan and apply against a backend', () => {
       expect(await results()).toEqual(await present())
     })
 
+    test('name local files as the manifest does, where their content is known', async () => {
+      const one = await machine(await dynamic())
+      await mkdir(one.path('media'))
+      for (const name of ['a', 'b', 'c']) await writeFile(one.path(`media/${name}.png`), pngOf(name))
+      const rows = (...images: string[]) =>
+        `id,title,description,receiver,image\n${images.map((name, at) => `${at},Dawn,x,${ALICE},media/${name}.png\n`).join('')}`
+      await one.mint(rows('a', 'b'))
+      const shown = async (manifest: string, ...more: string[]) => (await one.run(['plan'], manifest, ...more)).stdout
+      const swapped = rows('b', 'a')
+      expect(await shown(swapped)).toContain('file:image: "media/a.png" → "media/b.png"')
+      expect(await shown(swapped, '-o', 'markdown')).toContain('<code>media/a.png</code> → <code>media/b.png</code>')
+      expect(await shown(swapped, '--json')).toMatch(/"from":"ipfs:[^"]*","to":"ipfs:/)
+      expect(await shown(rows('c', 'b'))).toMatch(/file:image: "ipfs:.* → "media\/c.png"/)
+    })
+
+    test('of a row without an ID name its old and its new local file', async () => {
+      const one = await machine(await dynamic())
+      for (const name of ['a', 'b']) await writeFile(one.path(`${name}.png`), pngOf(name))
+      const rows = (image: string) => `title,description,receiver,image\nDawn,x,${ALICE},${image}.png\n`
+      await one.mint(rows('a'))
+      const { code, stderr } = await one.run(['plan'], rows('b'))
+      expect([code, stderr]).toEqual([2, expect.stringContaining('sent line 2: Dawn\n    image: "a.png" → "b.png"\n')])
+    })
+
     test('are not named as rows that were changed, once they are applied', async () => {
       const one = await machine(await dynamic())
       await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))

@@ -5,6 +5,7 @@ import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
+import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -95,7 +96,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       else if (isForPeople) {
         const lines = await planLines(found, { columns: io.columns, paint: io.outPaint })
         await io.read(lines.map((line) => `${line}\n`).join(''))
-      } else await output.many(records(isList ? firstChanges(found) : found.changes()))
+      } else await output.many(records(isList ? shownChanges(found) : found.changes()))
       printPlanNotes(io, found, isList)
       // What apply refuses is not saved. With --prune, the plan shows the burns of rows that are gone.
       if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
@@ -111,6 +112,11 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   } finally {
     await connection.client.close()
   }
+}
+
+/** Yields the first changes with their fields as people read them. */
+async function* shownChanges(plan: ChangePlan): AsyncGenerator<PlannedChange> {
+  for await (const change of firstChanges(plan)) yield { ...change, fields: change.shown ?? change.fields }
 }
 
 async function* records(changes: AsyncIterable<Parameters<typeof planRecord>[0]>): AsyncGenerator<DataRecord> {

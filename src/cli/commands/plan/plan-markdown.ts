@@ -54,8 +54,8 @@ const countRows = (counts: PlanCounts): [string, number][] => [
   ['unchanged', counts.unchanged],
 ]
 
-function rowOf({ action, line, title, fields, reason }: PlannedChange): string {
-  const changes = fields
+function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedChange): string {
+  const changes = shown
     .map(({ field, from, to }) => `${code(field)}: ${valueText(from)} → ${valueText(to)}`)
     .join('<br>')
   const cells = [action, line === null ? '' : String(line), code(title), changes, reason === null ? '' : code(reason)]

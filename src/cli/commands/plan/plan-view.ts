@@ -63,13 +63,13 @@ export async function planLines(
   { columns, paint }: { columns: number; paint: Paint },
 ): Promise<string[]> {
   const lines: string[] = []
-  for await (const { action, line, title, tokenId, fields, reason } of firstChanges(plan)) {
+  for await (const { action, line, title, tokenId, fields, shown = fields, reason } of firstChanges(plan)) {
     const places = [line === null ? '' : ` line ${line}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
     const place = `${places.filter((text) => text !== '').join(',')}: `
     const room = columns - action.length - displayWidth(place)
     lines.push(paintAction(action, paint) + place + cutToWidth(safe(title), Math.max(MIN_TITLE, room)))
     if (reason !== null) lines.push(wrapLine(`    ${safe(reason)}`, columns))
-    lines.push(...changeLines(fields, columns))
+    lines.push(...changeLines(shown, columns))
   }
   return lines
 }
