@@ -108,6 +108,12 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     issues.push(issue)
     return issue
   }
+  const results = resultColumns(names)
+  if (results.length > 0) {
+    const hint = `Remove these columns: ${results.join(', ')}. Then it is a manifest again.`
+    report(undefined, 'has the columns of the results of a run', hint)
+    return { columns, issues, unknown, isWhole: false }
+  }
   for (const [index, name] of names.entries()) {
     const parsed = parseColumnName(name, options)
     if ('problem' in parsed) {
@@ -119,13 +125,28 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   const hasReceiver = typeof options.receiver === 'string'
   const known = columns.filter((column) => column !== undefined)
   const { columnMap = [] } = options
-  const problems = columnSetProblems(known, { hasReceiver, columnMap })
+  const problems = columnSetProblems(known, { hasReceiver, columnMap, names })
   for (const { column, problem, hint } of problems) {
     report(column?.position, problem, hint)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
   reportMapped(known, options)
   return { columns, issues, unknown, isWhole: problems.every(({ column }) => column !== null) }
+}
+
+/** Columns that `gdn batch results` adds to those of the manifest, in their order. */
+const RESULT_COLUMNS = [
+  ...['key', 'line', 'status', 'nft_gdn_id', 'token_id', 'contract_address', 'receiver_wallet_address', 'metadata_url'],
+  ...['error', 'burned', 'verified', 'verify_error'],
+]
+const NEEDED = ['key', 'line', 'status', 'nft_gdn_id']
+
+/** Returns the columns that `gdn batch results` has added to a header; none for any other header. */
+function resultColumns(names: readonly string[]): string[] {
+  const at = names.indexOf('key')
+  const added = new Set(names.slice(at))
+  if (at === -1 || !NEEDED.every((name) => added.has(name))) return []
+  return RESULT_COLUMNS.filter((name) => added.has(name))
 }
 
 /** Reports the columns whose meaning is not their name. */

@@ -21,6 +21,7 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
         carry = data
         continue
       }
+      refuseZip(data, file)
       refuseUtf16(data, file)
       if (data[0] === 0xef && data[1] === 0xbb && data[2] === 0xbf) {
         data = data.subarray(3)
@@ -54,6 +55,19 @@ function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
+const SAVE_AS_UTF8 = 'Save it as UTF-8 (in Excel: "CSV UTF-8").'
+
+function refuseZip(data: Buffer, file: string): void {
+  if (!data.subarray(0, ZIP.length).equals(ZIP)) return
+  throw new ManifestError({
+    place: { file, line: 1 },
+    message: 'is a workbook (or another ZIP file), but a manifest must be text',
+    hint: 'Save it as CSV with UTF-8 (in Excel: "CSV UTF-8").',
+  })
+}
+
+const ZIP = Buffer.from('PK\u0003\u0004')
+
 function refuseUtf16(data: Buffer, file: string): void {
   const marked = (data[0] === 0xff && data[1] === 0xfe) || (data[0] === 0xfe && data[1] === 0xff)
   // ASCII text in UTF-16 has a NUL in every second byte.
@@ -62,7 +76,7 @@ function refuseUtf16(data: Buffer, file: string): void {
   throw new ManifestError({
     place: { file, line: 1 },
     message: 'is UTF-16 text, but a manifest must be UTF-8',
-    hint: 'Save it as UTF-8 (in Excel: "CSV UTF-8").',
+    hint: SAVE_AS_UTF8,
   })
 }
 
@@ -85,7 +99,7 @@ function firstInvalidByte(data: Buffer): { index: number; what: string; hint: st
   if (!isUtf8(text)) {
     const index = firstInvalid(text)
     const byte = (text[index] ?? 0).toString(16).toUpperCase()
-    return { index, what: `is not UTF-8: invalid byte 0x${byte}`, hint: 'Save the file as UTF-8.' }
+    return { index, what: `is not UTF-8: invalid byte 0x${byte}`, hint: SAVE_AS_UTF8 }
   }
   return nul === -1 ? null : { index: nul, what: 'has a NUL character', hint: 'Check that it is a text file.' }
 }

@@ -327,6 +327,16 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:1 is UTF-16 text, but a manifest must be UTF-8'],
   ],
   [
+    'a workbook',
+    Buffer.from('PK\u0003\u0004\u0014\0\u0006\0'),
+    ['stdin:1 is a workbook (or another ZIP file), but a manifest must be text'],
+  ],
+  [
+    'the results of a run',
+    `${HEAD},key,line,status,nft_gdn_id,receiver_wallet_address\n${GOOD},k,2,deployed,id,${ALICE}\n`,
+    ['stdin:1 has the columns of the results of a run'],
+  ],
+  [
     'Latin-1',
     Buffer.from(`${HEAD}\nD\u00e4mmerung,First,${ALICE}\n`, 'latin1'),
     [`stdin:2 is not UTF-8: invalid byte 0xE4 (byte ${HEAD.length + 3})`],
