@@ -174,10 +174,16 @@ function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: strin
   return checked.ok ? null : (checked.issues[0]?.message ?? null)
 }
 
+interface ColumnSetOptions extends Pick<ColumnNaming, 'columnMap'> {
+  hasReceiver: boolean
+  /** The names of the header, also those of unknown columns. */
+  names?: readonly string[]
+}
+
 /** Returns problems of the columns together: a repeated meaning, too many files, a missing required column. */
 export function columnSetProblems(
   columns: readonly Column[],
-  { hasReceiver, columnMap = [] }: { hasReceiver: boolean } & Pick<ColumnNaming, 'columnMap'>,
+  { hasReceiver, columnMap = [], names = [] }: ColumnSetOptions,
 ): { column: Column | null; problem: string; hint?: string }[] {
   const problems: { column: Column | null; problem: string; hint?: string }[] = []
   const seen = new Map<string, Column>()
@@ -198,7 +204,9 @@ export function columnSetProblems(
   }
   for (const [name] of columnMap) {
     if (columns.some((column) => column.name === name || folded(column.name) === folded(name))) continue
-    problems.push({ column: null, problem: `--map names the column "${name}", which is not in the header` })
+    const near = nearest(name, names)
+    const hint = near === undefined ? 'Name a column of the header.' : `Did you mean "${near}"?`
+    problems.push({ column: null, problem: `--map names the column "${name}", which is not in the header`, hint })
   }
   const files = columns.filter(({ role }) => role.kind === 'file')
   const tooMany = files[MAX_FILE_FIELDS]

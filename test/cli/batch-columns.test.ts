@@ -15,6 +15,12 @@ async function sheet(text = SHEET) {
   return { path, gdn, drop: path('drop.csv') }
 }
 
+test('--map suggests the meaning that was probably meant', async () => {
+  const { gdn, drop } = await sheet()
+  const { code, stderr } = await gdn('batch', 'validate', drop, ...TARGET, '--map', 'Wallet=receivr')
+  expect([code, stderr]).toEqual([2, expect.stringContaining('  Did you mean --map Wallet=receiver? Name a column')])
+})
+
 describe('mapped columns', () => {
   test('are reported by validate, preview and a dry run, as a note or in JSON', async () => {
     const { gdn, drop } = await sheet()

@@ -1,6 +1,8 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
+import { nearest } from '../../../core/nearest.ts'
+import { shellWord } from '../../../core/shell-word.ts'
+import { COLUMN_NAMES, meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
 import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { addCostFlags } from '../../cost/fees.ts'
@@ -83,11 +85,14 @@ export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand 
 /** Parses `column=meaning`, where the meaning is a documented column. */
 const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const mapping = keyValue(raw, flag)
-  const problem = meaningProblem(mapping.value)
+  const { key, value } = mapping
+  const problem = meaningProblem(value)
   if (problem === null) return mapping
+  const near = nearest(value, [...COLUMN_NAMES])
+  const meant = near === undefined ? '' : `Did you mean --map ${shellWord(`${key}=${near}`)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: 'Name a column of the manifest and its meaning, such as --map Mood=attr:Mood. Run `gdn help manifest` to list them.',
+    hint: `${meant}Name a column of the manifest and its meaning, such as --map Mood=attr:Mood. Run \`gdn help manifest\` to list them.`,
   })
 }
 
