@@ -1,6 +1,7 @@
 /** @module-tag slow */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { confirmDuplicates } from '../../src/cli/commands/batch/row-warnings.ts'
 import { openMcpSession } from '../helpers/mcp-session.ts'
 import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
@@ -113,6 +114,17 @@ describe('identical rows', () => {
     expect(api.bodies('createnft')).toEqual([])
     expect(api.bodies('files')).toEqual([])
     expect(JSON.parse((await gdn([...mint, '--allow-duplicates'])).stdout)).toMatchObject({ total: 4, deployed: 4 })
+  })
+
+  test('say what to do where the answer to the prompt is no', async () => {
+    const io = { interactive: true, warn: () => {}, errPaint: { busy: String }, confirm: async () => false }
+    const answered = async (count: number) =>
+      await confirmDuplicates({ io: io as never }, false, { count, rows: [{ line: 4, equals: 2 }] })
+    await expect(answered(1)).rejects.toMatchObject({
+      message: 'nothing was sent',
+      hint: 'Remove line 4, or give each row an ID of its own. Then run the same command again.',
+    })
+    await expect(answered(2)).rejects.toMatchObject({ hint: expect.stringContaining('Remove the identical rows, or') })
   })
 
   test('are not asked about again when the run is resumed, but new ones are', async () => {

@@ -63,7 +63,12 @@ export async function confirmDuplicates(
   printDuplicates({ io }, duplicates)
   if (allowed) return
   const question = `Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
-  if (!(await io.confirm(question, '--allow-duplicates'))) throw new GdnError('not_confirmed', 'nothing was sent')
+  if (await io.confirm(question, '--allow-duplicates')) return
+  const [first] = duplicates.rows
+  const row = all === 1 && first !== undefined ? `Remove line ${first.line}` : 'Remove the identical rows'
+  throw new GdnError('not_confirmed', 'nothing was sent', {
+    hint: `${row}, or give each row an ID of its own. Then run the same command again.`,
+  })
 }
 
 /** Names identical rows. */
