@@ -11,7 +11,7 @@ const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const CSV = `id,title,description,receiver\na,Dawn,x,${OWNER}\nb,Dusk,x,${OWNER}\n`
 
 /** A machine with a manifest, and a hosted service without extensions. */
-async function machine(text = CSV, onMint = () => {}) {
+async function machine(text = CSV, onMint = () => {}, onTransfer = () => {}) {
   const { path, options } = await folder({ 'drop.csv': text })
   const { createnft, getnfts } = service()
   const owners = new Map<string, string>()
@@ -29,6 +29,7 @@ async function machine(text = CSV, onMint = () => {}) {
       if (name === 'transfernft') {
         const { nft_gdn_id, receiver_wallet_address } = body as Record<string, string>
         owners.set(nft_gdn_id ?? '', receiver_wallet_address ?? '')
+        onTransfer()
         const response = { transaction_gdn_id: `tx-${++transfers}`, accepted_date: '2026-01-31 12:00:00' }
         return { body: { requests: body, response } }
       }
@@ -252,6 +253,21 @@ describe('gdn apply', () => {
     const again = `gdn apply ${shellWord(path('drop.csv'))} --contract ${CONTRACT} --blockchain polygon --base-url ${api.url}`
     expect(stderr).toContain(`Run \`${again}\` to resume the run.`)
     expect(stderr).not.toMatch(/gdn batch (resume|retry)/)
+    expect(await apply()).toMatchObject({ code: 0 })
+  })
+
+  test('says after Ctrl-C how many changes it had made', async () => {
+    const pressed = new AbortController()
+    const onTransfer = () => pressed.abort(new GdnError('interrupted', 'interrupted'))
+    const { path, write, mint, apply } = await machine(CSV, () => {}, onTransfer)
+    await mint()
+    await write(CSV.replace(`Dawn,x,${OWNER}`, `Dawn,x,${OTHER}`))
+    const { code, stderr } = await apply({ signal: pressed.signal })
+    expect(code).toBe(130)
+    expect(stderr).toMatch(/error: interrupted\n {2}[01] of 1 change/)
+    expect(stderr).toContain(`Run \`gdn apply ${shellWord(path('drop.csv'))} `)
+    const before = await apply({ signal: pressed.signal })
+    expect([before.code, before.stderr]).toEqual([130, expect.not.stringContaining('were made')])
     expect(await apply()).toMatchObject({ code: 0 })
   })
 

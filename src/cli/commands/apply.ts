@@ -27,7 +27,7 @@ import { addDuplicatesFlag, TARGET_ALIASES } from './batch/flags.ts'
 import { flagsAgain } from './batch/flags-again.ts'
 import { printBriefly, refuseDuplicates } from './batch/row-warnings.ts'
 import { refuseFailure, sendRun } from './batch/send-run.ts'
-import { changeNfts, noChanges, problemOf, summaryOf } from './plan/change-nfts.ts'
+import { changeNfts, noChanges, problemOf, stoppedAfter, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
 import { countsText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
@@ -99,7 +99,13 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
       await storeNames(deps, connection, opened.options, plan)
       await noteSeen(opened.options, plan)
-      const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: applyAgain(manifest, flags) })
+      const again = applyAgain(manifest, flags)
+      const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
+      const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: again }).catch(
+        (error: unknown) => {
+          throw stoppedAfter(error, noChanges(), { all, minted: 0, again })
+        },
+      )
       const print = async (changes: DataRecord) =>
         await output.one({
           ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted: minted.rows },
@@ -110,8 +116,19 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
         await print({ ...summaryOf(noChanges()), ...minted.left })
         throw minted.failure
       }
-      const outcomes = await changeNfts(deps, connection, opened, plan, flags, given)
-      await noteMade({ ...opened.options, signal: deps.signals.signal }, connection.client, plan)
+      const outcomes = noChanges()
+      try {
+        await changeNfts(deps, connection, opened, plan, { flags, given, outcomes })
+      } catch (error) {
+        throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
+      }
+      await noteMade({ ...opened.options, signal: deps.signals.signal }, connection.client, plan).catch(
+        (error: unknown) => {
+          // The changes are made. The next apply records them.
+          if (!(error instanceof GdnError)) throw error
+          io.debug(`can't record the changes: ${error.message}`)
+        },
+      )
       await print(summaryOf(outcomes))
       const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
       if (left !== '') io.note(`Left out by --only mint: ${left}.`)

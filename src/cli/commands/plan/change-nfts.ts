@@ -23,6 +23,14 @@ export interface ChangeOutcomes {
 
 export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() })
 
+interface Making {
+  flags: { only?: 'mint'; timeout?: number }
+  /** The limit of the run's cost that this command was given, in wei. */
+  given: bigint | null
+  /** Gets the outcomes while the changes are made. */
+  outcomes: ChangeOutcomes
+}
+
 /**
  * Makes the changes of existing NFTs: updates, transfers, then burns. The server takes one change of an NFT at a time, so
  * nothing follows while a change is pending.
@@ -32,12 +40,9 @@ export async function changeNfts(
   connection: Connection,
   { options, settings }: Opened,
   plan: ChangePlan,
-  flags: { only?: 'mint'; timeout?: number },
-  /** The limit of the run's cost that this command was given, in wei. */
-  given: bigint | null,
-): Promise<ChangeOutcomes> {
-  const outcomes = noChanges()
-  if (flags.only === 'mint') return outcomes
+  { flags, given, outcomes }: Making,
+): Promise<void> {
+  if (flags.only === 'mint') return
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
   const all = counts.update + counts.transfer + counts.burn
@@ -49,13 +54,15 @@ export async function changeNfts(
   const { client } = connection
   const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
   if (counts.update > 0) {
-    outcomes.update = await withProgress(deps, `Updating: %s of ${counts.update}`, (more) =>
+    const see = (seen: Outcomes) => void (outcomes.update = seen)
+    outcomes.update = await withProgress(deps, { text: `Updating: %s of ${counts.update}`, see }, (more) =>
       applyUpdates(contract, { ...making, ...more }, plan.updates()),
     )
   }
   if (counts.transfer > 0 && isEnded(outcomes.update)) {
     if (backend === undefined) throw new Error('the backend was not identified')
-    outcomes.transfer = await withProgress(deps, `Transferring: %s of ${counts.transfer}`, (more) =>
+    const see = (seen: Outcomes) => void (outcomes.transfer = seen)
+    outcomes.transfer = await withProgress(deps, { text: `Transferring: %s of ${counts.transfer}`, see }, (more) =>
       applyTransfers(
         { origin, backend, blockchain, contract, stateDir: settings.stateDir },
         { ...making, ...more },
@@ -64,11 +71,11 @@ export async function changeNfts(
     )
   }
   if (counts.burn > 0 && isEnded(outcomes.update) && isEnded(outcomes.transfer)) {
-    outcomes.burn = await withProgress(deps, `Burning: %s of ${counts.burn}`, (more) =>
+    const see = (seen: Outcomes) => void (outcomes.burn = seen)
+    outcomes.burn = await withProgress(deps, { text: `Burning: %s of ${counts.burn}`, see }, (more) =>
       applyBurns(contract, { ...making, ...more }, only('burn', plan.burns())),
     )
   }
-  return outcomes
 }
 
 /** Returns the limit that each change of a run carries; null for that of the run. */
@@ -87,12 +94,15 @@ const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending ===
 
 async function withProgress(
   { io, now, sleep, signals }: Deps,
-  text: string,
+  { text, see }: { text: string; see(outcomes: Outcomes): void },
   make: (deps: Pick<MakingDeps, 'now' | 'sleep' | 'signal' | 'onProgress'>) => Promise<Outcomes>,
 ): Promise<Outcomes> {
   const progress = await io.progress(text.replace('%s', '0'))
   try {
-    const onProgress = ({ done }: Outcomes) => progress.update(text.replace('%s', String(done)))
+    const onProgress = (outcomes: Outcomes) => {
+      see(outcomes)
+      progress.update(text.replace('%s', String(outcomes.done)))
+    }
     return await make({ now, sleep, signal: signals.signal, onProgress })
   } finally {
     progress.stop()
@@ -121,6 +131,30 @@ export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
     failed: sum(({ failed }) => failed.count),
     unknown: sum(({ unknown }) => unknown.count),
   }
+}
+
+/**
+ * Says after Ctrl-C how many changes were made. Any other error is returned as it is.
+ *
+ * @param all how many there were to make
+ * @param minted how many of them are mints that were made
+ * @param again the command that resumes them
+ */
+export function stoppedAfter(
+  error: unknown,
+  outcomes: ChangeOutcomes,
+  { all, minted, again }: { all: number; minted: number; again: string },
+): unknown {
+  if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
+  const kinds = Object.values(outcomes)
+  const done = minted + kinds.reduce((n, one) => n + one.done, 0)
+  const pending = kinds.reduce((n, one) => n + one.pending, 0)
+  const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
+  return new GdnError(error.code, error.message, {
+    hint: `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.\nRun \`${again}\` to resume.`,
+    details: { changes: all, made: done, in_progress: pending },
+    cause: error,
+  })
 }
 
 const MAX_NAMED = 5
