@@ -54,15 +54,13 @@ export async function changeNfts(
   const { client } = connection
   const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
   if (counts.update > 0) {
-    const see = (seen: Outcomes) => void (outcomes.update = seen)
-    outcomes.update = await withProgress(deps, { text: `Updating: %s of ${counts.update}`, see }, (more) =>
+    await withProgress(deps, outcomes, { kind: 'update', text: `Updating: %s of ${counts.update}` }, (more) =>
       applyUpdates(contract, { ...making, ...more }, plan.updates()),
     )
   }
   if (counts.transfer > 0 && isEnded(outcomes.update)) {
     if (backend === undefined) throw new Error('the backend was not identified')
-    const see = (seen: Outcomes) => void (outcomes.transfer = seen)
-    outcomes.transfer = await withProgress(deps, { text: `Transferring: %s of ${counts.transfer}`, see }, (more) =>
+    await withProgress(deps, outcomes, { kind: 'transfer', text: `Transferring: %s of ${counts.transfer}` }, (more) =>
       applyTransfers(
         { origin, backend, blockchain, contract, stateDir: settings.stateDir },
         { ...making, ...more },
@@ -71,8 +69,7 @@ export async function changeNfts(
     )
   }
   if (counts.burn > 0 && isEnded(outcomes.update) && isEnded(outcomes.transfer)) {
-    const see = (seen: Outcomes) => void (outcomes.burn = seen)
-    outcomes.burn = await withProgress(deps, { text: `Burning: %s of ${counts.burn}`, see }, (more) =>
+    await withProgress(deps, outcomes, { kind: 'burn', text: `Burning: %s of ${counts.burn}` }, (more) =>
       applyBurns(contract, { ...making, ...more }, only('burn', plan.burns())),
     )
   }
@@ -94,16 +91,17 @@ const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending ===
 
 async function withProgress(
   { io, now, sleep, signals }: Deps,
-  { text, see }: { text: string; see(outcomes: Outcomes): void },
+  outcomes: ChangeOutcomes,
+  { kind, text }: { kind: keyof ChangeOutcomes; text: string },
   make: (deps: Pick<MakingDeps, 'now' | 'sleep' | 'signal' | 'onProgress'>) => Promise<Outcomes>,
-): Promise<Outcomes> {
+): Promise<void> {
   const progress = await io.progress(text.replace('%s', '0'))
   try {
-    const onProgress = (outcomes: Outcomes) => {
-      see(outcomes)
-      progress.update(text.replace('%s', String(outcomes.done)))
+    const onProgress = (seen: Outcomes) => {
+      outcomes[kind] = seen
+      progress.update(text.replace('%s', String(seen.done)))
     }
-    return await make({ now, sleep, signal: signals.signal, onProgress })
+    outcomes[kind] = await make({ now, sleep, signal: signals.signal, onProgress })
   } finally {
     progress.stop()
   }
