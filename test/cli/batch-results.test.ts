@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
-import { fakeApi, OWNER } from './fake-api.ts'
+import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf, timeUpWhileWaiting } from './harness.ts'
 
 const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error,burned'
@@ -240,6 +240,31 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
     const { stdout, stderr } = await cli([...argv, '-o', 'csv', '--for-spreadsheet'], options)
     expect(stdout, `${argv.join(' ')}: ${stderr}`).toMatch(/^\ufeff\w+;/)
   }
+})
+
+test('--for-spreadsheet lists the NFTs of a collection as the manifest has them', async () => {
+  const text = `Name;Note;description;Wallet;Photo\n=Dawn;calm;"a;b";${OWNER};https://example.com/a.png\n`
+  const { path, options } = await folder({ 'drop.csv': text })
+  const api = await fakeApi({
+    ...service(),
+    getnftgdnids: () => ({
+      body: {
+        requests: { contract_address: CONTRACT, blockchain: 'polygon' },
+        nft_gdn_ids: api.bodies('createnft').map(() => 'id-0'),
+      },
+    }),
+  })
+  const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--map', 'Note=attr:mood']
+  expect((await cli(mint, options)).code).toBe(0)
+  const list = ['nft', 'list', ...TARGET, '--base-url', api.url, '-o', 'csv']
+  const [head = '', row = ''] = (await cli([...list, '--for-spreadsheet'], options)).stdout.split('\r\n')
+  expect(head).toMatch(/^\ufeffName;description;Wallet;Photo;attr:mood;token_id;status;nft_gdn_id;/)
+  expect(row).toMatch(new RegExp(`^'=Dawn;"a;b";${OWNER};https://example.com/a.png;calm;1;deployed;id-0;`))
+  const fields = [...list, '--for-spreadsheet', '--fields', 'token_id,status']
+  expect((await cli(fields, options)).stdout).toBe('\ufefftoken_id;status\r\n1;deployed\r\n')
+  await rm(path('drop.csv'))
+  expect((await cli([...list, '--for-spreadsheet'], options)).stdout).toMatch(/^\ufefftitle,description,image,receiver,/)
+  expect((await cli(list, options)).stdout).toMatch(/^nft_gdn_id,token_id,/)
 })
 
 test('says on a terminal what the rows are shown as', async () => {

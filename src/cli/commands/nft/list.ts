@@ -13,6 +13,7 @@ import type { View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
+import { manifestOf, printSheet } from './list-sheet.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   contract?: string
@@ -28,7 +29,7 @@ const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: `Shows token, title, status and owner of each NFT, and its ID if the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given. Pipes and files get all NFTs. Details take one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id take none.`,
+    about: `Shows token, title, status and owner of each NFT, and its ID if the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given. Pipes and files get all NFTs. Details take one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id take none. With --for-spreadsheet, metadata is in columns as in a manifest, with the separator and the headers of the manifest that this machine minted into the collection last.`,
     examples: [
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [
@@ -50,11 +51,13 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { io, signals } = deps
-  const output = createOutput(io, flags, LIST_VIEW)
+  let output = createOutput(io, flags, LIST_VIEW)
   const needsDetails = output.mode !== 'ids' && output.fields?.every((field) => field === 'nft_gdn_id') !== true
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
   const { contract, blockchain } = await whichCollection(deps, settings, server, io)
+  const manifest = flags.forSpreadsheet ? await manifestOf(settings, { contract, blockchain }) : null
+  if (manifest !== null) output = createOutput(io, flags, LIST_VIEW, { manifest })
   const request = { contract_addresses: contract, blockchain }
   const reading = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids } = await awaitResponse(io, server.origin, reading)
@@ -80,7 +83,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   } finally {
     progress?.stop()
   }
-  if (!streams) await output.many(records.map(here))
+  if (flags.forSpreadsheet && flags.fields === undefined) {
+    await printSheet(deps, settings, records, { manifest, blockchain })
+  } else if (!streams) await output.many(records.map(here))
   // Printed with -q too, so that a truncated list doesn't look complete.
   if (flags.limit === undefined && ids.length < nft_gdn_ids.length) {
     io.warn(

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import type { NftRecord } from '../../../api/nft-record.ts'
+import { sameAddress } from '../../../api/same-address.ts'
+import { ManifestColumns } from '../../../batch/manifest-cells.ts'
+import { listRuns } from '../../../batch/runs.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { readCsvHeader } from '../../../manifest/csv-header.ts'
+import type { ManifestRow } from '../../../manifest/row.ts'
+import type { Deps } from '../../deps.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createCsv } from '../../render/csv.ts'
+import { manifestOptions } from '../batch/manifest-options.ts'
+import { columnsLike, printResultsCsv, type ResultRecord } from '../batch/results-csv.ts'
+
+/** The fields that are no columns of a manifest. */
+const FIELDS = [
+  ...['token_id', 'status', 'nft_gdn_id', 'contract_address', 'blockchain', 'metadata_url', 'error', 'revision'],
+  ...['is_dynamic', 'is_frozen', 'burned', 'accepted_date'],
+]
+
+/** Returns the manifest of the newest run of a collection on this machine; null without one. */
+export async function manifestOf(
+  { stateDir }: Pick<Settings, 'stateDir'>,
+  { contract, blockchain }: { contract: string; blockchain: Blockchain },
+): Promise<string | null> {
+  for (const run of await listRuns(stateDir)) {
+    const { manifestPath: path } = run
+    const isOf = run.blockchain === blockchain && sameAddress(run.contractAddress, contract)
+    if (isOf && path !== null && existsSync(path)) return path
+  }
+  return null
+}
+
+/**
+ * Prints NFTs as rows of a manifest, each followed by its fields. Metadata is in columns that people read. With a
+ * manifest, they have its separator, and its headers in their order.
+ */
+export async function printSheet(
+  deps: Deps,
+  settings: Settings,
+  records: readonly NftRecord[],
+  { manifest, blockchain }: { manifest: string | null; blockchain: Blockchain },
+): Promise<void> {
+  const naming = manifestOptions(deps, {}, settings)
+  const header = manifest === null ? null : await readCsvHeader(manifest, naming)
+  const columns = new ManifestColumns(null)
+  const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: rowOf(record) }))
+  for (const { row } of rows) columns.learn(row)
+  await printResultsCsv(deps.io, each(rows), {
+    columns: columnsLike(columns, header, naming),
+    fields: FIELDS,
+    csv: createCsv({ forSpreadsheet: true }, header?.separator),
+  })
+}
+
+async function* each(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord> {
+  yield* rows
+}
+
+/** Returns an NFT as the row that it is like. Metadata of another form has no title. */
+function rowOf({ request_metadata, receiver_wallet_address }: NftRecord): ManifestRow {
+  const { title, description, file_fields, attribute, ...extras } = Object(request_metadata) as Readonly<
+    Record<string, unknown>
+  >
+  return {
+    ...{ line: 0, id: null, receiver: textOf(receiver_wallet_address), sender: null, localFiles: [] },
+    metadata: {
+      ...Object.fromEntries(Object.entries(extras).map(([key, value]) => [key, textOf(value)])),
+      ...{ title: textOf(title), description: textOf(description) },
+      file_fields: objectsIn(file_fields).map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
+      attribute: objectsIn(attribute).map(({ tag, value }) => ({ tag: textOf(tag), value: textOf(value) })),
+    },
+  }
+}
+
+const objectsIn = (list: unknown): Readonly<Record<string, unknown>>[] =>
+  Array.isArray(list) ? list.filter((one) => one !== null && typeof one === 'object') : []
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value == null ? '' : (JSON.stringify(value) ?? '')
