@@ -314,8 +314,17 @@ describe('gdn plan and apply against a backend', () => {
       const edited = rows.replace('Dusk', 'Dawn')
       expect(await one.plan(edited)).toEqual([expect.stringMatching(/^impossible update b, .*its metadata is frozen$/)])
       expect(await (await machine(collection)).plan(edited)).toEqual([expect.stringContaining('impossible update b')])
-      expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
+      const refused = await one.run(['apply'], edited, '--yes')
+      expect(refused.code).toBe(5)
+      expect(refused.stderr).toContain(
+        "error: 1 change of the plan can't be made\n  line 3: its metadata is frozen\n  Nothing was sent.",
+      )
       expect(await updatesOf(collection)).toEqual([])
+      // Among many changes, it comes first.
+      const many = Array.from({ length: 60 }, (_, n) => `n${n},New ${n},x,${ALICE}`)
+      const { stdout } = await one.run(['plan'], [csv(), ...many, edited.split('\n').slice(1).join('\n')].join('\n'))
+      expect(stdout).toMatch(/^impossible\t63\t.*\nmint\t2\t/)
+      expect(stdout.trimEnd().split('\n')).toHaveLength(50)
     })
 
     test('are applied once, and show no difference afterwards on any machine', { tags: ['promise'] }, async () => {

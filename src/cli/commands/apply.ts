@@ -30,7 +30,7 @@ import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, noChanges, problemOf, stoppedAfter, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
-import { countsText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
+import { countsText, obstaclesText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
 import { storeNames } from './plan/store-names.ts'
 
 export interface ApplyFlags extends PlanFlags {
@@ -178,7 +178,7 @@ async function confirmPlan(
   if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
   printPlanNotes(io, plan, isList)
   if (counts.impossible > 0 && flags.only === undefined) {
-    throw new GdnError('refused', `${count(counts.impossible, 'change')} of the plan can't be made`, {
+    throw new GdnError('refused', `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`, {
       hint: 'Nothing was sent. Follow the reasons, or add --only mint.',
       details: { counts },
     })

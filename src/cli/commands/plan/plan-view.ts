@@ -48,13 +48,33 @@ const shown = (value: string | null) => (value === null ? 'none' : `"${safe(shor
 const fieldsText = (fields: PlannedChange['fields']): string =>
   fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
 
-/** Yields the first changes of a plan. */
+/** Yields the first changes of a plan. Where there are more, impossible ones come first: they prevent all others. */
 export async function* firstChanges(plan: ChangePlan): AsyncGenerator<PlannedChange> {
   let left = MAX_SHOWN
-  for await (const change of plan.changes()) {
-    if (left-- === 0) return
-    yield change
+  const isImpossible = ({ action }: PlannedChange) => action === 'impossible'
+  const isSplit = plan.counts.impossible > 0 && changesIn(plan.counts) > MAX_SHOWN
+  const passes = isSplit ? [isImpossible, (change: PlannedChange) => !isImpossible(change)] : [() => true]
+  for (const isNext of passes) {
+    for await (const change of plan.changes()) {
+      if (!isNext(change)) continue
+      if (left-- === 0) return
+      yield change
+    }
   }
+}
+
+const MAX_OBSTACLES = 5
+
+/** Names the first changes that are impossible, each on a line with its reason. */
+export async function obstaclesText(plan: ChangePlan): Promise<string> {
+  let text = ''
+  let left = MAX_OBSTACLES
+  for await (const { action, line, title, reason } of plan.changes()) {
+    if (action !== 'impossible') continue
+    if (left-- === 0) break
+    text += `\n${line === null ? title : `line ${line}`}: ${reason ?? ''}`
+  }
+  return text
 }
 
 /** Formats the first changes of a plan for a terminal, each with its fields on lines of their own. */
