@@ -25,6 +25,18 @@ const preview = (made: { options: CliOptions }, words: readonly string[], more: 
 
 const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
 
+test('the preview names rows that equal an earlier one, which batch mint stops at', async () => {
+  const rows = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
+  const made = await folder({ 'drop.csv': rows })
+  const shown = async (...flags: string[]) => await preview(made, [made.path('drop.csv'), '--force', ...flags])
+  expect((await shown()).stderr).toContain('warning: line 4 equals line 2\n')
+  expect(await readFile(made.path('drop-preview.html'), 'utf8')).toContain('equal to an earlier row')
+  expect((await shown('--json')).stderr).toBe('')
+  await writeFile(made.path('drop.csv'), rows.replace('Dusk', 'Noon').replace(/Dawn(?=,same.*\n$)/, 'Dusk'))
+  expect((await shown()).stderr).not.toContain('equals')
+  expect(await readFile(made.path('drop-preview.html'), 'utf8')).not.toContain('equal to an earlier row')
+})
+
 describe('the preview of a manifest that has a run', () => {
   const CONTENT = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
 

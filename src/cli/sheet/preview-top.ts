@@ -14,6 +14,8 @@ interface PreviewTop {
   issues: readonly ManifestIssue[]
   issueCount: number
   receivers: number
+  /** Rows that equal an earlier one. */
+  duplicates: number
   remoteImages: boolean
   /** Number of rows whose picture is on the web. */
   onTheWeb: number
@@ -27,7 +29,7 @@ const MAX_MESSAGE = 240
 
 /** Returns the HTML above the rows of a manifest. */
 export function previewTop(top: PreviewTop): string {
-  const { name, target, rows, invalidRows, issueCount, receivers, remoteImages, onTheWeb, now, run } = top
+  const { name, target, rows, invalidRows, issueCount, receivers, duplicates, remoteImages, onTheWeb, now, run } = top
   const images = remoteImages ? 'file: https: http:' : 'file:'
   const isPartlySent = run !== null && run.sent > 0 && run.sent < rows
   const choices: [string, string][] = [
@@ -41,6 +43,7 @@ export function previewTop(top: PreviewTop): string {
 ${stats([
   [number(rows), issueCount === 0 ? 'rows, all valid' : 'valid rows', issueCount === 0 ? 'good' : ''],
   ...(issueCount > 0 ? ([[number(issueCount), issueCount === 1 ? 'error' : 'errors', 'bad']] as const) : []),
+  ...(duplicates > 0 ? ([[number(duplicates), 'equal to an earlier row', 'bad']] as const) : []),
   [number(receivers), receivers === 1 ? 'receiver' : 'receivers'],
   ...(run === null || run.minted === 0 ? [] : ([[number(run.minted), 'already minted', 'good']] as const)),
 ])}${definitions([

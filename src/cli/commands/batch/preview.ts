@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
 import { sameAddress } from '../../../api/same-address.ts'
+import { DuplicateRows } from '../../../batch/duplicate-rows.ts'
 import { openOutcomes } from '../../../batch/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
@@ -16,6 +17,7 @@ import type { View } from '../../render/view.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './flags.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
+import { printDuplicates } from './row-warnings.ts'
 import { knownCollection, throwProblems } from './validate.ts'
 import { whichServer } from './which-server.ts'
 
@@ -34,7 +36,8 @@ const FIELDS = [
   'run',
   'minted',
 ]
-const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
+// The mapped columns are printed while the manifest is read.
+const VIEW: View = { fields: FIELDS, columns: FIELDS.filter((field) => field !== 'mapped_columns'), id: 'file' }
 
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
@@ -104,6 +107,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
   const receivers = new HashTable()
+  const duplicates = new DuplicateRows()
   const issues: ManifestIssue[] = []
   let rows = 0
   let onTheWeb = 0
@@ -125,6 +129,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
         if ('row' in item) {
           await settle()
           rows++
+          // Those of a run were permitted when it began.
+          if (run === null) duplicates.add(item.row)
           if (hasPictureOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
           const outcome = outcomes === null ? null : await outcomes.of(item.row)
@@ -150,7 +156,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     // There is nothing to show if the file itself can't be read.
     if (rows === 0 && issues.every(({ place }) => place.line === undefined)) throwProblems({ issues, issueCount }, null)
     const { target } = reading
-    const figures = { rows, invalidRows, issues, issueCount, receivers: receivers.size, onTheWeb }
+    const counts = { receivers: receivers.size, duplicates: duplicates.count }
+    const figures = { rows, invalidRows, issues, issueCount, ...counts, onTheWeb }
     const begun = run === null ? null : { name: run.name, sent, minted }
     await sheet.finish(
       previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now(), run: begun }),
@@ -174,6 +181,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     minted,
   })
   io.note(`Wrote ${safe(path)}`)
+  if (!io.settings.machine) printDuplicates(deps, duplicates)
   if (run !== null && minted > 0) io.note(`The run ${safe(run.name)} has minted ${minted} of ${count(rows, 'row')}.`)
   if (flags.open) await openSheet(deps, path)
   throwProblems({ issues, issueCount }, null)
