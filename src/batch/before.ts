@@ -122,7 +122,8 @@ export async function lookBefore(
     return before
   }
   for await (const _match of matches()) {
-    throw await seemsMinted(matches(), drop.name, isNew ? 'new' : 'forgotten')
+    const hasReferences = deps.client.supportsReferences() === true
+    throw await seemsMinted(matches(), drop.name, isNew ? 'new' : 'forgotten', hasReferences)
   }
   return before
 }
@@ -320,6 +321,7 @@ async function seemsMinted(
   matches: AsyncIterable<FoundRow>,
   run: string,
   which: 'new' | 'absent' | 'forgotten',
+  hasReferences = false,
 ): Promise<GdnError> {
   const rows: ReturnType<typeof named>[] = []
   let count = 0
@@ -340,6 +342,7 @@ async function seemsMinted(
     ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
         hint: [
           'Nothing was sent, and no run was created that could be resumed or reconciled.',
+          ...(hasReferences ? ['If the manifest was renamed since its mint, add --run <former file name>.'] : []),
           'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
           'To mint all rows nevertheless, run `gdn batch mint <manifest> --again`.',
         ].join('\n'),

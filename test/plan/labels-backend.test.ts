@@ -176,6 +176,7 @@ test('rows of a renamed manifest are taken as minted by the command that apply n
   expect(stderr).toContain(
     'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
   )
+  expect(stderr).toContain('If the manifest was renamed since its mint, add --run <former file name>.')
   await succeeded(other.mint('jan/later.csv', '--adopt', '--listing-wait', '1s'))
   await succeeded(other.apply('jan/later.csv'))
   expect(await nftsOf(collection)).toEqual(JANUARY)
