@@ -400,7 +400,8 @@ class Planner {
       this.notes.push(`${rows} no longer in the manifest${edited}`)
       const more = vanished > this.#gone.length ? `, and ${vanished - this.#gone.length} more` : ''
       if (this.#gone.length > 0) this.notes.push(`Without a row: ${this.#gone.join(', ')}${more}`)
-      if (hasUpdates) this.notes.push('Their NFTs are burned only by a plan that was saved with --prune and --out')
+      const nfts = vanished === 1 ? 'Its NFT is' : 'Their NFTs are'
+      if (hasUpdates) this.notes.push(`${nfts} burned only by a plan that was saved with --prune and --out`)
     }
     if (!hasReferences && this.#store.drop.setId === null) {
       this.notes.push('The server has no reference IDs, and this machine has no run of this manifest: all rows are new')

@@ -491,7 +491,7 @@ describe('a row without an ID', () => {
     await mint(machine, DROPPED)
     const edited = '. Without an id, an edited row is a new row: it would be minted in addition'
     const gone = '1 row that was minted is no longer in the manifest'
-    const burns = 'Their NFTs are burned only by a plan that was saved with --prune and --out'
+    const burns = 'Its NFT is burned only by a plan that was saved with --prune and --out'
     const named = 'Without a row: C'
     expect((await plan(machine, rowsOf('A', 'B', 'C!'))).notes).toEqual([gone + edited, named, burns])
     expect((await plan(machine, rowsOf('A', 'B'))).notes).toEqual([gone, named, burns])
