@@ -271,6 +271,16 @@ describe('gdn apply', () => {
     expect(await apply()).toMatchObject({ code: 0 })
   })
 
+  test('shows a person only what it has done', async () => {
+    const { write, mint, apply } = await machine()
+    await mint()
+    expect((await apply({ tty: true })).stdout).toMatch(/ROWS +2\nCHANGES +none\n/)
+    await write(CSV.replace(`Dawn,x,${OWNER}`, `Dawn,x,${OTHER}`))
+    const { stdout } = await apply({ tty: true })
+    expect(stdout).toMatch(/ROWS +2\nTRANSFERRED +1\n/)
+    expect(stdout).not.toMatch(/MINTED|CHANGES/)
+  })
+
   test('does not say of an edited row that it is kept', async () => {
     const { write, mint, apply } = await machine()
     await mint()

@@ -94,7 +94,7 @@ test('rows that got their IDs after the mint are unchanged, and can be edited on
   expect(plan.stderr).toContain(`${ROWS} rows got an ID since their mint. gdn apply stores which NFTs they are.`)
   expect(plan.stderr).toContain(`${ROWS} rows: ${ROWS} unchanged.`)
   expect(plan.stderr).not.toContain('Without an id')
-  await succeeded(first.apply())
+  expect((await succeeded(first.apply())).stderr).toContain(`Stored the IDs of ${ROWS} rows.\n`)
   expect((await succeeded(first.plan('--detailed-exit-code'))).stderr).not.toContain('got an ID')
 
   const second = await machine(collection, withIds(edited(ROWS - 1, 'Dawn')))

@@ -30,7 +30,7 @@ import { refuseFailure, sendRun } from './batch/send-run.ts'
 import { changeNfts, noChanges, problemOf, stoppedAfter, summaryOf } from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
-import { countsText, obstaclesText, pendingCount, planLines, printPlanNotes } from './plan/plan-view.ts'
+import { countsText, obstaclesText, pendingCount, pendingPairs, planLines, printPlanNotes } from './plan/plan-view.ts'
 import { storeNames } from './plan/store-names.ts'
 
 export interface ApplyFlags extends PlanFlags {
@@ -51,7 +51,16 @@ const FIELDS = [
   'failed',
   'unknown',
 ]
-const VIEW: View = withPaid({ fields: FIELDS, columns: FIELDS, id: 'run' })
+/** Fields that people see only if they are not 0. */
+const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
+const VIEW: View = withPaid({
+  ...{ fields: FIELDS, columns: FIELDS, id: 'run' },
+  card: (record) => {
+    const shown = FIELDS.filter((field) => !COUNTS.includes(field) || record[field] !== 0)
+    const isEmpty = COUNTS.every((field) => record[field] === 0)
+    return [...shown.map((field) => [field, record[field]] as const), ['changes', isEmpty ? 'none' : null]]
+  },
+})
 
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
@@ -98,6 +107,8 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => ({})
       if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
       await storeNames(deps, connection, opened.options, plan)
+      const stored = pendingPairs(plan)
+      if (stored > 0) io.note(`Stored the ${stored === 1 ? 'ID of 1 row' : `IDs of ${stored} rows`}.`)
       await noteSeen(opened.options, plan)
       const again = applyAgain(manifest, flags)
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
