@@ -483,6 +483,13 @@ describe('gdn wallet add and rm', () => {
     expect((await gdn(['wallet', 'list', '--json'])).stdout).toBe('[]\n')
   })
 
+  test('changes nothing when the same address is added again', async () => {
+    for (const given of [OWNER, OWNER.toLowerCase()]) {
+      expect(await gdn(['wallet', 'add', 'bob', given])).toMatchObject({ code: 0 })
+    }
+    expect(JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)).toHaveLength(1)
+  })
+
   test('adds a Solana address', async () => {
     const solana = '4Nd1mYQzvgV8Vr3Z3nYb7pD6T8K2jF2eqWxY1vC4mQ5R'
     expect((await gdn(['wallet', 'add', 'sol', solana, '--json'])).stdout).toContain(solana)

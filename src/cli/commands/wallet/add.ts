@@ -20,7 +20,7 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'Names an address whose key is elsewhere, such as a recipient or a hardware wallet. You can use @name wherever a command takes an address. To name a keystore of another program, put it in the wallet folder, which gdn wallet list shows: alice.json is @alice.',
+      'Names an address whose key is elsewhere, such as a recipient or a hardware wallet. Adding the same address again changes nothing. You can use @name wherever a command takes an address. To name a keystore of another program, put it in the wallet folder, which gdn wallet list shows: alice.json is @alice.',
     examples: [
       [
         'Name an address, to use it as --receiver @bob',
@@ -53,7 +53,7 @@ export async function add(deps: Deps, typed: string, given: string, flags: AddFl
       refuseKeystore(folder, name)
       return enterAddress(sql, { name, address, created_at: deps.now() })
     }, signal)
-    if (taken !== null) throw nameTaken(name, taken)
+    if (taken !== null && taken !== address) throw nameTaken(name, taken)
   } finally {
     state.close()
   }
