@@ -57,7 +57,7 @@ export const PARTS = {
     'test/e2e/app.test.ts',
   ],
   shells: ['test/completion/static.test.ts', 'test/e2e/completion.test.ts'],
-  packages: ['test/deploy/container.test.ts', 'test/docs/how-to-add.test.ts', 'test/e2e/{docs,executable,try}.test.ts'],
+  packages: ['test/deploy/container.test.ts', 'test/docs/how-to-add.test.ts', 'test/e2e/{executable,try}.test.ts'],
   memory: [
     'test/server/http/wallet-memory.test.ts',
     'test/server/chain/evm/embedded/figures.test.ts',
@@ -93,6 +93,7 @@ export const LONG_FORMS = {
     'test/cli/mcp/tools.test.ts',
   ],
   secrets: ['test/files/canary.test.ts'],
+  packages: ['test/e2e/docs.test.ts'],
   memory: ['test/server/explorer/{counts,hostile}.test.ts'],
 }
 

@@ -1,0 +1,108 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { ownPort } from './own-port.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const GDN = `"${process.env.GDN_TEST_NODE || process.execPath}" "${ROOT}bin/gdn.js" "$@"`
+
+/** Commands that run until they are stopped. */
+const KEEPS_RUNNING = /^gdn (serve|worker|local listen)\b/m
+
+/** A text of a page that names what a test machine can't have, and what the test uses in its place. */
+export type StandIn = readonly [text: string, inItsPlace: string]
+
+export const readPage = (page: string): Promise<string> => readFile(join(ROOT, page), 'utf8')
+
+/** Returns the shell blocks of a page, in the order in which a user pastes them. */
+export const shellBlocks = (text: string): string[] =>
+  [...text.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, block = '']) => block)
+
+/** Returns the pages of the repository that have shell blocks, as paths from its root. */
+export async function pagesToPaste(): Promise<string[]> {
+  const folders = await Promise.all(
+    ['', 'docs', 'examples', 'examples/deploy'].map(async (folder) =>
+      (await readdir(join(ROOT, folder))).map((name) => join(folder, name)),
+    ),
+  )
+  const pages = folders.flat().filter((name) => name.endsWith('.md'))
+  const haveBlocks = await Promise.all(pages.map(async (page) => shellBlocks(await readPage(page)).length > 0))
+  return pages.filter((_, i) => haveBlocks[i]).sort()
+}
+
+/** A user of the documentation: an empty home directory, and a folder like a clone of the repository in it. */
+export interface Reader {
+  readonly home: string
+  /**
+   * Pastes the blocks of a page into a terminal in the clone. After a command that keeps running, it goes on in another
+   * terminal. Stops at the first command that fails.
+   *
+   * @returns what the terminal of the failed command has printed; null if none failed
+   */
+  paste(text: string, standIns: readonly StandIn[]): Promise<string | null>
+  close(): Promise<void>
+}
+
+/** @param programs shell scripts by name, for programs that a test machine can't have */
+export async function startReader(programs: Readonly<Record<string, string>>): Promise<Reader> {
+  const home = await mkdtemp(join(tmpdir(), 'gdn-reader-'))
+  const clone = join(home, 'clone')
+  await cp(join(ROOT, 'examples'), join(clone, 'examples'), { recursive: true })
+  const bin = join(home, 'bin')
+  await mkdir(bin)
+  const port = await ownPort()
+  for (const [name, script] of Object.entries({ gdn: gdnInTerminal(port), ...programs }))
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  const env = {
+    ...{ HOME: home, PATH: `${bin}:${process.env.PATH}`, TMPDIR: process.env.TMPDIR },
+    // Neither the keyring nor the browser of the person who runs the tests.
+    ...{ GDN_KEYRING: 'off', BROWSER: 'none' },
+  }
+  const run = (script: string) =>
+    execa('bash', ['-c', `set -euo pipefail\n${script}`], {
+      ...{ cwd: clone, env, extendEnv: false, reject: false, all: true, stdin: 'ignore' },
+    })
+  return {
+    home,
+    async paste(text, standIns) {
+      const terminals = ['']
+      for (const block of shellBlocks(text)) {
+        terminals[terminals.length - 1] += block
+        if (KEEPS_RUNNING.test(block)) terminals.push('')
+      }
+      const all: readonly StandIn[] = [['http://127.0.0.1:4680', `http://127.0.0.1:${port}`], ...standIns]
+      for (const typed of terminals) {
+        const { exitCode, all: printed } = await run(all.reduce((done, [from, to]) => done.replaceAll(from, to), typed))
+        if (exitCode !== 0) return `exit code ${exitCode}\n${printed}`
+      }
+      return null
+    },
+    async close() {
+      for (const pid of (await readFile(join(home, 'running'), 'utf8').catch(() => '')).split('\n').filter(Boolean)) {
+        try {
+          process.kill(Number(pid))
+        } catch {
+          // It has ended.
+        }
+      }
+      await run('gdn local stop')
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    },
+  }
+}
+
+/** gdn, whose commands that keep running return when they are ready. `gdn serve` listens on a port that is free here. */
+const gdnInTerminal = (port: number) => `case "$1 \${2:-}" in
+  serve*) set -- "$@" --port ${port};;
+  worker*|'local listen') ;;
+  *) exec ${GDN};;
+esac
+log=$(mktemp -p "$HOME")
+${GDN} >"$log" 2>&1 &
+echo $! >> "$HOME/running"
+until grep -q 'Press Ctrl-C' "$log"; do
+  kill -0 $! 2>/dev/null || { cat "$log" >&2; exit 1; }
+  sleep 0.1
+done`
