@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const MIB = 2 ** 20
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+const count = (n: number) => n.toLocaleString('en-US')
+const WORDS = ['', 'one', 'two', 'three', 'four', 'five']
+
+/** A page, what it says of a number, the source file that has the number, and the code before it. */
+type Stated = readonly [page: string, sentence: (n: number) => string, source: string, before: string]
+
+const STATED: readonly Stated[] = [
+  ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
+  ['docs/api.md', (n) => `${count(n)} values and`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
+  ['docs/api.md', (n) => `and ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],
+  ['docs/api.md', (n) => `at most ${count(n)} collections`, 'src/api/endpoints/getcollections.ts', 'transactionGdnId,'],
+  ['docs/api.md', (n) => `updates up to ${n} tokens`, 'src/server/chain/evm/collection.ts', 'MAX_BATCH ='],
+  ['docs/api.md', (n) => `of up to ${n} NFTs final`, 'src/api/endpoints/freezenft.ts', 'MAX_FROZEN_PER_REQUEST ='],
+  [
+    'docs/api.md',
+    (n) => `set in up to ${n} collections`,
+    'src/api/endpoints/getcollectionsettings.ts',
+    'MAX_COLLECTIONS_WITH_SETTINGS =',
+  ],
+  [
+    'docs/api.md',
+    (n) => `up to ${n} events, the oldest first`,
+    'src/api/endpoints/getnfthistory.ts',
+    'MAX_EVENTS_PER_REQUEST =',
+  ],
+  ['docs/api.md', (n) => `1 to ${n} printable ASCII`, 'src/api/reference-id.ts', 'MAX_REFERENCE_ID_LENGTH ='],
+  ['docs/api.md', (n) => `: 1 to ${n} characters without`, 'src/api/reference-id.ts', 'MAX_REFERENCE_LABEL_LENGTH ='],
+  ['docs/blockchains.md', (n) => `supply of ${n} NFTs`, 'src/server/pipeline/solana/burn-follower.ts', 'PAGE ='],
+  [
+    'docs/blockchains.md',
+    (n) => `every ${WORDS[n]} polls`,
+    'src/server/pipeline/solana/burn-follower.ts',
+    'POLLS_BETWEEN =',
+  ],
+  ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/persist.ts', 'BUDGET_MS ='],
+  ['docs/client.md', (n) => `is ${n / MINUTE} minutes by default`, 'src/operations/waiting.ts', 'DEFAULT_TIMEOUT_MS ='],
+  ['docs/drops.md', (n) => `local files of up to ${n / MIB} MiB`, 'src/api/endpoints/files.ts', 'MAX_FILE_BYTES ='],
+  ['docs/drops.md', (n) => `the last ${n} blocks`, 'src/server/chain/evm/cost/network-fees.ts', 'RECENT_BLOCKS ='],
+  ['docs/drops.md', (n) => `in at most ${n / SECOND} s and`, 'src/cli/cost/fetch-price.ts', 'TIMEOUT_MS ='],
+  ['docs/drops.md', (n) => `and ${n / 1024} kB`, 'src/cli/cost/fetch-price.ts', 'MAX_BYTES ='],
+  ['docs/drops.md', (n) => `mint up to ${n} NFTs each`, 'src/server/chain/evm/collection.ts', 'MAX_BATCH ='],
+  [
+    'docs/drops.md',
+    (n) => `path of more than ${n} characters`,
+    'src/api/reference-id.ts',
+    'MAX_REFERENCE_LABEL_LENGTH =',
+  ],
+  ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
+  ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/commands/batch/row-warnings.ts', 'MAX_BRIEF ='],
+  ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/attempts.ts', 'GRACE_MS ='],
+  [
+    'docs/exit-codes.md',
+    (n) => `waits for ${n / MINUTE} minutes after`,
+    'src/operations/waiting.ts',
+    'DEFAULT_TIMEOUT_MS =',
+  ],
+  [
+    'docs/exit-codes.md',
+    (n) => `setup\` waits for ${n / MINUTE} minutes`,
+    'src/cli/commands/chain/setup.ts',
+    'DEFAULT_TIMEOUT_MS =',
+  ],
+  ['docs/local-backend.md', (n) => `at most ${n} MiB of memory in total`, 'src/server/http/body-memory.ts', '= { total:'],
+  ['docs/local-backend.md', (n) => `and ${n} MiB for one client`, 'src/server/http/body-memory.ts', 'MIB, perAddress:'],
+  [
+    'docs/local-backend.md',
+    (n) => `accepts ${WORDS[n]} requests a second`,
+    'src/api/endpoints/createnft.ts',
+    'ratePerSecond:',
+  ],
+  ['docs/manifest.md', (n) => `at most ${n} files`, 'src/api/metadata.ts', 'MAX_FILE_FIELDS ='],
+  ['docs/manifest.md', (n) => `at most ${n} items of metadata`, 'src/api/metadata.ts', 'MAX_METADATA_ITEMS ='],
+  [
+    'docs/manifest.md',
+    (n) => `the first ${n} rows of an unknown column`,
+    'src/manifest/suggest-columns.ts',
+    'CELLS_SAMPLED =',
+  ],
+  ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/commands/plan/plan-view.ts', 'MAX_SHOWN ='],
+  [
+    'docs/plan-and-apply.md',
+    (n) => `at most ${count(n)} characters`,
+    'src/cli/commands/plan/plan-markdown.ts',
+    'MAX_CHARS =',
+  ],
+  [
+    'docs/public-networks.md',
+    (n) => `up to ${n} for confirmations`,
+    'src/server/pipeline/evm/driver.ts',
+    'MOST_UNCONFIRMED =',
+  ],
+  ['docs/public-networks.md', (n) => `Each has up to ${n} NFTs`, 'src/server/chain/evm/collection.ts', 'MAX_BATCH ='],
+  [
+    'docs/public-networks.md',
+    (n) => `is final: ${n} blocks`,
+    'src/server/settings/schema.ts',
+    'finality: depth.default(',
+  ],
+  [
+    'docs/public-networks.md',
+    (n) => `doubled up to ${n / SECOND} s`,
+    'src/server/chain/evm/remote-signer/open-remote-signer.ts',
+    'MAX_PAUSE_MS =',
+  ],
+  [
+    'docs/public-networks.md',
+    (n) => `interval of the last ${n} blocks`,
+    'src/server/chain/evm/fork/start-fork.ts',
+    'MEASURED_BLOCKS =',
+  ],
+  [
+    'docs/reveal.md',
+    (n) => `at most ${n - 1} metadata items, and the placeholder at most ${n - 2},`,
+    'src/api/metadata.ts',
+    'MAX_METADATA_ITEMS =',
+  ],
+  ['docs/wallets.md', (n) => `at least ${n} characters`, 'src/keystore/password.ts', 'MIN_NEW_CHARACTERS ='],
+  ['docs/wallets.md', (n) => `scrypt with n=${n}`, 'src/keystore/limits.ts', 'SCRYPT = { n:'],
+  ['docs/webhooks.md', (n) => `within ${n / 60} minutes`, 'src/api/webhook-events.ts', 'SIGNATURE_TOLERANCE_SECONDS ='],
+  [
+    'docs/webhooks.md',
+    (n) => `more than ${n} seconds from now`,
+    'src/api/webhook-events.ts',
+    'SIGNATURE_TOLERANCE_SECONDS =',
+  ],
+  [
+    'docs/webhooks.md',
+    (n) => `for ${WORDS[n / 24]} days`,
+    'src/server/pipeline/webhooks/schedule.ts',
+    'GIVE_UP_AFTER_MS =',
+  ],
+  ['docs/webhooks.md', (n) => `An account has at most ${n}.`, 'src/server/admin/webhooks.ts', 'MOST_OF_AN_ACCOUNT ='],
+  ['SECURITY.md', (n) => `${n / SECOND} s, 64 MiB unpacked`, 'src/files/exchange.ts', 'DEFAULT_TIMEOUT_MS ='],
+  ['SECURITY.md', (n) => `sessions of ${n / HOUR} hours`, 'src/server/explorer/session.ts', 'SESSION_MS ='],
+  ['SECURITY.md', (n) => `share ${n} slots`, 'src/server/pipeline/file-step.ts', 'CONCURRENT ='],
+]
+
+/** Returns the number in a source file behind a text: a literal, or a product of literals. */
+async function numberIn(source: string, before: string): Promise<number> {
+  const text = await readFile(join(root, source), 'utf8')
+  expect(text).toContain(before)
+  const behind = text.slice(text.indexOf(before) + before.length)
+  const factors = /^ *([0-9_]+(?: \* [0-9_]+)*)/.exec(behind)?.[1]?.split(' * ') ?? []
+  return factors.reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
+}
+
+test('numbers that pages state are those of the code', async () => {
+  const wrong: string[] = []
+  for (const [page, sentence, source, before] of STATED) {
+    const text = (await readFile(join(root, page), 'utf8')).replaceAll(/\s+/g, ' ')
+    const stated = sentence(await numberIn(source, before))
+    if (!text.includes(stated)) wrong.push(`${page} does not say "${stated}", as ${source} does`)
+  }
+  expect(wrong).toEqual([])
+})
