@@ -17,7 +17,7 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   id: 'Name of the row. Without an `id`, a row is identified by its content',
   contract_address: 'Collection, in place of `--contract`; the same in every row',
   blockchain: 'Blockchain, in place of `--blockchain`; the same in every row',
-  image: 'Picture: an `https:`, `ipfs:` or `ar:` URL, or a path beside the manifest',
+  image: 'Image: an `https:`, `ipfs:` or `ar:` URL, or a path beside the manifest',
   'file:': 'Another file under this key of the metadata: a URL or a path',
   'attr:': 'An attribute, as marketplaces show them',
   'extra:': 'An extra key of the metadata',

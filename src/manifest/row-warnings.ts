@@ -56,7 +56,7 @@ export class RowWarnings {
       }),
       ...this.#about(this.#withoutImage, {
         what: 'an image',
-        why: 'marketplaces show no picture',
+        why: 'marketplaces show no image',
         hint: 'Add a column "image", or name the column that has the images with --map <column>=image.',
       }),
       ...this.#aboutQuotes(this.#quoted),

@@ -34,7 +34,7 @@ export async function waitForCollection(
   }
 }
 
-/** Whether a collection needs no more waiting. Records of the hosted API have no status, so the address decides. */
+/** Whether a collection needs no more waiting. Records of the hosted service have no status, so the address decides. */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)
   return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))

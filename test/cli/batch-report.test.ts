@@ -428,13 +428,13 @@ describe('its pictures', () => {
   })
 
   test.each<[string, Uint8Array, string]>([
-    ['a web page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'The picture is not a picture'],
+    ['a web page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'The image is not an image file'],
     ['an SVG of 600 kB', Buffer.from(`<svg>${' '.repeat(600_000)}</svg>`), 'an SVG, which can&#39;t be drawn here'],
   ])("are listed if they can't be embedded: %s", async (_, image, words) => {
     const { html } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
     expect(sources(html)).toEqual([])
     expect(html).toContain(words)
-    expect(html).toContain('1 picture is not in this file')
+    expect(html).toContain('1 image is not in this file')
     expect(html).toContain(`ipfs://${IMAGE_CID}`)
   })
 
@@ -473,7 +473,7 @@ describe('its pictures', () => {
     const { code, html } = await reported(await backend(), rows, {}, '--gateway', url)
     expect(code).toBe(0)
     expect(asked).toBe(3)
-    expect(html).toContain('8 pictures are not in this file')
+    expect(html).toContain('8 images are not in this file')
   })
 
   test('on the web are links and are not fetched', async () => {

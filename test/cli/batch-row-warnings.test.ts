@@ -9,7 +9,7 @@ import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
 const NO_ID = "no row has an ID: rows without one can't be edited after they are minted"
-const NO_IMAGE = 'no row has an image: marketplaces show no picture'
+const NO_IMAGE = 'no row has an image: marketplaces show no image'
 const COLUMNS = 'id,title,description,receiver,image'
 const row = (id: string, title = 'Dawn', image = 'a.png') => `${id},${title},x,${OWNER},${image}\n`
 
@@ -70,7 +70,7 @@ describe('rows without an ID', () => {
 test('a drop without any image is warned about, and rows without one are counted', async () => {
   expect(await validated(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)).toEqual([NO_IMAGE])
   expect(await validated(`${COLUMNS}\n${row('a')}${row('b', 'Dusk', '')}${row('c', 'Noon', '')}`)).toEqual([
-    '3: 2 of 3 rows are without an image: marketplaces show no picture',
+    '3: 2 of 3 rows are without an image: marketplaces show no image',
   ])
 })
 

@@ -37,7 +37,7 @@ beforeAll(async () => {
   whenFileDone(() => rm(hostedHome, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
   hosted = await serve(hostedHome, ['--rate-limits', 'off']).ready
   whenFileDone(() => hosted.end('SIGTERM'))
-  const [polygon, baseSepolia] = await Promise.all([networkOf(137), networkOf(84_532)])
+  const [polygon, baseSepolia] = await Promise.all([networkOf(137, 1000), networkOf(84_532, 200)])
   const sourcify = await serviceOf({ match: 'exact_match' })
   const application = await serviceOf({})
   const fund = `curl -fsS -H content-type:application/json ${baseSepolia} -d '{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["'$address'","0xde0b6b3a7640000"]}'`
@@ -58,11 +58,11 @@ beforeAll(async () => {
   whenFileDone(postgres.close)
 })
 
-/** Starts a network with a block every 0.2 s, and returns its URL. */
-async function networkOf(chainId: number): Promise<string> {
+/** Starts a network with a block every `ms`, and returns its URL. */
+async function networkOf(chainId: number, ms: number): Promise<string> {
   const network = await startPublicNetwork([], { chainId })
   whenFileDone(() => network.close())
-  whenFileDone(network.mineEvery(200))
+  whenFileDone(network.mineEvery(ms))
   return network.url
 }
 

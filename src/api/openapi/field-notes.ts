@@ -32,7 +32,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   from: 'The owner before it; null if it changed no owner.',
   gas_used: 'Decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
-  image: 'URL of a picture: http(s), ipfs or ar.',
+  image: 'URL of an image: http(s), ipfs or ar.',
   burned: 'Whether it was burned. Its owner is the zero address then, and null on Solana.',
   is_dynamic: 'Whether its metadata can be updated.',
   is_frozen: 'Whether its metadata is final, by itself or with that of its collection.',

@@ -49,5 +49,5 @@ function cantBeDrawn(type: string): PictureError {
   if (name !== undefined) return new PictureError(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
   const [kind] = type.split('/')
   if (kind === 'video') return new PictureError("is a video, which can't be drawn here", 'video')
-  return new PictureError('is not a picture', 'no picture')
+  return new PictureError('is not an image file', 'no image')
 }

@@ -28,7 +28,7 @@ export async function showPicture(
     await io.read(`${await drawn(inRoom(picture, room, way), way)}\n`)
   } catch (error) {
     if (!(error instanceof PictureError)) throw error
-    io.note(`The picture ${safe(error.message)}.`)
+    io.note(`The image ${safe(error.message)}.`)
   } finally {
     await reader.close()
   }

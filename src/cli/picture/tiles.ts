@@ -66,7 +66,7 @@ async function pictureOf({ metadata, localFiles }: ManifestRow): Promise<Pixels>
   const path = localFiles.find(isImage)?.path
   if (path !== undefined) return await decodePicture(await readPicture(path))
   const isElsewhere = metadata.file_fields.some(isImage)
-  throw isElsewhere ? new PictureError('is elsewhere', 'elsewhere') : new PictureError('is none', 'no picture')
+  throw isElsewhere ? new PictureError('is elsewhere', 'elsewhere') : new PictureError('is none', 'no image')
 }
 
 function titleLines(title: string, columns: number): string[] {

@@ -24,7 +24,7 @@ const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 
  */
 export async function dataUrl(bytes: Uint8Array): Promise<string> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
-  if (!PICTURES.has(type)) throw new PictureError('is not a picture', 'no picture')
+  if (!PICTURES.has(type)) throw new PictureError('is not an image file', 'no image')
   if (bytes.length <= SMALL_BYTES) return asUrl(type, bytes)
   const small = await smaller(bytes).catch((error: unknown) => {
     if (error instanceof PictureError && bytes.length <= MAX_BYTES) return null

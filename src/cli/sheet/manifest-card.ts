@@ -37,7 +37,7 @@ export function rowCard(
     classes: `is-good ${outcome === null || outcome.status === 'pending' ? 'is-new' : 'is-sent'}`,
     picture:
       shown === undefined
-        ? inItsPlace('No picture')
+        ? inItsPlace('No image')
         : shown.path === undefined
           ? remotePicture(shown.url, title, remoteImages)
           : localPicture(place, shown.path, title),
@@ -49,7 +49,7 @@ export function rowCard(
     more: [
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
       ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
-      ['Picture', shown === undefined ? '' : fileText(shown)],
+      ['Image', shown === undefined ? '' : fileText(shown)],
       ...others.map((file) => [beginningOf(file.key, 100), fileText(file)] as const),
       ...extrasOf(metadata),
     ],
@@ -86,7 +86,7 @@ export function invalidRowCard(
     classes: 'faulty is-bad',
     picture:
       path === undefined
-        ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No picture to show')
+        ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No image to show')
         : localPicture(place, path, title ?? ''),
     where: whereOf(line, null),
     title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? 'Unreadable row' : 'The manifest itself'),

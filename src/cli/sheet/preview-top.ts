@@ -52,7 +52,7 @@ ${stats([
   ['Run', run === null ? '' : `<code>${escapeHtml(run.name)}</code>`],
   ['Checked', `${escapeHtml(`${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC, by gdn ${VERSION}`)}`],
 ])}
-${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Pictures on the web are links, so this page makes no requests.</p>\n'}</header>
+${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Images on the web are links, so this page makes no requests.</p>\n'}</header>
 ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 }
 

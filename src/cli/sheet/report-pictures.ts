@@ -53,7 +53,7 @@ export class ReportPictures {
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
     // After an update, the file of the row may not be the picture any more.
     const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
-    if (requested === null && path === undefined) return { html: inItsPlace('No picture'), definition: '' }
+    if (requested === null && path === undefined) return { html: inItsPlace('No image'), definition: '' }
     // The metadata of a picture that has no room isn't read.
     const metadata_url = this.#isFull ? null : (nft?.record.metadata_url ?? result.metadata_url)
     const found = await this.#findAny(path, { metadata_url, requested })
@@ -101,7 +101,7 @@ export class ReportPictures {
       this.#definition = sharedDefinition(id, url)
       return { id }
     } catch (error) {
-      if (error instanceof PictureError) return { why: `The picture ${error.message}` }
+      if (error instanceof PictureError) return { why: `The image ${error.message}` }
       throw error
     }
   }

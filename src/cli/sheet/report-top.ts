@@ -81,7 +81,7 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'picture is' : 'pictures are'} not in this file, but named or linked.</p>\n`}${presentNotes(top)}</header>
+${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'image is' : 'images are'} not in this file, but named or linked.</p>\n`}${presentNotes(top)}</header>
 ${filter(choices(top, total))}${ROWS_START}`
 }
 

@@ -29,5 +29,5 @@ export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): P
     ? null
     : kind === 'movie'
       ? 'it has no index (moov), as if its recording was cut off'
-      : 'it has no picture'
+      : 'it has no image'
 }

@@ -156,9 +156,9 @@ describe('rejected pictures', () => {
     ['an SVG', Buffer.from('<svg onload="alert(1)"/>'), "is an SVG, which can't be drawn here"],
     ['a WebP', Buffer.from('RIFF\0\0\0\0WEBPVP8 ', 'latin1'), "is a WebP, which can't be drawn here"],
     ['a video', Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0', 'latin1'), "is a video, which can't be drawn here"],
-    ['a web page', Buffer.from('<!doctype html><script>1</script>'), 'is not a picture'],
-    ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J'), 'is not a picture'],
-    ['an empty file', Buffer.alloc(0), 'is not a picture'],
+    ['a web page', Buffer.from('<!doctype html><script>1</script>'), 'is not an image file'],
+    ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J'), 'is not an image file'],
+    ['an empty file', Buffer.alloc(0), 'is not an image file'],
     ['a truncated PNG', png(QUARTERS).subarray(0, 20), 'is broken'],
   ])('rejects %s', async (_, bytes, message) => {
     const fault = await decodePicture(bytes).catch((error: unknown) => error)

@@ -44,7 +44,7 @@ export async function askForMissing(
   const mayAskMore = !yes && io.stdoutTty && known !== undefined && isEvm(known)
   const whether = async (value: unknown, message: string, flag: string) =>
     value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
-  // A request contains these only if they are true, because the hosted API doesn't know them.
+  // A request contains these only if they are true, because the hosted service doesn't know them.
   const dynamic =
     (await whether(given.dynamic, `Let the API update the metadata of its NFTs? ${PERMANENT}`, '--dynamic')) ||
     undefined
