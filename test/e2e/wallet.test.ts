@@ -25,7 +25,6 @@ const PASSWORD = 'correct horse'
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const MNEMONIC_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const ENTER = '\r'
-const ERASE_LINE = '\u0015'
 
 let home: GdnHome
 let wallets: string
@@ -127,18 +126,18 @@ describe('on a terminal', () => {
 
   const line = (url: string) => argvOf(url).join(' ')
 
-  test('prompts twice for the password without an echo, and repeats the prompt if they differ', async () => {
+  test('prompts twice for the password without an echo, and again from an empty field if they differ', async () => {
     const service = await walletService()
     const terminal = atTerminal(line(service.url), { ...home.env, ...KEY }, join(home.dir, 'out'))
     await terminal.showsNow('Password for the keystore')
-    terminal.type(ENTER)
-    await terminal.showsNow('must not be empty')
+    terminal.type(`short${ENTER}`)
+    await terminal.showsNow('at least 8 characters')
     terminal.type(`${PASSWORD}${ENTER}`)
     await terminal.showsNow('Repeat the password')
     expect(service.asked).toEqual([])
     terminal.type(`correct hors${ENTER}`)
     await terminal.showsNow('differ')
-    terminal.type(`${ERASE_LINE}${PASSWORD}${ENTER}`)
+    terminal.type(`${PASSWORD}${ENTER}`)
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(0)
     expect(screen).not.toContain(PASSWORD.slice(0, 8))
@@ -160,12 +159,12 @@ describe('on a terminal', () => {
     expect(await found()).toEqual([])
   })
 
-  test('gdn wallet import prompts for a key without an echo, and repeats the prompt if it is invalid', async () => {
+  test('gdn wallet import prompts for a key without an echo, and again from an empty field if it is invalid', async () => {
     const terminal = atTerminal('wallet import --name alice', home.env)
     await terminal.showsNow('Private key or mnemonic')
     terminal.type(`${MNEMONIC.replace('junk', 'jumk')}${ENTER}`)
     await terminal.showsNow('word 12 of 12')
-    terminal.type(`${ERASE_LINE}${MNEMONIC}${ENTER}`)
+    terminal.type(`${MNEMONIC}${ENTER}`)
     await terminal.showsNow('Password for the keystore')
     terminal.type(`${PASSWORD}${ENTER}`)
     await terminal.showsNow('Repeat the password')

@@ -1,3 +1,4 @@
+import { styleText } from 'node:util'
 import inquirer from 'inquirer'
 import { GdnError } from '../../core/errors.ts'
 import { terminalText } from '../../core/terminal-text.ts'
@@ -38,16 +39,30 @@ export function prompts(output: OutStream): Prompts {
         ...(usual === undefined ? {} : { default: terminalText(usual) }),
         ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
       }),
-    secret: ({ message, check }) =>
-      answer({
-        type: 'password',
-        message: unbroken(message, stream.columns),
-        mask: false,
-        // A key on the screen would also be in a screen recording.
-        toggleMask: false,
-        theme: { style: { maskedText: '(hidden)' } },
-        ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
-      }),
+    async secret({ message, check }) {
+      // inquirer keeps rejected input, which nobody sees in a hidden field. So each attempt has a prompt of its own.
+      for (let problem: string | undefined; ; ) {
+        const theme = { prefix: {}, style: { help: (text: string) => text, maskedText: hidden(problem) } }
+        problem = undefined
+        const typed = await answer<string>({
+          type: 'password',
+          message: unbroken(message, stream.columns),
+          mask: false,
+          // A key on the screen would also be in a screen recording.
+          toggleMask: false,
+          theme,
+          async validate(attempt: string) {
+            const wrong = check === undefined || (await folded(check, stream.columns)(attempt))
+            if (wrong !== true) {
+              problem = wrong
+              theme.prefix = { done: styleText('red', '✖') }
+            }
+            return true
+          },
+        })
+        if (problem === undefined) return typed
+      }
+    },
     choose: ({ message, choices, default: usual }) => {
       const shown = choices.map(({ name, value, description }) => ({
         name: terminalText(name),
@@ -62,6 +77,12 @@ export function prompts(output: OutStream): Prompts {
       })
     },
   }
+}
+
+/** Stands for the input of a hidden prompt. The problem with the last attempt is below it. */
+function hidden(problem: string | undefined): string {
+  const field = styleText('dim', '(hidden)')
+  return problem === undefined ? field : `${field}\n${styleText('red', `> ${problem}`)}`
 }
 
 /** Columns for ` (y/N) Yes`, or for the beginning of an answer. */
