@@ -217,6 +217,11 @@ describe('a collection created here', () => {
     expect(stderr).toContain('Add one of these:\n    --contract 0x')
     expect(stderr).toContain('0x1111')
     expect(stderr).toContain('0x2222')
+    const set = await cli(['collection', 'set', '--royalty', '5%', '--base-url', api.url], { env })
+    expect(set.code).toBe(2)
+    expect(set.stderr).toContain('<address>: several collections are known, and none is named')
+    expect(set.stderr).toContain('Add one of these:\n    0x')
+    expect(set.stderr).not.toContain('--contract')
   })
 })
 

@@ -18,15 +18,23 @@ export interface Collection {
  * Returns the collection of a command, from flags, environment, project or profile. Without one, returns the only one
  * that was created on this machine for that server. Its blockchain may be known from there too. With `io`, prompts for
  * what is missing.
+ *
+ * @param place how the command names its collection, for errors
  */
-export async function whichCollection(deps: Deps, settings: Settings, server: Server, io?: Io): Promise<Collection> {
+export async function whichCollection(
+  deps: Deps,
+  settings: Settings,
+  server: Server,
+  io?: Io,
+  place: '--contract' | '<address>' = '--contract',
+): Promise<Collection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const known = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wanted = settings.blockchain?.value
   const fitting = known.filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
   const contract =
     settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
-  if (contract === undefined) throw notNamed(fitting)
+  if (contract === undefined) throw notNamed(fitting, place)
   if (wanted === undefined) refuseMistyped(contract, settings)
   const blockchain =
     wanted ??
@@ -63,23 +71,24 @@ function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
 const MAX_CHOICES = 10
 
 /** Lists collections to choose from. */
-function choicesOf(fitting: readonly KnownCollection[]): string {
+function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
   const lines = fitting
     .slice(0, MAX_CHOICES)
-    .map(({ name, contract_address, blockchain }) => `  --contract ${contract_address}  ${name} on ${blockchain}`)
+    .map(({ name, contract_address, blockchain }) => `  ${flag}${contract_address}  ${name} on ${blockchain}`)
   const more = fitting.length > MAX_CHOICES ? ['Run `gdn collection list` to list all of them.'] : []
   return ['Add one of these:', ...lines, ...more].join('\n')
 }
 
-const notNamed = (fitting: readonly KnownCollection[]) =>
-  new GdnError(
-    'usage',
-    fitting.length === 0 ? 'no collection is named' : 'several collections are known, and none is named',
-    {
-      place: { flag: '--contract' },
-      hint:
-        fitting.length === 0
-          ? 'Add --contract <address>, or run `gdn collection create` to create a collection.'
-          : choicesOf(fitting),
-    },
-  )
+function notNamed(fitting: readonly KnownCollection[], place: '--contract' | '<address>'): GdnError {
+  const flag = place === '--contract' ? '--contract ' : ''
+  if (fitting.length > 0) {
+    return new GdnError('usage', 'several collections are known, and none is named', {
+      place: { flag: place },
+      hint: choicesOf(fitting, flag),
+    })
+  }
+  return new GdnError('usage', 'no collection is named', {
+    place: { flag: place },
+    hint: `Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`,
+  })
+}

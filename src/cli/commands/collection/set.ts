@@ -59,7 +59,7 @@ export async function set(deps: Deps, address: string | undefined, flags: SetFla
   const { contract, blockchain } =
     node !== null && settings.contract !== null && settings.blockchain !== null
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
-      : await whichCollection(deps, settings, (await connect()).server)
+      : await whichCollection(deps, settings, (await connect()).server, deps.io, '<address>')
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `${blockchain} has no contracts whose settings could change`, {
       place: { flag: '--blockchain' },
