@@ -316,7 +316,7 @@ async function reusedKey(
 
 function checkKey(key: unknown): void {
   if (typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY && key.isWellFormed()) return
-  throw new GdnError('invalid_input', `must be a well-formed string of 1 to ${MAX_KEY} characters`, {
+  throw new GdnError('invalid_input', `idempotencyKey must be a well-formed string of 1 to ${MAX_KEY} characters`, {
     place: { field: 'idempotencyKey' },
     hint: 'Set it to what the request belongs to, such as the ID of an order.',
   })
@@ -328,7 +328,7 @@ const fieldOf = (request: unknown, field: string) => (request as Record<string, 
 function checkReferences(request: unknown): void {
   for (const field of ['reference_id', 'reference_ids']) {
     if (fieldOf(request, field) === undefined) continue
-    throw new GdnError('invalid_input', 'is set by this call', {
+    throw new GdnError('invalid_input', `${field} is set by this call`, {
       place: { field },
       hint: 'Leave it out. The ID of the operation is the reference ID.',
     })

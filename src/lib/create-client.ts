@@ -3,10 +3,11 @@ import { ENDPOINT_NAMES, type EndpointName } from '../api/endpoints.ts'
 import type { ApiClient, RequestOf } from '../client/api-client.ts'
 import type { AtMostOnce } from './at-most-once.ts'
 import type { CallOptions, FileToUpload } from './call.ts'
+import { checkClientOptions, checkFile, checkIds, checkOperationOptions, checkWaitOptions } from './check-options.ts'
 import { openConnection } from './connection.ts'
 import { copyOf } from './copy-of.ts'
 import type { Api } from './generated/api.ts'
-import type { Client, ClientOptions } from './types.ts'
+import type { Client, ClientOptions, OperationOptions } from './types.ts'
 
 /**
  * Creates the client of a server.
@@ -17,6 +18,7 @@ import type { Client, ClientOptions } from './types.ts'
  * const { nfts } = await gdn.api.getnfts({ nft_gdn_ids: [id] })
  */
 export function createClient(options: ClientOptions = {}): Client {
+  checkClientOptions(options)
   const connection = openConnection(options)
   let engine: Promise<AtMostOnce> | undefined
   // Loaded with the first operation, and the state database with it.
@@ -28,19 +30,23 @@ export function createClient(options: ClientOptions = {}): Client {
   return {
     baseUrl: connection.baseUrl,
     api: apiOf(connection.client),
-    createCollection: async (request, options) => {
-      const [asked, how] = [copyOf(request), { ...options }]
+    createCollection: (async (request, options) => {
+      const [asked, how] = [copyOf(request), checked(options)]
       return await (await atMostOnce()).createCollection(asked, how)
-    },
+    }) as Client['createCollection'],
     mint: async (request, options) => {
-      const [asked, how] = [copyOf(request), { ...options }]
+      const [asked, how] = [copyOf(request), checked(options)]
       return await (await atMostOnce()).mint(asked, how)
     },
     transfer: async (request, options) => {
-      const [asked, how] = [copyOf(request), { ...options }]
+      const [asked, how] = [copyOf(request), checked(options)]
       return await (await atMostOnce()).transfer(asked, how)
     },
-    waitForNfts: async (ids, options) => await (await atMostOnce()).waitForNfts(ids, options),
+    async waitForNfts(ids, options = {}) {
+      checkIds(ids)
+      checkWaitOptions(options)
+      return await (await atMostOnce()).waitForNfts(ids, options)
+    },
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -55,5 +61,14 @@ function apiOf(client: () => Promise<ApiClient>): Api {
   return { ...methods, files: async (file, options) => await upload(await client(), file, options) }
 }
 
-const upload = (client: ApiClient, { file, name }: FileToUpload, options?: CallOptions) =>
-  client.upload(file, name ?? (typeof file === 'string' ? basename(file) : 'file'), options)
+/** Copies the options when a function is called, as its request. */
+function checked(options: OperationOptions): OperationOptions {
+  checkOperationOptions(options)
+  return { ...options }
+}
+
+async function upload(client: ApiClient, asked: FileToUpload, options?: CallOptions) {
+  checkFile(asked)
+  const { file, name } = asked
+  return await client.upload(file, name ?? (typeof file === 'string' ? basename(file) : 'file'), options)
+}

@@ -52,6 +52,10 @@ export interface Client {
    * const { collection } = await gdn.createCollection(request, { idempotencyKey: 'spring-drop' })
    * console.log(collection.contract_address)
    */
+  createCollection(
+    request: CollectionRequest,
+    options: OperationOptions & { wait?: true | undefined },
+  ): Promise<DeployedCollection>
   createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
   /**
    * Mints the NFTs of a request at most once for an idempotency key, for good: in any number of calls and processes with
@@ -131,20 +135,28 @@ export type MintedNft = Partial<Nft> & {
   accepted_date: string | null
 }
 
+/** A record without a field. `Omit` loses the types of all other fields, because a record may have unknown ones. */
+type Without<Item, Field> = { [Key in keyof Item as Key extends Field ? never : Key]: Item[Key] }
+
 export interface CreatedCollection {
   /** UUID of the operation, as in `Minted`. */
   operationId: string
   /** Without waiting, only the ID and the date are set. */
-  collection: Partial<Omit<GetcollectionsResponse['collections'][number], 'transaction_gdn_ids'>> & {
+  collection: Partial<Without<GetcollectionsResponse['collections'][number], 'transaction_gdn_ids'>> & {
     transaction_gdn_id: string
     accepted_date: string | null
   }
 }
 
+/** A collection that was waited for, so it has an address. */
+export interface DeployedCollection extends CreatedCollection {
+  collection: CreatedCollection['collection'] & { contract_address: string }
+}
+
 export interface Transferred {
   /** UUID of the operation, as in `Minted`. */
   operationId: string
-  transaction: Partial<Omit<GettransactionsResponse['transactions'][number], 'transaction_gdn_id'>> & {
+  transaction: Partial<Without<GettransactionsResponse['transactions'][number], 'transaction_gdn_id'>> & {
     /** Null if the transfer was found to be complete without a response. */
     transaction_gdn_id: string | null
     accepted_date: string | null

@@ -233,9 +233,28 @@ describe('a call without types', () => {
     ['no options', MINT, undefined],
     ['no request', null, { idempotencyKey: 'order-42' }],
     ['text', 'a request', { idempotencyKey: 'order-42' }],
+    ['an unknown option', MINT, { idempotencyKey: 'order-42', timeout: 5000 }],
+    ['a timeout in text', MINT, { idempotencyKey: 'order-42', timeoutMs: '5000' }],
+    ['a negative timeout', MINT, { idempotencyKey: 'order-42', timeoutMs: -1 }],
   ])('is rejected by an error of gdn: %s', async (_, request, options) => {
     const error = await failure(gdn.mint(request as MintRequest, options as { idempotencyKey: string }))
     expect(error.code).toBe('invalid_input')
+    expect(served.paths).toEqual([])
+  })
+
+  test('names the key that is missing', async () => {
+    const error = await failure(gdn.mint(MINT, { idempotencykey: 'order-42' } as never))
+    expect(error.message).toBe('idempotencykey is not an option of this call')
+    expect((await failure(gdn.mint(MINT, {} as never))).message).toMatch(/^idempotencyKey must be/)
+  })
+
+  test.each([
+    ['waitForNfts', () => gdn.waitForNfts('nft-1' as never)],
+    ['waitForNfts', () => gdn.waitForNfts([42] as never)],
+    ['files', () => gdn.api.files(undefined as never)],
+    ['files', () => gdn.api.files({ path: 'dawn.png' } as never)],
+  ])('of %s is rejected by an error of gdn', async (_, call) => {
+    expect((await failure(call())).code).toBe('invalid_input')
     expect(served.paths).toEqual([])
   })
 
@@ -326,6 +345,11 @@ describe('waiting', () => {
       return { ...answer, body: Buffer.from(Buffer.from(answer.body).toString().replaceAll('deployed', 'initiated')) }
     }
   }
+
+  test('for an ID that the server does not know ends with that reason', async () => {
+    const error = await failure(gdn.waitForNfts(['no-such-nft'], { timeoutMs: 0 }))
+    expect(error).toMatchObject({ code: 'pending', message: expect.stringContaining('the server returns no NFT with') })
+  })
 
   test('ends at the timeout with the code pending, and a later call waits on', async () => {
     neverDeployed()

@@ -74,6 +74,27 @@ export async function mintOnce(): Promise<(string | undefined)[]> {
   return [operationId, ...deployed.map((nft) => nft.status)]
 }
 
+export async function createOnce(): Promise<string[]> {
+  const spring = { name: 'Spring', blockchain: 'polygon', wallet_address: receiver_wallet_address }
+  const { collection } = await gdn.createCollection(spring, { idempotencyKey: 'spring' })
+  const address: string = collection.contract_address
+  const accepted = await gdn.createCollection(spring, { idempotencyKey: 'spring', wait: false })
+  // @ts-expect-error: it may not be deployed yet
+  const early: string = accepted.collection.contract_address
+  const { transaction } = await gdn.transfer(
+    {
+      contract_address,
+      blockchain: 'polygon',
+      token_id: '1',
+      nft_gdn_id: 'a',
+      sender_wallet_address: receiver_wallet_address,
+      receiver_wallet_address,
+    },
+    { idempotencyKey: 'gift-1' },
+  )
+  return [address, early, transaction.status?.toUpperCase() ?? '']
+}
+
 export async function useManifests(): Promise<ManifestProblem[]> {
   const { rows, problems } = await readManifest('drop.csv', { blockchain: 'polygon' })
   const sent: NftMetadata[] = rows.map((row) => row.metadata)

@@ -1,0 +1,56 @@
+import { API_VERSIONS } from '../api/versions.ts'
+import { GdnError } from '../core/errors.ts'
+import type { FileToUpload } from './call.ts'
+
+// A program without types may pass anything. An option that is ignored would send to another server, or wait no time.
+
+const CLIENT = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
+const WAITING = ['timeoutMs', 'signal']
+const OPERATION = [...WAITING, 'idempotencyKey', 'wait']
+
+/** @throws GdnError `invalid_config` for an option that does not exist, or an unknown version */
+export function checkClientOptions(options: object): void {
+  // The backend of `startLocal` is accepted with its functions.
+  const values = Object.entries(options).filter(([, value]) => typeof value !== 'function')
+  const unknown = values.find(([name]) => !CLIENT.includes(name))
+  if (unknown !== undefined) {
+    throw new GdnError('invalid_config', `${unknown[0]} is not an option of createClient()`, { hint: listOf(CLIENT) })
+  }
+  const { apiVersion } = options as { apiVersion?: unknown }
+  if (apiVersion === undefined || API_VERSIONS.some((version) => version === apiVersion)) return
+  const names = API_VERSIONS.map((version) => `'${version}'`).join(' or ')
+  throw new GdnError('invalid_config', `apiVersion must be ${names}`, { hint: 'Omit it for version 1.1.' })
+}
+
+/** @throws GdnError `invalid_input` */
+export const checkOperationOptions = (options: unknown) => checkCall(options, OPERATION)
+
+/** @throws GdnError `invalid_input` */
+export const checkWaitOptions = (options: unknown) => checkCall(options, WAITING)
+
+function checkCall(options: unknown, known: readonly string[]): void {
+  const given: Record<string, unknown> = { ...(options as object | undefined) }
+  const unknown = Object.keys(given).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw invalid(unknown, 'is not an option of this call', listOf(known))
+  const { timeoutMs = 0 } = given
+  if (typeof timeoutMs === 'number' && timeoutMs >= 0) return
+  throw invalid('timeoutMs', 'must be a number of milliseconds, and not negative')
+}
+
+/** @throws GdnError `invalid_input` for anything but a list of IDs */
+export function checkIds(ids: unknown): void {
+  if (Array.isArray(ids) && ids.every((id) => typeof id === 'string' && id !== '')) return
+  throw invalid('ids', 'must be a list of NFT IDs')
+}
+
+/** @throws GdnError `invalid_input` for anything but a path or bytes */
+export function checkFile(asked: unknown): asserts asked is FileToUpload {
+  const file = (asked as Partial<FileToUpload> | null | undefined)?.file
+  if ((typeof file === 'string' && file !== '') || file instanceof Uint8Array) return
+  throw invalid('file', 'must be a path, or the bytes of a file')
+}
+
+const listOf = (names: readonly string[]) => `The options are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`
+
+const invalid = (field: string, message: string, hint?: string) =>
+  new GdnError('invalid_input', `${field} ${message}`, { place: { field }, hint })
