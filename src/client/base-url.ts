@@ -28,6 +28,9 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
       'End it after the host or path.',
     )
   }
+  if (url.pathname.replace(/\/+$/, '').endsWith('/api/v1')) {
+    throw invalid('the base URL ends with /api/v1', 'Leave that out. gdn adds the path of each endpoint.')
+  }
   if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopback(url)) {
     throw invalid(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
   }

@@ -55,6 +55,22 @@ describe('createClient', () => {
     await gdn.close()
   })
 
+  test('rejects an option that does not exist, instead of using the environment in its place', () => {
+    vi.stubEnv('GDN_BASE_URL', server.url)
+    vi.stubEnv('GDN_API_KEY', KEY)
+    expect(refusal({ url: 'https://api.example.com' } as object)).toBe(
+      'invalid_config: url is not an option of createClient(): The options are baseUrl, apiKey, stateDir and apiVersion.',
+    )
+    expect(refusal({ apiVersion: 1.2 } as object)).toContain("apiVersion must be '1.1' or '1.2'")
+    expect(refusal({ baseUrl: server.url, stop: async () => {} } as object)).toBe('')
+  })
+
+  test('rejects a base URL with the path of the API', () => {
+    expect(refusal({ baseUrl: 'https://api.example.com/api/v1/', apiKey: KEY })).toBe(
+      'invalid_config: the base URL ends with /api/v1: Leave that out. gdn adds the path of each endpoint.',
+    )
+  })
+
   test('names what is missing or invalid at once', () => {
     vi.stubEnv('GDN_BASE_URL', '')
     vi.stubEnv('GDN_API_KEY', '')
