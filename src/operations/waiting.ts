@@ -118,7 +118,8 @@ export async function waitForNfts(
 const nfts = (n: number) => `${n} NFT${n === 1 ? '' : 's'}`
 
 function stillPendingAfter(timeoutMs: number, pending: readonly string[], records: readonly NftRecord[]): GdnError {
-  const message = `${nfts(pending.length)} still pending after ${timeoutMs / 1000} s${pendingReason(records)}`
+  const reason = records.length === 0 ? ': the server returns no NFT with such an ID' : pendingReason(records)
+  const message = `${nfts(pending.length)} still pending after ${timeoutMs / 1000} s${reason}`
   return new GdnError('pending', message, { details: { nft_gdn_ids: pending } })
 }
 
