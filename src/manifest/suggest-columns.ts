@@ -70,16 +70,26 @@ export async function suggestColumns(
 
 const mapFlag = (name: string, meaning: string) => `--map ${shellWord(`${name}=${meaning}`)}`
 
-/** Assigns columns of text to a missing title and description: the longest text is the description. */
+/** Names of a title and of a description in European languages. */
+const TITLE_NAME = /tit(el|re|ol|ul)|^nom\b|^(name|naam|navn|namn)\b/i
+const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
+
+/**
+ * Assigns columns of text to a missing title and description, by their names. Otherwise the longest text is the
+ * description.
+ */
 function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<string, Looked> {
   const texts = looked.filter(({ kind }) => kind === 'text')
   const assigned = new Map<string, Looked>()
-  const [longest] = [...texts].sort((a, b) => b.length - a.length)
   const isBoth = free.has('title') && free.has('description')
-  if (longest !== undefined && free.has('description') && (!isBoth || texts.length > 1)) {
-    assigned.set('description', longest)
+  const named = texts.find(({ name }) => DESCRIPTION_NAME.test(name))
+  const [longest] = texts.filter(({ name }) => !TITLE_NAME.test(name)).sort((a, b) => b.length - a.length)
+  const description = named ?? longest
+  if (description !== undefined && free.has('description') && (!isBoth || texts.length > 1)) {
+    assigned.set('description', description)
   }
-  const first = texts.find((column) => column !== assigned.get('description'))
+  const others = texts.filter((column) => column !== assigned.get('description'))
+  const first = others.find(({ name }) => TITLE_NAME.test(name)) ?? others.find((column) => column !== named)
   if (first !== undefined && free.has('title')) assigned.set('title', first)
   return assigned
 }

@@ -72,6 +72,24 @@ test('text suggests a missing title or description, and addresses a missing rece
   })
 })
 
+test.each([
+  ['Titel', 'Beschreibung'],
+  ['Titre', 'Description courte'],
+  ['Título', 'Descripción'],
+  ['Naam', 'Omschrijving'],
+])('the names %s and %s decide before the length of the cells', async (title, text) => {
+  const cells = `Ein sehr langer Titel am Meer,Abend,${ALICE}\n`
+  for (const sheet of [
+    `${title},${text},receiver\n${cells}`,
+    `${text},${title},receiver\nAbend,Ein langer Titel,${ALICE}\n`,
+  ]) {
+    expect(await hintsOf(sheet)).toEqual({
+      [title]: expect.stringContaining('If it is the title of the NFT'),
+      [text]: expect.stringContaining('If it is the description of the NFT'),
+    })
+  }
+})
+
 test('keys of JSON rows get the same suggestions', async () => {
   const row = { title: 'Dawn', description: 'x', receiver: ALICE, Bild: 'media/1.png' }
   expect(await hintsOf(JSON.stringify([row, row]), {}, 'drop.json')).toEqual({
