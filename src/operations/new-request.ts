@@ -3,13 +3,13 @@ import type { Creation } from '../api/creation.ts'
 import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { enterKnown } from '../state/known-nfts.ts'
-import type { OperationName, OperationRequest } from '../state/operations.ts'
+import type { IntendedRequest, OperationName } from '../state/operations.ts'
 import { refuseLookAlikes } from './check-copy.ts'
 import { listIds } from './reconcile/listing.ts'
 import type { OperateDeps, Wanted } from './types.ts'
 
 /** A request that is ready to be committed. */
-export type NewRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'body'> & { request: object }
+export type NewRequest = Omit<IntendedRequest, 'body'> & { request: object }
 
 /** Error codes of getnftgdnids that prevent listing a collection, but not minting in it. */
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
@@ -63,7 +63,7 @@ export function requestBytes(
   creates: Creation,
   id: string,
   { request, ...rest }: NewRequest,
-): Omit<OperationRequest, 'rowId' | 'sentAt'> {
+): IntendedRequest {
   const named = client.supportsReferences() === true ? withReferences(creates, id, request) : request
   return { ...rest, body: JSON.stringify(named) }
 }

@@ -3,7 +3,7 @@ import { loadEndpoint } from '../api/endpoints.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import type { NoEffect } from '../client/outcome.ts'
 import { SYSTEM_CLOCK } from '../client/retry.ts'
-import type { RunLimit } from '../client/run-limit.ts'
+import { limitIn, type RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import { isTimeUp } from '../core/time-up.ts'
@@ -222,7 +222,10 @@ class Operating {
 
   /** Returns the run that pays for an operation; null for none. @throws what `permit` of the command throws */
   async #permit(id: string): Promise<RunLimit | null> {
-    if (this.#permitted?.id !== id) this.#permitted = { id, limit: (await this.#wanted.permit?.(id)) ?? null }
+    if (this.#permitted?.id !== id) {
+      const kept = id === this.#operation.id ? (this.#operation.request?.maxCost ?? null) : null
+      this.#permitted = { id, limit: (await this.#wanted.permit?.(id, kept)) ?? null }
+    }
     return this.#permitted.limit
   }
 
@@ -325,7 +328,8 @@ class Operating {
       record: {
         sending: () =>
           this.#change((sql) => {
-            this.#operation = beginAttempt(sql, this.#operation, now())
+            const maxCost = limit === null ? null : limitIn(limit)
+            this.#operation = beginAttempt(sql, this.#operation, { now: now(), maxCost })
           }),
         noEffect: () => this.#noEffect(),
         // If this can't be written, the recorded state `sent` also says that a byte may have left.

@@ -37,8 +37,10 @@ export interface Wanted {
   /**
    * Called before the first request of this process leaves, also before a repetition; may reject. Returns the run that
    * pays for the operation; null for none.
+   *
+   * @param kept the limit that an earlier attempt of the operation stated, in wei; null without one
    */
-  permit?(id: string): Promise<RunLimit | null>
+  permit?(id: string, kept: bigint | null): Promise<RunLimit | null>
   /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
   request(): Promise<object>
 }

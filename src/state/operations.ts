@@ -44,7 +44,12 @@ export interface OperationRequest {
   listedAt: number | null
   /** When it was first sent; null before. */
   sentAt: number | null
+  /** The limit of its cost that the last attempt stated, in wei; null without one. */
+  maxCost: bigint | null
 }
+
+/** What is recorded of a request before it is sent. */
+export type IntendedRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'maxCost'>
 
 export interface Operation {
   /** A random UUID that identifies it to people and servers. */
@@ -83,6 +88,7 @@ interface RequestRow {
   honors_key: number | null
   listed_at: number | null
   sent_at: number | null
+  max_cost: string | null
 }
 
 export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
@@ -190,7 +196,8 @@ function readRequest(sql: Sql, id: number): OperationRequest {
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
   const { idempotency_key: key, body, listed_at: listedAt, sent_at: sentAt } = row
   const honorsKey = row.honors_key === null ? null : row.honors_key === 1
-  return { rowId: row.id, key, body, backend, honorsKey, listedAt, sentAt }
+  const maxCost = row.max_cost === null ? null : BigInt(row.max_cost)
+  return { rowId: row.id, key, body, backend, honorsKey, listedAt, sentAt, maxCost }
 }
 
 /** Adds a planned operation and claims its name. @throws if a live operation has the name */
@@ -211,11 +218,7 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
 }
 
 /** Commits the bytes of a planned operation. No byte may leave before. */
-export function intend(
-  sql: Sql,
-  id: string,
-  { key, body, backend, honorsKey, listedAt }: Omit<OperationRequest, 'rowId' | 'sentAt'>,
-): Operation {
+export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
   const { request } = readOperation(sql, id)
   // The earlier request went to a backend that was emptied since, under another key.
   if (request !== null) {
@@ -240,9 +243,18 @@ export function intend(
   return readOperation(sql, id)
 }
 
-/** Records that a byte is about to leave. An unknown outcome stays unknown. */
-export function beginAttempt(sql: Sql, { id, state, request }: Operation, now: number): Operation {
+/**
+ * Records that a byte is about to leave. An unknown outcome stays unknown.
+ *
+ * @param maxCost the limit that this attempt states, in wei; null without one
+ */
+export function beginAttempt(
+  sql: Sql,
+  { id, state, request }: Operation,
+  { now, maxCost }: { now: number; maxCost: bigint | null },
+): Operation {
   if (request === null) throw new Error('an operation without bytes is never sent')
+  sql.run('UPDATE requests SET max_cost = ? WHERE id = ?', maxCost === null ? null : String(maxCost), request.rowId)
   addAttempt(sql, request.rowId, now)
   if (state === 'intended') moveOperation(sql, id, 'sent')
   return readOperation(sql, id)

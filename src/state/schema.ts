@@ -156,7 +156,9 @@ CREATE TABLE requests (
   backend_id TEXT,
   incarnation TEXT,
   honors_key INTEGER,
-  listed_at INTEGER
+  listed_at INTEGER,
+  -- The limit of its cost in wei that the last attempt stated. Requests with rows have that of their run.
+  max_cost TEXT
 );
 CREATE INDEX requests_by_run ON requests (run_id, n);
 

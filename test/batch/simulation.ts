@@ -116,7 +116,7 @@ export class Machine {
         listedAt: null,
         honorsKey: null,
       })
-      const sent = beginAttempt(sql, intended, 0)
+      const sent = beginAttempt(sql, intended, { now: 0, maxCost: null })
       const nfts = ids.map((nft_gdn_id) => ({ nft_gdn_id, accepted_date: null }))
       accept(sql, sent, { nfts, transaction_gdn_id: null, accepted_date: null, by: 'answer', at: 0 }, backend)
     })

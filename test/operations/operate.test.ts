@@ -149,7 +149,7 @@ describe('a limit of its cost', () => {
     const permit = permitting(7n)
     expect((await machine.command(service, 'createnft', { ...named, permit })).error).toBe(null)
     expect(service.limits).toEqual(Array(3).fill([ID, '7']))
-    expect(permit.mock.calls).toEqual([[ID]])
+    expect(permit.mock.calls).toEqual([[ID, null]])
   })
 
   test('is absent without one, and so is the run', async () => {
@@ -170,7 +170,7 @@ describe('a limit of its cost', () => {
     expect(service.arrived).toHaveLength(sent)
     const permit = permitting(9n)
     expect((await machine.command(service, 'createnft', { permit })).error).toBe(null)
-    expect(permit.mock.calls).toEqual([[ID]])
+    expect(permit.mock.calls).toEqual([[ID, 7n]])
     expect(service.limits.slice(sent)).toEqual([[ID, '9']])
     expect(service.made).toBe(1)
   })

@@ -9,6 +9,7 @@ import { openState } from '../../state/open-state.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import { limitAccepted } from '../cost/limit-accepted.ts'
 import type { MaxCost, Money } from '../cost/price.ts'
 import { refuseAboveLimit, worstOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending, SpendingKind } from '../deps.ts'
@@ -42,7 +43,7 @@ type WantedByCommand = Omit<
   'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
 > &
   Pick<Spending, 'findBlockchain'> & {
-    /** Prompts with the limit that this command was given, in wei, and returns the request. */
+    /** Prompts with the limit of the operation, in wei, and returns the request. */
     request(limit: bigint | null): Promise<object>
     /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
     limit?: RunLimit | undefined
@@ -66,8 +67,21 @@ export async function operateOnce(
   const backend = await deps.identify(server)
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
-  let given: bigint | null = null
-  let isPermitted = false
+  let own: bigint | null = null
+  let isRepeated = false
+  const permit = async (id: string, kept: bigint | null): Promise<RunLimit | null> => {
+    if (limit !== undefined) return limit
+    const { blockchain, endpoint } = wanted
+    const isLimited = cost.maxCost !== undefined
+    const given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
+    own = given ?? kept
+    const run = {
+      ...{ id, isOperation: true, canLimit: own !== null || MINTS.has(endpoint), accepted: 0 },
+      maxCost: own === null ? null : { wei: own, isSet: given !== null },
+    }
+    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+    return permitted === null && own === null ? null : runLimit(id, { permitted, given, kept })
+  }
   const state = await openState(settings.stateDir, { signal: signals.signal })
   await operate(
     {
@@ -78,27 +92,18 @@ export async function operateOnce(
       sleep,
       signal: signals.signal,
       onStart: (id) => io.note(`Operation ${id}`),
-      onEvent: (event) => reporter.report(event),
+      onEvent(event) {
+        if (event.type === 'going_on' || event.type === 'in_doubt') isRepeated = true
+        return reporter.report(event)
+      },
       contested: async (contract, blockchain) =>
         await state.read((sql) => contestedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
     },
     {
       ...wanted,
       // Called after `permit`.
-      request: () => wanted.request(given),
-      async permit(id) {
-        isPermitted = true
-        if (limit !== undefined) return limit
-        const { blockchain, endpoint } = wanted
-        const isLimited = cost.maxCost !== undefined
-        given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
-        const run = {
-          ...{ id, isOperation: true, canLimit: isLimited || MINTS.has(endpoint), accepted: 0 },
-          maxCost: given === null ? null : { wei: given, isSet: true },
-        }
-        const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
-        return permitted === null && given === null ? null : runLimit(id, { permitted, given })
-      },
+      request: () => wanted.request(own),
+      permit,
       again,
       operationId: operation ?? null,
       origin,
@@ -107,8 +112,8 @@ export async function operateOnce(
     },
     async (accepted) => {
       reporter.done()
-      if (cost.maxCost !== undefined && !isPermitted) {
-        io.warn('The request was accepted before, so --max-cost does not change its limit.')
+      if (cost.maxCost !== undefined && isRepeated) {
+        await limitAccepted(deps, connection, accepted, () => permit(accepted.id, null))
       }
       const ending = await act(accepted)
       if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')

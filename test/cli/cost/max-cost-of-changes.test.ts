@@ -388,18 +388,45 @@ describe('a single command', () => {
     expect(await kindsOf({ id })).toEqual([['collection']])
   })
 
-  test('warns that --max-cost does not change the limit of an accepted request', async () => {
+  test('--max-cost limits a request that was accepted before, unless it was accepted without a limit', async () => {
     const collection = await collectionOf()
     const { run } = await machine(collection, '')
-    const operation = randomUUID()
-    const mintOne = ['nft', 'mint', '-c', collection.address, '-b', 'polygon', '--receiver', BOB, '--title', 'Dawn']
-    const once = (limit: string) => run(...mintOne, '--yes', '--operation', operation, '--no-wait', '--max-cost', limit)
-    const WARNING = 'The request was accepted before, so --max-cost does not change its limit.'
-    expect((await once('0.5')).stderr).not.toContain(WARNING)
-    const repeated = await once('0.4')
-    expect(repeated.code).toBe(0)
-    expect(repeated.stderr).toContain(WARNING)
-    expect((await costsOf(operation)).max_cost).toBe(String(5n * 10n ** 17n))
+    const requests = [
+      ['nft', 'mint', '-c', collection.address, '-b', 'polygon', '--receiver', BOB, '--title', 'Dawn'],
+      ['collection', 'create', '--name', 'Limited', '-b', 'polygon', '--wallet', BOB],
+    ]
+    for (const request of requests) {
+      const operation = randomUUID()
+      const once = (...more: string[]) => run(...request, '--yes', '--operation', operation, '--no-wait', ...more)
+      expect((await once('--max-cost', '0.5')).stderr).not.toContain('accepted before')
+      const lowered = await once('--max-cost', '0.4')
+      expect([lowered.code, lowered.stderr]).toEqual([
+        0,
+        expect.stringContaining('The limit of this request is now 0.4 POL.'),
+      ])
+      expect((await costsOf(operation)).max_cost).toBe(String(4n * 10n ** 17n))
+      await until(
+        () => costsOf(operation),
+        ({ fee_paid }) => BigInt(fee_paid) > 0n,
+      )
+      const late = await once('--json', '--max-cost', '0.00000001')
+      expect([late.code, errorOf(late)]).toMatchObject([
+        5,
+        {
+          code: 'max_cost',
+          message: expect.stringMatching(
+            /^--max-cost: the request was accepted before, and its transaction has paid 0\.\d+ POL$/,
+          ),
+        },
+      ])
+    }
+    const mint = ['nft', 'mint', '-c', collection.address, '-b', 'polygon', '--receiver', BOB, '--title', 'Dusk']
+    const unlimited = [...mint, '--yes', '--operation', randomUUID(), '--no-wait']
+    expect(await run(...unlimited)).toMatchObject({ code: 0 })
+    expect(await run(...unlimited, '--max-cost', '0.4')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('error: --max-cost: the request was accepted before, without a limit\n'),
+    })
   })
 
   test('burns one NFT at a time within a limit', async () => {

@@ -1,0 +1,121 @@
+/** @module-tag slow */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { GdnError } from '../../../src/core/errors.ts'
+import { report, seededRandom } from '../../helpers/seed.ts'
+import { folder, TARGET } from '../drop.ts'
+import { fakeApi, type Handler, knows, nft, OWNER } from '../fake-api.ts'
+import { cli } from '../harness.ts'
+
+const LIVES = process.env.GDN_SOAK === '1' ? 300 : 6
+const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const COIN = 10n ** 18n
+const PRICE = '1000000000'
+
+/** A server that accepts one transfer once, with the limit that it had then, and fails as the test wants. */
+function limitingServer() {
+  const server = {
+    /** Ends a command before or after its request is accepted, or lets it succeed. */
+    fault: null as 'before' | 'after' | null,
+    onFault: () => {},
+    isAccepted: false,
+    /** Null while the run is unknown. */
+    limit: null as bigint | null,
+    /** The run and the limit of each request that arrived. */
+    arrived: [] as { run: unknown; wei: bigint | null }[],
+  }
+  const gas_price = { low: PRICE, typical: PRICE, high: PRICE, offered: PRICE }
+  const costs = () => ({
+    ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '0', fee_paid: '0', max_fee: null },
+    ...{ pending_transactions: 0, final_fee_paid: '0', max_cost: String(server.limit), counted: '1', waiting: null },
+  })
+  const fail = () => {
+    server.onFault()
+    return { status: 502, body: {} }
+  }
+  const handlers: Record<string, Handler> = {
+    getnfts: knows(nft('id-0')),
+    gettransactions: ((requests: object) => {
+      const one = { transaction_gdn_id: 'tx', status: 'initiated', transaction_hash: null }
+      return { body: { requests, transactions: server.isAccepted ? [one] : [] } }
+    }) as Handler,
+    getfees: () => ({
+      body: {
+        requests: { blockchain: 'polygon' },
+        fees: { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1, fee: '0', gas: '0' } },
+      },
+    }),
+    getruncosts: (({ run }: { run: string }) =>
+      server.limit === null
+        ? { status: 404, body: { error: { title: 'Not Found', message: 'no' } } }
+        : { body: { requests: { run }, costs: costs() } }) as Handler,
+    setrunmaxcost: ((body: { max_cost: string }) => {
+      server.limit = BigInt(body.max_cost)
+      return { body: { requests: body, max_cost: body.max_cost } }
+    }) as Handler,
+    transfernft: ((requests: object, { headers }: { headers: Record<string, unknown> }) => {
+      const header = headers['gdn-run-max-cost']
+      const wei = header === undefined ? null : BigInt(String(header).split(';', 1)[0] ?? '')
+      server.arrived.push({ run: headers['gdn-run'], wei })
+      if (server.fault === 'before') return fail()
+      // A repetition gets the response to the first one, and changes nothing.
+      if (!server.isAccepted) server.limit = wei
+      server.isAccepted = true
+      if (server.fault === 'after') return fail()
+      return { body: { requests, response: { transaction_gdn_id: 'tx', accepted_date: '2026-01-31 12:00:00' } } }
+    }) as Handler,
+  }
+  return { server, handlers }
+}
+
+test('an operation keeps the limit that a person stated last, whatever is interrupted, lost or repeated', async () => {
+  const { random } = seededRandom('limits of operations')
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
+  let current = limitingServer()
+  const { url } = await fakeApi({
+    '*': (body, call) => ({
+      body: {},
+      ...current.handlers[call.path.split('/').at(-1) ?? '']?.(body, call),
+      headers: { 'idempotency-supported': 'yes', 'run-max-cost-supported': 'yes' },
+    }),
+  })
+  let [commands, repeated] = [0, 0]
+  for (let life = 0; life < LIVES; life++) {
+    current = limitingServer()
+    const { server } = current
+    const { options } = await folder({})
+    const operation = randomUUID()
+    let stated: bigint | null = null
+    for (let n = 0; n < 5; n++) {
+      const coins = pick([null, null, 1, 2, 3])
+      const stop = new AbortController()
+      server.fault = pick(['before', 'after', null, null])
+      server.onFault = () => stop.abort(new GdnError('interrupted', 'interrupted by this test'))
+      const wasAccepted = server.isAccepted
+      const wasLimited = server.limit !== null
+      const sent = server.arrived.length
+      const argv = ['nft', 'transfer', 'id-0', ...TARGET, '--receiver', OTHER, '--sender', OWNER, '--token-id', '1']
+      const flags = ['--operation', operation, '--no-wait', '--yes', '--json', '--base-url', url]
+      const limit = coins === null ? [] : ['--max-cost', String(coins)]
+      const { signal } = stop
+      const { code, stderr } = await cli([...argv, ...flags, ...limit], { ...options, signal })
+      commands++
+      if (coins !== null) stated = BigInt(coins) * COIN
+      const what = `life ${life}, command ${n}: ${stderr}`
+      for (const request of server.arrived.slice(sent)) {
+        repeated += wasAccepted ? 1 : 0
+        expect(request, what).toEqual({ run: stated === null ? undefined : operation, wei: stated })
+      }
+      if (stop.signal.aborted) continue
+      // Nothing can limit it any more, which the command says.
+      const isTooLate = wasAccepted && !wasLimited && coins !== null
+      expect([code, stderr.includes('accepted before, without a limit')], what).toEqual(
+        isTooLate ? [5, true] : [0, false],
+      )
+      if (isTooLate) stated = null
+      expect(server.limit, what).toBe(stated)
+    }
+  }
+  expect(repeated).toBeGreaterThan(0)
+  report(`  ${commands} commands, ${repeated} requests that had been accepted before`)
+})
