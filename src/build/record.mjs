@@ -32,7 +32,7 @@ async function record() {
   const gdn = async (...args) =>
     (await execa(process.execPath, [join(root, 'bin', 'gdn.js'), ...args], { env, extendEnv: false })).stdout
   try {
-    const started = await gdn('local', 'start')
+    await gdn('local', 'start')
     await recordSession(recorder, env, gdn)
     const frames = within(MAX_MS, recorder.frames)
     const svg = animation(frames, { ...SCREEN, title: TITLE })
@@ -41,7 +41,7 @@ async function record() {
     say(`session.svg: ${frames.length} frames, ${svg.length} bytes`)
     const [collection] = JSON.parse(await gdn('collection', 'list', '--json'))
     const [id] = (await gdn('nft', 'list', '-c', collection.contract_address, '-o', 'ids')).split('\n')
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(started)?.[0]
+    const url = await gdn('local', 'status', '-o', 'ids')
     for (const { name, bytes } of await screenshots(url, id, MEDIA)) say(`${name}: ${bytes} bytes`)
   } finally {
     await gdn('local', 'stop').catch(() => {})

@@ -2,10 +2,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { screenshots } from '../../src/build/record/screenshots.mjs'
 import { recordSession, SCREEN } from '../../src/build/record/session.mjs'
 import type { Run } from '../../src/build/record/svg.mjs'
 import { Recorder } from '../../src/build/record/terminal.mjs'
 import { makeHome } from '../helpers/gdn.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 import { HAS_PTY } from '../helpers/terminal.ts'
 
 const SVG = join(import.meta.dirname, '../../.github/media/session.svg')
@@ -18,6 +20,14 @@ const shape = (text: string) =>
     .replace(/drop-[0-9a-f]{4}/g, 'drop-…')
     .replace(/\d+/g, 'N')
     .replace(/([█▒·])\1+/g, '$1')
+
+test('screenshots of an explorer that can not be read are an error', async () => {
+  const server = await startHttpServer([{ status: 401 }])
+  onTestFinished(() => server.close())
+  await expect(screenshots(server.url, 'nft-1', '/nonexistent')).rejects.toThrow(
+    `no screenshots: ${server.url}/explorer/runs?limit=1 returned 401`,
+  )
+})
 
 test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what the commands print', async () => {
   const home = await makeHome()

@@ -14,13 +14,14 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 const VIEW = { width: 1040, height: 680 }
 const MAX_BYTES = 120_000
 
-/** @returns the names and sizes of the pictures; none without a browser or explorer */
+/** @returns the names and sizes of the pictures */
 export async function screenshots(url, nft, folder) {
-  const executablePath = PLACES.find((path) => existsSync(path))
-  if (executablePath === undefined || url === undefined) return []
-  const answer = await fetch(`${url}/explorer/runs?limit=1`)
-  if (!answer.ok) return []
+  const runs = `${url}/explorer/runs?limit=1`
+  const answer = await fetch(runs)
+  if (!answer.ok) throw new Error(`no screenshots: ${runs} returned ${answer.status}`)
   const { items } = await answer.json()
+  const executablePath = PLACES.find((path) => existsSync(path))
+  if (executablePath === undefined) throw new Error(`no screenshots: install Chromium as one of ${PLACES.join(', ')}`)
   const { collection } = await (await fetch(`${url}/explorer/nfts/${nft}`)).json()
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   const made = []
