@@ -126,9 +126,14 @@ async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Prom
   }
 }
 
+const TEST_PREFIX = 'evt_test_'
+
+/** Returns whether an event was sent on request. Only that makes it a test: it may have the type of a real one. */
+export const isTestEvent = (eventId: string): boolean => eventId.startsWith(TEST_PREFIX)
+
 /** Uses the system clock, as every ID does. */
 function newEvent(type: EventType, data: object, isTest = false) {
-  const id = `evt_${isTest ? 'test_' : ''}${newId()}`
+  const id = `${isTest ? TEST_PREFIX : 'evt_'}${newId()}`
   const now = Date.now()
   const test = isTest ? true : undefined
   const body = JSON.stringify({ id, type, test, created_at: new Date(now).toISOString(), data })

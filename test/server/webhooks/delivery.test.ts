@@ -236,6 +236,17 @@ describe('a receiver', () => {
   })
 })
 
+it('sends a triggered event once, also if it fails', async () => {
+  const receiver = await receiverThat((response) => void response.writeHead(500).end())
+  const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+  const eventId = await inStore((store) => testWebhook(store, id, 'nft.failed'))
+  const [delivery] = await until(
+    () => deliveriesOf(dataDir.path, id),
+    ([first]) => first !== undefined && first.attempts > 0,
+  )
+  expect(delivery).toMatchObject({ event_id: eventId, type: 'nft.failed', state: 'failed', attempts: 1 })
+})
+
 it('sends a test event once, before all pending events and for any event filter', async () => {
   let down = true
   const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())

@@ -16,7 +16,7 @@ export type TestFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = test): GdnCommand {
   const testCommand = new GdnCommand({
     about:
-      'The backend sends the event webhook.test once, like any other event even if the webhook does not subscribe to it. The exit code is 5 if the receiver does not accept it, and 8 if no backend sends it.',
+      'The backend sends the event webhook.test once, even if the webhook does not subscribe to it. The exit code is 5 if the receiver does not accept it, and 8 if no backend sends it.',
     examples: [['Check that the receiver responds', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   testCommand.argument('<webhook>')
@@ -46,7 +46,10 @@ export async function test(deps: Deps, id: string, flags: TestFlags, type?: Even
   await output.one({ ...delivery })
   if (delivery.state === 'failed') {
     throw new GdnError('refused', `the receiver did not accept the test event: ${delivery.error}`, {
-      hint: `Run \`gdn webhook deliveries ${id}\` to show its response.`,
+      hint:
+        delivery.response_status === null
+          ? 'There was no response. For a URL on this machine, use `gdn local listen --forward-to <url>`.'
+          : `Run \`gdn webhook deliveries ${id}\` to show its response.`,
     })
   }
 }

@@ -3,6 +3,7 @@ import { messageOf } from '../../../core/errors.ts'
 import { createPace } from '../../../files/pace.ts'
 import type { Log } from '../../log.ts'
 import type { Store } from '../../store/open-store.ts'
+import { isTestEvent } from '../../store/outbox.ts'
 import { type Delivery, forgetOld, giveUp, listDue, recordAttempt } from '../../store/webhook-deliveries.ts'
 import { claimWebhooks, isSentTo, updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
 import { claimMoment, leaseMs } from '../leases.ts'
@@ -23,7 +24,6 @@ const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
 /** Upper limit of a receiver's Retry-After. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
-const TEST = 'webhook.test'
 
 export interface WebhookStepOptions {
   store: Store
@@ -107,7 +107,7 @@ export function createWebhookStep(options: WebhookStepOptions): WebhookStep {
     }
     const give_up_at = delivery.give_up_at ?? at + timings.giveUpAfterMs
     const gone = response_status === 410
-    const last = gone || delivery.type === TEST || at >= give_up_at
+    const last = gone || isTestEvent(delivery.event_id) || at >= give_up_at
     session.failures += 1
     const pause = Math.max(timings.pauseMs(session.failures), retryAfter(outcome))
     if (gone || pause > 0) session.over = true
