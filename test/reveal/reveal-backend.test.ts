@@ -240,6 +240,8 @@ test('nft verify proves a reveal, and notices what was changed after it', { tags
   const changed = await verify()
   expect(changed.code).toBe(5)
   expect(JSON.parse(changed.stdout)).toMatchObject({ verified: false, provenance: null })
+  expect(changed.stderr).toContain(`${id} differs from what the collection committed to: the leaf of row`)
+  expect(changed.stderr).toContain(`gdn nft history ${id}`)
 })
 
 test('nft verify rejects an update that is not the reveal', async () => {

@@ -115,11 +115,11 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     })
   }
   if (!flags.onChain || record === null) return await output.one(data)
-  const { verification, provenance } = await readChain(deps, flags, {
+  const { verification, provenance, breaksCommitment } = await readChain(deps, flags, {
     ...{ record, owner, blockchain, server: connection.server },
   })
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
-  throwUnlessVerified(nftGdnId, verification)
+  throwUnlessVerified(nftGdnId, verification, breaksCommitment)
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
 }
 
@@ -134,10 +134,10 @@ const provenanceData = (found: Provenance | null) =>
       }
 
 function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenance, tokenId: string): string {
-  const committed = `${hash} was committed before token ${firstTokenId} was minted, and token ${tokenId} with row ${row} of ${rows}.`
+  const committed = `the collection committed to: row ${row} of ${rows}. The commitment ${hash} was made before token ${firstTokenId} was minted.`
   return isRevealed
-    ? `What is revealed is what was committed to: ${committed}`
-    : `Not revealed yet. The collection is committed to it: ${committed}`
+    ? `The metadata of token ${tokenId} is what ${committed}`
+    : `Token ${tokenId} is not revealed yet. Its metadata is what ${committed}`
 }
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
@@ -194,7 +194,7 @@ async function complete(
   const owner = flags.receiver ?? record.receiver_wallet_address ?? ''
   if (owner === '') {
     throw new GdnError('pending', `the owner of ${id} is not known yet: the NFT is ${record.status}`, {
-      hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(server)}\`, or specify the owner with --owner.`,
+      hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(server)}\`, or specify the owner with --receiver.`,
     })
   }
   const blockchain = flags.blockchain ?? (await blockchainOf(deps, record, { settings, server }))
@@ -213,7 +213,7 @@ async function readChain(
   deps: Deps,
   flags: VerifyNftFlags,
   { record, owner, blockchain, server }: Asked,
-): Promise<{ verification: Verification; provenance: Provenance | null }> {
+): Promise<{ verification: Verification; provenance: Provenance | null; breaksCommitment?: boolean }> {
   const { token_id, contract_address, status, metadata_url, request_metadata } = record
   if (!token_id || !contract_address) {
     throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: it is ${status}`, {
@@ -241,7 +241,7 @@ async function readChain(
     if (check.kind === 'none') return { verification, provenance: null }
     return check.kind === 'unknown'
       ? { verification: { verified: null, reason: check.reason }, provenance: null }
-      : { verification: { verified: false, differences: check.differences }, provenance: null }
+      : { verification: { verified: false, differences: check.differences }, provenance: null, breaksCommitment: true }
   } finally {
     progress.stop()
     await close()
@@ -254,15 +254,18 @@ const verificationData = (verification: Verification) => ({
   differences: verification.verified === false ? verification.differences : [],
 })
 
-function throwUnlessVerified(id: string, verification: Verification): void {
+function throwUnlessVerified(id: string, verification: Verification, breaksCommitment = false): void {
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
       hint: 'The service confirms that it created the NFT. Run the command again, or set --rpc-url and --gateway.',
     })
   }
-  throw new GdnError('verify_failed', `${id} differs from the service's record: ${verifyText(verification)}`, {
-    hint: 'An owner differs if the NFT was transferred since. Investigate any other difference.',
+  const other = breaksCommitment ? 'what the collection committed to' : "the service's record"
+  throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
+    hint: breaksCommitment
+      ? `Run \`gdn nft history ${safe(id)}\` to show what changed its metadata.`
+      : 'An owner differs if the NFT was transferred since. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })
 }
