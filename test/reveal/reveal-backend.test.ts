@@ -361,7 +361,8 @@ test('reveals a renamed manifest under its former name, and says that it needs t
   const other = await machine(collection)
   await writeFile(other.path('renamed.csv'), ROWS)
   const argv = ['reveal', other.path('renamed.csv'), '-c', collection.address, '-b', collection.blockchain]
-  expect((await other.cli(...argv)).stderr).toContain('If the file was renamed since the mint, add --run')
+  const refused = await other.cli(...argv)
+  expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('renamed since the mint, add --run') })
   const { stdout, stderr } = await other.cli(...argv, '--run', 'drop.csv', '--json')
   expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 3 })
 })

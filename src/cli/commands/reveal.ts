@@ -106,8 +106,8 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         ...{ not_minted: plan.notMinted, left: plan.left, left_rows: plan.leftRows },
         ...paid,
       })
-      if (flags.dryRun) io.note('Nothing was sent.')
-      const problem = problemOf(outcomes)
+      const problem = problemOf(outcomes) ?? noneMinted(plan)
+      if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
     })
   } finally {
@@ -165,13 +165,20 @@ async function checkCommitment(
 
 const MAX_NAMED = 5
 
-function printLeft({ io }: Deps, { rows, notMinted, left, leftRows }: RevealPlan): void {
+function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): void {
   const all = notMinted + left
   if (all === 0) return
   io.note(`${count(all, 'row')} not revealed:`)
   for (const { line, reason } of leftRows.slice(0, MAX_NAMED)) io.note(`  line ${line}: ${safe(reason)}`)
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
-  if (notMinted === rows) io.note('If the file was renamed since the mint, add --run with its former name.')
+}
+
+/** Returns the error for a manifest of which no row is minted. It is not an interruption, where the other rows follow. */
+function noneMinted({ rows, notMinted, run }: RevealPlan): GdnError | null {
+  if (notMinted < rows) return null
+  return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
+    hint: 'Nothing was sent. If the file was renamed since the mint, add --run with its former name.',
+  })
 }
 
 /** Returns the limit that each update carries, and the one that was given. @throws GdnError `max_cost` */
