@@ -147,7 +147,9 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   const { counts, absentRows } = summary
   const steps: string[] = []
   if (counts.unknown > 0) {
-    steps.push('Rows of unknown outcome may have been minted, so gdn does not send them again by itself.')
+    steps.push(
+      'Rows of unknown outcome may have been minted. gdn sends them again only where a second NFT is impossible.',
+    )
     steps.push(`Run \`${commands('reconcile')}\` to search for them again.`)
     steps.push(
       `Run \`${commands('reconcile', '--row <key>=<id>')}\` to set the outcome of a row: the ID of its NFT, or absent.`,
