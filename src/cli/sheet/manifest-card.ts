@@ -100,7 +100,9 @@ export function invalidRowCard(
 function problem({ place, message, hint }: ManifestIssue): string {
   const { line, column, field } = place
   const at = [line, column].filter((part) => part !== undefined).join(':')
-  const where = at === '' ? formatPlace(place) : `${at}${field === undefined ? '' : ` ${beginningOf(field, 60)}`}`
+  // Most messages begin with the field.
+  const name = field === undefined || message.startsWith(field) ? '' : ` ${beginningOf(field, 60)}`
+  const where = at === '' ? formatPlace(place) : at + name
   const hintHtml = hint === undefined ? '' : `<span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
   return `<li><code>${escapeHtml(where)}</code> ${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
 }
