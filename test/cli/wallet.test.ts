@@ -476,6 +476,7 @@ describe('gdn wallet export', () => {
 describe('gdn wallet add and rm', () => {
   test('adds a name for an address with its checksum, and removes it again', async () => {
     expect((await gdn(['wallet', 'add', '@bob', OWNER.toLowerCase()])).stderr).toContain(OWNER)
+    expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(0)
     const again = await gdn(['wallet', 'add', 'bob', OTHER])
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`@bob exists already: ${OWNER}`)])
     expect(await filesOf(wallets)).toEqual([])
