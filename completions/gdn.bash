@@ -203,94 +203,94 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882' ;;
-    'collection show') REPLY='flags-883978 server-b79987 output-e07882' ;;
-    'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-e07882' ;;
-    'collection list') REPLY='server-b79987 output-e07882' ;;
-    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-e07882' ;;
-    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-e07882' ;;
-    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-e07882' ;;
-    'nft list') REPLY='flags-8c56ed server-b79987 output-e07882' ;;
-    'nft show') REPLY='flags-35cad5 server-b79987 output-e07882' ;;
-    'nft wait') REPLY='sending-and-waiting-6eeee0 server-b79987 output-e07882' ;;
-    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-e07882' ;;
-    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-e07882' ;;
-    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-e07882' ;;
-    'nft history') REPLY='server-b79987 output-e07882' ;;
-    'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-e07882' ;;
+    'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
+    'collection show') REPLY='flags-883978 server-b79987 output-d37844' ;;
+    'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-d37844' ;;
+    'collection list') REPLY='server-b79987 output-d37844' ;;
+    'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844' ;;
+    'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
+    'nft transfer') REPLY='flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844' ;;
+    'nft list') REPLY='flags-8c56ed server-b79987 output-d37844' ;;
+    'nft show') REPLY='flags-35cad5 server-b79987 output-d37844' ;;
+    'nft wait') REPLY='sending-and-waiting-6eeee0 server-b79987 output-d37844' ;;
+    'nft update') REPLY='metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-d37844' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-d37844' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-d37844' ;;
+    'nft history') REPLY='server-b79987 output-d37844' ;;
+    'nft verify') REPLY='flags-53e557 verifying-817016 server-b79987 output-d37844' ;;
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
-    'batch validate') REPLY='flags-fa68fc server-b79987 output-e07882' ;;
-    'batch preview') REPLY='flags-637b18 server-b79987 output-e07882' ;;
-    'batch rehearse') REPLY='flags-684e16 run-1f03ab server-f6609b output-e07882' ;;
-    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
-    'batch list') REPLY='flags-1d15ba server-b79987 output-e07882' ;;
-    'batch status') REPLY='flags-f56610 server-b79987 output-e07882' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-e07882' ;;
-    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-e07882' ;;
-    'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-e07882' ;;
-    'batch report') REPLY='flags-2979e6 server-b79987 output-e07882' ;;
-    'batch rm') REPLY='flags-91185e server-b79987 output-e07882' ;;
-    'plan') REPLY='flags-8e92b7 server-b79987 output-9a531f' ;;
-    'apply') REPLY='flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-e07882' ;;
-    'reveal') REPLY='flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-e07882' ;;
-    'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-e07882' ;;
-    'wallet generate') REPLY='flags-3a5d8d server-b79987 output-e07882' ;;
-    'wallet import') REPLY='flags-c7b36b server-f6609b output-e07882' ;;
-    'wallet url') REPLY='flags-6d551a server-b79987 output-e07882' ;;
-    'wallet list') REPLY='server-f6609b output-e07882' ;;
-    'wallet add') REPLY='server-f6609b output-e07882' ;;
-    'wallet rm') REPLY='server-f6609b output-e07882' ;;
+    'batch validate') REPLY='flags-fa68fc server-b79987 output-d37844' ;;
+    'batch preview') REPLY='flags-637b18 server-b79987 output-d37844' ;;
+    'batch rehearse') REPLY='flags-684e16 run-1f03ab server-f6609b output-d37844' ;;
+    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844' ;;
+    'batch list') REPLY='flags-1d15ba server-b79987 output-d37844' ;;
+    'batch status') REPLY='flags-f56610 server-b79987 output-d37844' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844' ;;
+    'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844' ;;
+    'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-d37844' ;;
+    'batch report') REPLY='flags-2979e6 server-b79987 output-d37844' ;;
+    'batch rm') REPLY='flags-91185e server-b79987 output-d37844' ;;
+    'plan') REPLY='flags-8e92b7 server-b79987 output-40d955' ;;
+    'apply') REPLY='flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844' ;;
+    'reveal') REPLY='flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844' ;;
+    'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844' ;;
+    'wallet generate') REPLY='flags-3a5d8d server-b79987 output-d37844' ;;
+    'wallet import') REPLY='flags-c7b36b server-f6609b output-d37844' ;;
+    'wallet url') REPLY='flags-6d551a server-b79987 output-d37844' ;;
+    'wallet list') REPLY='server-f6609b output-d37844' ;;
+    'wallet add') REPLY='server-f6609b output-d37844' ;;
+    'wallet rm') REPLY='server-f6609b output-d37844' ;;
     'wallet export') REPLY='flags-44e889 server-f6609b output-639b4f' ;;
-    'local start') REPLY='flags-e04cab output-e07882' ;;
-    'local stop') REPLY='output-e07882' ;;
-    'local status') REPLY='output-e07882' ;;
+    'local start') REPLY='flags-d29ef9 output-d37844' ;;
+    'local stop') REPLY='output-d37844' ;;
+    'local status') REPLY='output-d37844' ;;
     'local logs') REPLY='flags-711067 output-b31709' ;;
     'local listen') REPLY='flags-3692e3 output-74fd8a' ;;
-    'local reset') REPLY='flags-799fb7 output-e07882' ;;
+    'local reset') REPLY='flags-799fb7 output-d37844' ;;
     'local exec') REPLY='flags-02a69a output-b31709' ;;
     'serve') REPLY='flags-933e41 output-96993d' ;;
     'worker') REPLY='flags-ad61df output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
-    'chain list') REPLY='flags-dd572a output-e07882' ;;
-    'chain setup') REPLY='flags-5044c5 output-e07882' ;;
-    'chain status') REPLY='flags-dd572a output-e07882' ;;
-    'chain verify') REPLY='flags-3ebf51 output-e07882' ;;
-    'tx list') REPLY='flags-6e812c output-e07882' ;;
-    'tx show') REPLY='flags-3db50f output-e07882' ;;
-    'tx bump') REPLY='flags-3db50f output-e07882' ;;
-    'tx cancel') REPLY='flags-f0f4c5 output-e07882' ;;
-    'tx unknown') REPLY='flags-ee3a4c output-e07882' ;;
-    'tx release') REPLY='flags-64db77 output-e07882' ;;
-    'key create') REPLY='flags-fc1a48 output-e07882' ;;
-    'key list') REPLY='flags-3db50f output-e07882' ;;
-    'key revoke') REPLY='flags-3db50f output-e07882' ;;
-    'webhook add') REPLY='flags-596ee1 output-e07882' ;;
-    'webhook list') REPLY='flags-3db50f output-e07882' ;;
-    'webhook show') REPLY='flags-3db50f output-e07882' ;;
-    'webhook update') REPLY='flags-494845 output-e07882' ;;
-    'webhook rm') REPLY='flags-3db50f output-e07882' ;;
-    'webhook test') REPLY='flags-3db50f output-e07882' ;;
-    'webhook trigger') REPLY='flags-3db50f output-e07882' ;;
-    'webhook deliveries') REPLY='flags-1944ff output-e07882' ;;
-    'webhook replay') REPLY='flags-08323c output-e07882' ;;
-    'db export') REPLY='flags-dd572a output-e07882' ;;
-    'db import') REPLY='flags-dd572a output-e07882' ;;
-    'db migrate') REPLY='flags-dd572a output-e07882' ;;
-    'db status') REPLY='flags-dd572a output-e07882' ;;
-    'init') REPLY='flags-927732 server-f6609b output-e07882' ;;
-    'auth login') REPLY='flags-073019 server-b79987 output-e07882' ;;
-    'auth status') REPLY='flags-0a72fb server-b79987 output-e07882' ;;
-    'auth logout') REPLY='flags-ba0c83 server-b79987 output-e07882' ;;
-    'config get') REPLY='server-b79987 output-e07882' ;;
-    'config set') REPLY='flags-2f88d1 server-f6609b output-e07882' ;;
-    'config unset') REPLY='flags-a1b3fb output-e07882' ;;
-    'config list') REPLY='flags-620c21 server-b79987 output-e07882' ;;
-    'config path') REPLY='server-f6609b output-e07882' ;;
-    'doctor') REPLY='server-b79987 flags-258ce0 output-e07882' ;;
+    'chain list') REPLY='flags-dd572a output-d37844' ;;
+    'chain setup') REPLY='flags-5044c5 output-d37844' ;;
+    'chain status') REPLY='flags-dd572a output-d37844' ;;
+    'chain verify') REPLY='flags-3ebf51 output-d37844' ;;
+    'tx list') REPLY='flags-6e812c output-d37844' ;;
+    'tx show') REPLY='flags-3db50f output-d37844' ;;
+    'tx bump') REPLY='flags-3db50f output-d37844' ;;
+    'tx cancel') REPLY='flags-f0f4c5 output-d37844' ;;
+    'tx unknown') REPLY='flags-ee3a4c output-d37844' ;;
+    'tx release') REPLY='flags-64db77 output-d37844' ;;
+    'key create') REPLY='flags-fc1a48 output-d37844' ;;
+    'key list') REPLY='flags-3db50f output-d37844' ;;
+    'key revoke') REPLY='flags-3db50f output-d37844' ;;
+    'webhook add') REPLY='flags-596ee1 output-d37844' ;;
+    'webhook list') REPLY='flags-3db50f output-d37844' ;;
+    'webhook show') REPLY='flags-3db50f output-d37844' ;;
+    'webhook update') REPLY='flags-494845 output-d37844' ;;
+    'webhook rm') REPLY='flags-3db50f output-d37844' ;;
+    'webhook test') REPLY='flags-3db50f output-d37844' ;;
+    'webhook trigger') REPLY='flags-3db50f output-d37844' ;;
+    'webhook deliveries') REPLY='flags-1944ff output-d37844' ;;
+    'webhook replay') REPLY='flags-08323c output-d37844' ;;
+    'db export') REPLY='flags-dd572a output-d37844' ;;
+    'db import') REPLY='flags-dd572a output-d37844' ;;
+    'db migrate') REPLY='flags-dd572a output-d37844' ;;
+    'db status') REPLY='flags-dd572a output-d37844' ;;
+    'init') REPLY='flags-927732 server-f6609b output-d37844' ;;
+    'auth login') REPLY='flags-073019 server-b79987 output-d37844' ;;
+    'auth status') REPLY='flags-0a72fb server-b79987 output-d37844' ;;
+    'auth logout') REPLY='flags-ba0c83 server-b79987 output-d37844' ;;
+    'config get') REPLY='server-b79987 output-d37844' ;;
+    'config set') REPLY='flags-2f88d1 server-f6609b output-d37844' ;;
+    'config unset') REPLY='flags-a1b3fb output-d37844' ;;
+    'config list') REPLY='flags-620c21 server-b79987 output-d37844' ;;
+    'config path') REPLY='server-f6609b output-d37844' ;;
+    'doctor') REPLY='server-b79987 flags-258ce0 output-d37844' ;;
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
-    'schema') REPLY='output-e07882' ;;
+    'schema') REPLY='output-d37844' ;;
     'mcp') REPLY='what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709' ;;
     *) REPLY='' ;;
   esac
@@ -328,7 +328,7 @@ __gdn_flags() {
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
 --state-dir - dir Directory for runs, commands and saved addresses' ;;
-    'output-e07882') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids
+    'output-d37844') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids (table)
 --json - - Same as --output json
 --fields - text Print only these fields
 --for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
@@ -591,7 +591,7 @@ __gdn_flags() {
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`' ;;
-    'output-9a531f') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown
+    'output-40d955') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
 --json - - Same as --output json
 --fields - text Print only these fields
 --for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
@@ -675,7 +675,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-e04cab') REPLY='--port - text Port to listen on; 0 picks one
+    'flags-d29ef9') REPLY='--port - text Port to listen on (4680, or a free one); 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
@@ -868,7 +868,7 @@ __gdn_flags() {
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
 --state-dir - dir Directory for runs, commands and saved addresses
---output -o =output Output format: table, json, ndjson, csv or ids
+--output -o =output Output format: table, json, ndjson, csv or ids (table)
 --fields - text Print only these fields' ;;
     'help') REPLY='--help -h - Help for the command
 --quiet -q - Print only data and errors

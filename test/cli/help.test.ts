@@ -111,5 +111,12 @@ test('gdn help nft mint prints the same as gdn nft mint --help', async () => {
 
 test('gdn local exec --help prints the usage with the command to run after --', async () => {
   const { stdout } = await cli(['local', 'exec', '--help'])
-  expect(stdout).toContain('gdn local exec [command...] [flags] -- <command> [args...]')
+  expect(stdout).toContain('gdn local exec [flags] -- <command> [args...]')
+})
+
+test.each([
+  [['local', 'start'], /--port <port> .*\(4680, or a free one\)/],
+  [['nft', 'list'], /--output <mode> .*csv or ids \(table\)/],
+])('gdn %j --help names the default of its flag', async (argv, line) => {
+  expect((await cli([...argv, '--help'])).stdout).toMatch(line)
 })

@@ -12,17 +12,11 @@ const VIEW: View = { fields: ['name', 'summary'], columns: ['name', 'summary'], 
 export function command(deps: Deps, run = schema): GdnCommand {
   const schemaCommand = new GdnCommand({
     about:
-      'Prints a JSON Schema (draft 2020-12), with which an editor completes, explains and checks a file. Without a name, lists the schemas. gdn ignores the field $schema in these files.',
+      'Prints a JSON Schema (draft 2020-12), with which an editor completes, explains and checks a file. Without a name, lists the schemas. A JSON file names its schema in the field $schema, which gdn ignores. A YAML file does in its first line: # yaml-language-server: $schema=backend.schema.json',
     examples: [
       ['List the schemas', 'gdn schema'],
-      [
-        'Save the schema of backend.yaml; the file begins with # yaml-language-server: $schema=backend.schema.json',
-        'gdn schema backend > backend.schema.json',
-      ],
-      [
-        'Save the schema of requests; they begin with { "$schema": "./createnft.schema.json"',
-        'gdn schema createnft > createnft.schema.json',
-      ],
+      ['Save the schema of backend.yaml', 'gdn schema backend > backend.schema.json'],
+      ['Save the schema of a request', 'gdn schema createnft > createnft.schema.json'],
     ],
   })
   wordArgument(schemaCommand, '[name]', SCHEMA_NAMES)

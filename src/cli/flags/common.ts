@@ -46,10 +46,15 @@ export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): Gd
 /** @param more output formats that only this command has */
 export function addOutputFlags(command: GdnCommand, more: readonly string[] = []): GdnCommand {
   const modes = [...OUTPUT_MODES, ...more]
-  valueFlag(command, '-o, --output <mode>', `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)}`, {
-    group: OUTPUT,
-    parse: oneOf(modes),
-  })
+  valueFlag(
+    command,
+    '-o, --output <mode>',
+    `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)} (${modes[0]})`,
+    {
+      group: OUTPUT,
+      parse: oneOf(modes),
+    },
+  )
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)
   valueFlag(command, '--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
   switchFlag(command, '--for-spreadsheet', 'Write CSV that a spreadsheet opens without running formulas', OUTPUT)

@@ -72,7 +72,7 @@ const MOST_FLAGS = [
   ['    --local', 'Use the local backend (gdn local start)'],
   ['    --base-url <url>', 'URL of the server'],
   ['    --json', 'Print JSON, with the field names of the API'],
-  ['-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids'],
+  ['-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids (table)'],
 ] as const
 
 /** Returns the text of `gdn nft --help`. */

@@ -6,5 +6,5 @@ export function usageOf(command: GdnCommand): string {
     const name = argument.variadic ? `${argument.name()}...` : argument.name()
     return argument.required ? `<${name}>` : `[${name}]`
   })
-  return ['gdn', command.name(), ...args, command.usageLine === '' ? '[flags]' : command.usageLine].join(' ')
+  return ['gdn', command.name(), ...(command.usageLine === '' ? [...args, '[flags]'] : [command.usageLine])].join(' ')
 }

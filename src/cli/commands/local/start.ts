@@ -26,7 +26,9 @@ export function command(deps: Deps, run = start): GdnCommand {
       ['Start it without rate limits', 'gdn local start --rate-limits off'],
     ],
   })
-  valueFlag(startCommand, '--port <port>', 'Port to listen on; 0 picks one', { parse: integer(0, 65_535) })
+  valueFlag(startCommand, '--port <port>', 'Port to listen on (4680, or a free one); 0 picks one', {
+    parse: integer(0, 65_535),
+  })
   addServedApiFlags(startCommand)
   addStoredFilesFlags(startCommand)
   addOutputFlags(startCommand)
