@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
-import { cli, errorOf } from '../cli/harness.ts'
+import { cli, errorOf, tempHome } from '../cli/harness.ts'
 import {
   call,
   createTestCollection,
@@ -241,7 +241,30 @@ test('nft verify proves a reveal, and notices what was changed after it', { tags
   expect(changed.code).toBe(5)
   expect(JSON.parse(changed.stdout)).toMatchObject({ verified: false, provenance: null })
   expect(changed.stderr).toContain(`${id} differs from what the collection committed to: the leaf of row`)
-  expect(changed.stderr).toContain(`gdn nft history ${id}`)
+  expect(changed.stderr).toContain('gdn nft history')
+})
+
+test('anybody proves a reveal from node and gateway, without a server and a key', { tags: ['promise'] }, async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const { env } = await tempHome()
+  const sources = ['--rpc-url', `${backend.url}/rpc/polygon`, '--gateway', backend.url]
+  const prove = (...argv: string[]) =>
+    cli(['nft', 'verify', `${collection.address}/1`, '-b', 'polygon', '--json', ...argv], { env })
+  expect(await prove(...sources)).toMatchObject({ code: 2, stderr: expect.stringContaining('--on-chain') })
+  expect(await prove('--on-chain')).toMatchObject({ code: 6, stderr: expect.stringContaining('--gateway') })
+  const hidden = await prove('--on-chain', ...sources)
+  expect(JSON.parse(hidden.stdout), hidden.stderr).toMatchObject({ verified: true, provenance: { is_revealed: false } })
+  await one.reveal(ROWS)
+  const revealed = await prove('--on-chain', ...sources)
+  expect(JSON.parse(revealed.stdout)).toMatchObject({
+    ...{ nft_gdn_id: null, token_id: '1', contract_address: collection.address, verified: true },
+    provenance: { rows: 3, is_revealed: true },
+  })
+  const [first] = await nftsOf(collection)
+  await one.cli('nft', 'update', first?.nft_gdn_id ?? '', '--title', 'Better', '-b', 'polygon')
+  const changed = await prove('--on-chain', ...sources)
+  expect(changed).toMatchObject({ code: 5, stderr: expect.stringContaining('what the collection committed to') })
 })
 
 test('nft verify rejects an update that is not the reveal', async () => {

@@ -13,12 +13,13 @@ import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type Output } from '../../render/output.ts'
 import { verifyText } from '../../render/verify-text.ts'
 import type { View } from '../../render/view.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { unknownNfts } from './show.ts'
+import { type NamedToken, tokenNamed, verifyToken } from './verify-token.ts'
 
 export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags {
   receiver?: string
@@ -52,7 +53,7 @@ const ON_CHAIN_VIEW: View = {
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read. Of an NFT that was minted unrevealed, it proves that its metadata is what the collection was committed to before.",
+      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read. Of an NFT that was minted unrevealed, it proves that its metadata is what the collection was committed to before. <contract>/<token ID> in place of the ID proves only that, from --rpc-url and --gateway, without a server and an API key.",
     examples: [
       ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -61,6 +62,11 @@ export function command(deps: Deps, run = verify): GdnCommand {
         '  --receiver @alice -b polygon',
       ],
       ['Compare an NFT with chain and storage', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
+      [
+        'Prove a reveal without an API key',
+        'gdn nft verify 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/1 --on-chain \\',
+        '  -b polygon --rpc-url https://node.example --gateway https://ipfs.io',
+      ],
     ],
     aliases: {
       '--owner': '--receiver',
@@ -90,6 +96,8 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   const output = createOutput(deps.io, flags, flags.onChain ? ON_CHAIN_VIEW : VIEW)
   const nftGdnId = oneId(id, flags)
   refuseMisused(flags)
+  const token = tokenNamed(nftGdnId)
+  if (token !== null) return await proveToken(deps, flags, token, output)
   const connection = await deps.connect(await deps.settings(flags))
   const { record, owner, blockchain } = await complete(deps, connection, nftGdnId, flags)
   const { response } = await connection.client.call(
@@ -121,6 +129,24 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   throwUnlessVerified(nftGdnId, verification, breaksCommitment)
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
+}
+
+/** Prints what chain and storage prove for a token. */
+async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, output: Output): Promise<void> {
+  if (!flags.onChain) {
+    throw new GdnError('usage', 'is required for a token', {
+      place: { flag: '--on-chain' },
+      hint: 'Add --on-chain, --rpc-url and --gateway.',
+    })
+  }
+  const { verification, provenance } = await verifyToken(deps, flags, token)
+  await output.one({
+    ...{ nft_gdn_id: null, isgdnnft: null, token_id: token.tokenId, status: null },
+    ...{ contract_address: token.contractAddress, receiver_wallet_address: null, blockchain: flags.blockchain ?? null },
+    ...{ ...verificationData(verification), provenance: provenanceData(provenance) },
+  })
+  throwUnlessVerified(`token ${token.tokenId}`, verification, true)
+  if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
 }
 
 type ProvenanceData = ReturnType<typeof provenanceData>
@@ -258,13 +284,13 @@ function throwUnlessVerified(id: string, verification: Verification, breaksCommi
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
-      hint: 'The service confirms that it created the NFT. Run the command again, or set --rpc-url and --gateway.',
+      hint: `${breaksCommitment ? '' : 'The service confirms that it created the NFT. '}Run the command again, or set --rpc-url and --gateway.`,
     })
   }
   const other = breaksCommitment ? 'what the collection committed to' : "the service's record"
   throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
     hint: breaksCommitment
-      ? `Run \`gdn nft history ${safe(id)}\` to show what changed its metadata.`
+      ? 'Its metadata was changed after the reveal, or is not that of its row. `gdn nft history <nft_gdn_id>` shows changes.'
       : 'An owner differs if the NFT was transferred since. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })

@@ -1,0 +1,53 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { Verification } from '../../../nft/verify.ts'
+import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provenance.ts'
+import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
+import type { Deps } from '../../deps.ts'
+
+/** A token of a collection, as anybody can name it. */
+export interface NamedToken {
+  contractAddress: string
+  tokenId: string
+}
+
+/** Returns the token that `<contract>/<token ID>` names, or null for anything else. */
+export function tokenNamed(text: string): NamedToken | null {
+  const [, contractAddress, tokenId] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
+  return contractAddress === undefined || tokenId === undefined ? null : { contractAddress, tokenId }
+}
+
+/**
+ * Proves from chain and storage alone what the collection committed to for a token. It needs no server and no API key.
+ *
+ * @throws GdnError `not_found` for a token that was minted as it is
+ */
+export async function verifyToken(
+  deps: Deps,
+  flags: ReaderFlags & { blockchain?: Blockchain },
+  token: NamedToken,
+): Promise<{ verification: Verification; provenance: Provenance | null }> {
+  if (flags.blockchain === undefined) {
+    throw new GdnError('usage', 'is required', { place: { flag: '--blockchain' }, hint: 'Add --blockchain <name>.' })
+  }
+  const { verifier, close } = await openVerifier(deps, flags, flags.blockchain, null)
+  const progress = await deps.io.progress('Reading chain and storage')
+  try {
+    if ('reason' in verifier) return { verification: { verified: null, reason: verifier.reason }, provenance: null }
+    const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
+    return resultOf(await verifyProvenance(verifier.chain, verifier.storage, token), token)
+  } finally {
+    progress.stop()
+    await close()
+  }
+}
+
+function resultOf(check: ProvenanceCheck, { contractAddress, tokenId }: NamedToken) {
+  if (check.kind === 'proven') return { verification: { verified: true as const }, provenance: check.provenance }
+  if (check.kind === 'unknown') return { verification: { verified: null, reason: check.reason }, provenance: null }
+  if (check.kind === 'differs')
+    return { verification: { verified: false as const, differences: check.differences }, provenance: null }
+  throw new GdnError('not_found', `token ${tokenId} of ${contractAddress} was not minted unrevealed`, {
+    hint: 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the service that created it.',
+  })
+}
