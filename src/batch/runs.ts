@@ -132,7 +132,7 @@ const noSuchRun = (wanted: string, server: ServerOfRuns | undefined) =>
     `there is no run ${wanted} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}`,
     {
       hint: MANIFEST.test(wanted)
-        ? `${LISTED}\nRun \`gdn batch mint\` to start one. If the state was lost, add --adopt to treat rows in the collection as minted.`
+        ? `${LISTED}\nRun \`gdn batch mint\` with the manifest to start one. It finds the NFTs that another machine has minted: on a server without reference IDs, add --adopt.`
         : LISTED,
     },
   )

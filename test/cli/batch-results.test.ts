@@ -267,6 +267,12 @@ test('--for-spreadsheet lists the NFTs of a collection as the manifest has them'
   expect((await cli(list, options)).stdout).toMatch(/^nft_gdn_id,token_id,/)
 })
 
+test('says how a machine that did not mint the drop gets its run', async () => {
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,first,${OWNER}\n` })
+  const { stderr } = await cli(['batch', 'results', path('drop.csv')], options)
+  expect(stderr).toContain('It finds the NFTs that another machine has minted')
+})
+
 test('says on a terminal what the rows are shown as', async () => {
   const { path, options } = await minted('drop.csv', `title,description,receiver\nDawn,first,${OWNER}`)
   const argv = ['batch', 'results', path('drop.csv')]
