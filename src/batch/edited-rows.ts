@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { GdnError } from '../core/errors.ts'
-import { shownName } from '../files/shown-name.ts'
 import type { ManifestRow } from '../manifest/row.ts'
+import { shownName } from '../manifest/shown-name.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { addressKey } from '../operations/reconcile/owners.ts'
 import type { Sql } from '../sqlite/shared-database.ts'

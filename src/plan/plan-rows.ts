@@ -1,7 +1,7 @@
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { LocalContents } from '../files/local-content.ts'
-import { shownName } from '../files/shown-name.ts'
+import { shownName } from '../manifest/shown-name.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
 import { type Change, fileField } from './compare.ts'

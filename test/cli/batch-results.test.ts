@@ -263,7 +263,9 @@ test('--for-spreadsheet lists the NFTs of a collection as the manifest has them'
   const fields = [...list, '--for-spreadsheet', '--fields', 'token_id,status']
   expect((await cli(fields, options)).stdout).toBe('\ufefftoken_id;status\r\n1;deployed\r\n')
   await rm(path('drop.csv'))
-  expect((await cli([...list, '--for-spreadsheet'], options)).stdout).toMatch(/^\ufefftitle,description,image,receiver,/)
+  expect((await cli([...list, '--for-spreadsheet'], options)).stdout).toMatch(
+    /^\ufefftitle,description,image,receiver,/,
+  )
   expect((await cli(list, options)).stdout).toMatch(/^nft_gdn_id,token_id,/)
 })
 

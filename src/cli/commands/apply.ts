@@ -114,7 +114,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
       const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: again }).catch(
         (error: unknown) => {
-          throw stoppedAfter(error, noChanges(), { all, minted: 0, again })
+          throw stoppedAfter(error, noChanges(), { all, minted: null, again })
         },
       )
       const print = async (changes: DataRecord) =>
@@ -189,10 +189,14 @@ async function confirmPlan(
   if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
   printPlanNotes(io, plan, isList)
   if (counts.impossible > 0 && flags.only === undefined) {
-    throw new GdnError('refused', `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`, {
-      hint: 'Nothing was sent. Follow the reasons, or add --only mint.',
-      details: { counts },
-    })
+    throw new GdnError(
+      'refused',
+      `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`,
+      {
+        hint: 'Nothing was sent. Follow the reasons, or add --only mint.',
+        details: { counts },
+      },
+    )
   }
   if (counts.mint > 0) {
     // A saved plan was made with the rows that it mints. The mint would refuse others after the prompt.

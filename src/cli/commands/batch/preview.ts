@@ -37,7 +37,11 @@ const FIELDS = [
   'minted',
 ]
 // The mapped columns are printed while the manifest is read.
-const VIEW: View = { fields: FIELDS, columns: FIELDS.filter((field) => field !== 'mapped_columns'), id: 'file' }
+const SHOWN = FIELDS.filter((field) => field !== 'mapped_columns')
+const VIEW: View = {
+  ...{ fields: FIELDS, columns: FIELDS, id: 'file' },
+  card: (record) => SHOWN.map((field) => [field, record[field]] as const),
+}
 
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({

@@ -135,21 +135,22 @@ export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
  * Says after Ctrl-C how many changes were made. Any other error is returned as it is.
  *
  * @param all how many there were to make
- * @param minted how many of them are mints that were made
+ * @param minted how many of them are mints that were made; null before anything was sent
  * @param again the command that resumes them
  */
 export function stoppedAfter(
   error: unknown,
   outcomes: ChangeOutcomes,
-  { all, minted, again }: { all: number; minted: number; again: string },
+  { all, minted, again }: { all: number; minted: number | null; again: string },
 ): unknown {
   if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
   const kinds = Object.values(outcomes)
-  const done = minted + kinds.reduce((n, one) => n + one.done, 0)
+  const done = (minted ?? 0) + kinds.reduce((n, one) => n + one.done, 0)
   const pending = kinds.reduce((n, one) => n + one.pending, 0)
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
   return new GdnError(error.code, error.message, {
-    hint: `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.\nRun \`${again}\` to resume.`,
+    // The server may have accepted requests whose responses the interruption cut off.
+    hint: `${minted === null ? '' : 'At least '}${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.\nRun \`${again}\` to resume.`,
     details: { changes: all, made: done, in_progress: pending },
     cause: error,
   })
