@@ -449,7 +449,7 @@ const TARGETED = ['run', 'blockchain', 'contract_address']
 const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
 const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, 'requests', 'attempts', 'reconciled']
 const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
-const RUN = [...TARGETED, 'run_id', ...COUNTS, ...RUN_STATUS]
+const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', ...RUN_STATUS]
 const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']
 const BACKEND = ['running', 'url', 'data_dir', 'pid']
 const KEY_DATES = ['created_at', 'expires_at', 'revoked_at']
@@ -539,7 +539,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'batch resume': one(RUN_SUMMARY, () => withPendingRun('batch', 'resume', 'drop', '--rate', '1000')),
   'batch retry': one(RUN_SUMMARY, () => withFailedRun('batch', 'retry', 'drop', '--rate', '1000')),
   'batch reconcile': one(RUN_SUMMARY, () => withPendingRun('batch', 'reconcile', 'drop', '--rate', '1000')),
-  'batch results': list([...RESULT_OF_ROW, ...TOKEN, 'metadata_url'], () => withMintedRun('batch', 'results', 'drop')),
+  'batch results': list([...RESULT_OF_ROW, ...TOKEN, 'metadata_url', 'burned'], () => withMintedRun('batch', 'results', 'drop')),
   'batch report': one(
     [
       'file',

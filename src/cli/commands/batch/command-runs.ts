@@ -43,6 +43,7 @@ async function recordOf(run: CommandRun): Promise<DataRecord> {
     running,
     total: 1,
     ...counts,
+    burned: 0,
     blockchain: run.blockchain,
     contract_address: run.address,
     server: run.url ?? run.origin,
