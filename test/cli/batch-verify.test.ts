@@ -101,7 +101,7 @@ describe('--verify', () => {
     })
     const csv = await results('-o', 'csv')
     expect(csv.code).toBe(5)
-    expect(csv.stdout).toMatch(/,error,verified,verify_error\r\n.*,true,\r\n.*,false,.*\r\n$/)
+    expect(csv.stdout).toMatch(/,error,burned,verified,verify_error\r\n.*,true,\r\n.*,false,.*\r\n$/)
     expect(csv.stderr).toContain(differs)
   })
 
