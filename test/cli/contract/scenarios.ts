@@ -539,7 +539,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'batch resume': one(RUN_SUMMARY, () => withPendingRun('batch', 'resume', 'drop', '--rate', '1000')),
   'batch retry': one(RUN_SUMMARY, () => withFailedRun('batch', 'retry', 'drop', '--rate', '1000')),
   'batch reconcile': one(RUN_SUMMARY, () => withPendingRun('batch', 'reconcile', 'drop', '--rate', '1000')),
-  'batch results': list([...RESULT_OF_ROW, ...TOKEN, 'metadata_url', 'burned'], () => withMintedRun('batch', 'results', 'drop')),
+  'batch results': list([...RESULT_OF_ROW, ...TOKEN, 'metadata_url', 'burned'], () =>
+    withMintedRun('batch', 'results', 'drop'),
+  ),
   'batch report': one(
     [
       'file',
