@@ -72,7 +72,12 @@ const STATED: readonly Stated[] = [
     'src/cli/commands/chain/setup.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
-  ['docs/local-backend.md', (n) => `at most ${n} MiB of memory in total`, 'src/server/http/body-memory.ts', '= { total:'],
+  [
+    'docs/local-backend.md',
+    (n) => `at most ${n} MiB of memory in total`,
+    'src/server/http/body-memory.ts',
+    '= { total:',
+  ],
   ['docs/local-backend.md', (n) => `and ${n} MiB for one client`, 'src/server/http/body-memory.ts', 'MIB, perAddress:'],
   [
     'docs/local-backend.md',

@@ -94,8 +94,8 @@ describe.concurrent('pasted from top to bottom in an empty home, every block wor
     test.skipIf(isMissing(reading))(reading.join(', then '), { timeout: 600_000 }, async () => {
       const reader = await startReader({ npm: 'exit 0', npx: 'exit 0', pass: `printf %s '${hosted.apiKey}'` })
       try {
-        for (const page of reading)
-          expect(await reader.paste(await readPage(page), await withDatabase(n)), page).toBeNull()
+        const names = await withDatabase(n)
+        for (const page of reading) expect(await reader.paste(await readPage(page), names), page).toBeNull()
       } finally {
         await reader.close()
       }
