@@ -1,5 +1,5 @@
 import { type Collection, createCollection, untilDeployed, WALLET, withFolder } from './backend.ts'
-import { type Figure, percentile } from './figures.ts'
+import { type Figure, percentile, report } from './figures.ts'
 import { type Filled, fill, LARGE, pick, SMALL } from './filled.ts'
 
 const CLIENTS = 8
@@ -39,7 +39,7 @@ export function measure(): Promise<Figure[]> {
       const nearlyEmpty = await stockUp(small, SMALL)
       try {
         const figures: Figure[] = []
-        for (const load of LOADS) figures.push(...(await compare(load, full, nearlyEmpty)))
+        for (const load of LOADS) figures.push(...report(await compare(load, full, nearlyEmpty)))
         return figures
       } finally {
         await full.backend.end()

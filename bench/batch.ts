@@ -12,7 +12,7 @@ import { createPacer } from '../src/client/pacer.ts'
 import { Secret } from '../src/core/secret.ts'
 import type { ManifestItem } from '../src/manifest/read.ts'
 import { withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
 const ROWS = 10_000
@@ -25,7 +25,7 @@ const REAL_REQUESTS = process.argv.includes('--long') ? 200 : 60
 
 /** Duration of a batch at two requests a second, compared with the fastest possible client. */
 export async function measure(): Promise<Figure[]> {
-  return [...(await simulated(CHUNK)), ...(await simulated(1)), ...(await inRealTime(REAL_REQUESTS))]
+  return [...report(await simulated(CHUNK)), ...report(await simulated(1)), ...report(await inRealTime(REAL_REQUESTS))]
 }
 
 /**

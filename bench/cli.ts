@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { GDN, NODE, withFolder, withNft } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { timeToEnd } from './processes.ts'
 
 const RUNS = 20
@@ -35,11 +35,12 @@ export function measure(): Promise<Figure[]> {
           bare.push(await timeToEnd(NODE, against.args, env))
           samples.push(await timeToEnd(NODE, [GDN, ...args], env))
         }
-        figures.push({
+        const figure: Figure = {
           ...{ what: `gdn ${args.slice(0, 2).join(' ')}`, unit: 'ms', samples },
           against: { what: against.what, samples: bare },
           ...(atMost && { budget: { atMost } }),
-        })
+        }
+        figures.push(...report([figure]))
       }
       return figures
     }),

@@ -9,7 +9,7 @@ import { openPostgres } from '../src/server/store/postgres/open-postgres.ts'
 import { startRun } from '../src/server/store/runs.ts'
 import { insertNfts } from '../test/helpers/rows.ts'
 import { type Backend, createCollection, serve, withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { deployedNft, untilIndexed } from './filled.ts'
 
 const [SMALL, LARGE] = [10_000, 1_000_000]
@@ -41,7 +41,7 @@ export function measureOn(databaseOf: (name: 'full' | 'few') => Promise<string |
       try {
         const figures: Figure[] = []
         const add = async (what: string, path: (filled: Filled, total: number) => string) =>
-          figures.push(await compare(what, full, few, path))
+          figures.push(...report([await compare(what, full, few, path)]))
         await add('overview', () => 'overview')
         await add('a collection', ({ collection }) => `collections/${collection}`)
         await add('the first 60 of its NFTs', ({ collection }) => `collections/${collection}/nfts`)

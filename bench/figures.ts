@@ -21,6 +21,10 @@ export function percentile(samples: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
+/** Whether the figure and its baseline were measured in turns, round by round. */
+export const isPaired = ({ samples, against }: Figure): boolean =>
+  against !== undefined && samples.length > 1 && against.samples.length === samples.length
+
 /** Returns the median of the ratios of pairs, because a disturbance of the machine affects both of a pair. */
 export function ratioOf({ samples, against }: Figure): number | null {
   if (against === undefined) return null
@@ -34,14 +38,30 @@ export function againstBefore(figure: Figure, samples: readonly number[], budget
   return { ...figure, against: { what: 'the build before', samples }, ...(budget && { budget }) }
 }
 
-/** Formats a table of figures with a heading. */
-export function formatFigures(title: string, figures: readonly Figure[]): string {
-  const lines = [[title, 'figure', 'against', '', 'ratio', 'budget', ''], ...figures.map(cellsOf)]
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+/** Widths of the columns. They are fixed, because a row is printed before the next figure is measured. */
+const WIDTHS = [56, 26, 30, 26, 7, 10, 1]
+
+/** Formats the line above the rows of a part. */
+export const formatHeading = (part: string): string =>
+  formatCells([part, 'figure', 'against', '', 'ratio', 'budget', ''])
+
+function formatCells(cells: readonly string[]): string {
   const isText = (column: number) => column === 0 || column === 2
   const pad = (cell: string, column: number) =>
-    isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
-  return lines.map((line) => `${line.map(pad).join('  ').trimEnd()}\n`).join('')
+    isText(column) ? cell.padEnd(WIDTHS[column] ?? 0) : cell.padStart(WIDTHS[column] ?? 0)
+  return `${cells.map(pad).join('  ').trimEnd()}\n`
+}
+
+const reported = new WeakSet<Figure>()
+
+/** Prints the rows of figures that have no row yet, and returns all of them. A part calls it for each measured figure. */
+export function report(figures: readonly Figure[]): Figure[] {
+  for (const figure of figures) {
+    if (reported.has(figure)) continue
+    reported.add(figure)
+    process.stdout.write(formatCells(cellsOf(figure)))
+  }
+  return [...figures]
 }
 
 function cellsOf(figure: Figure): string[] {
@@ -58,11 +78,11 @@ function cellsOf(figure: Figure): string[] {
   ]
 }
 
-function formatBudget(budget: NonNullable<Figure['budget']>, unit: string): string {
+export function formatBudget(budget: NonNullable<Figure['budget']>, unit: string): string {
   return 'atMost' in budget ? `≤ ${budget.atMost}${unit}` : `≥ ${budget.atLeast}${unit}`
 }
 
-function meets(value: number, budget: NonNullable<Figure['budget']>): boolean {
+export function meets(value: number, budget: NonNullable<Figure['budget']>): boolean {
   return 'atMost' in budget ? value <= budget.atMost : value >= budget.atLeast
 }
 

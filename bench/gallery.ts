@@ -5,7 +5,7 @@ import { findCollectionById } from '../src/server/store/collections.ts'
 import { openStore } from '../src/server/store/open-store.ts'
 import { insertNfts } from '../test/helpers/rows.ts'
 import { createCollection, serve, withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { deployedNft } from './filled.ts'
 
 const TOTAL = 10_000
@@ -24,7 +24,11 @@ export function measure(): Promise<Figure[]> {
     const browser = await startBrowser()
     try {
       const url = backend.url + path
-      return [...(await firstPicture(browser, url)), ...(await wholeWay(browser, url)), await frames(browser, url)]
+      return [
+        ...report(await firstPicture(browser, url)),
+        ...report(await wholeWay(browser, url)),
+        await frames(browser, url),
+      ]
     } finally {
       await browser.close()
       await backend.end()

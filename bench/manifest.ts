@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checksumAddress } from '../src/api/address.ts'
 import { withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { startUntil } from './processes.ts'
 
 const ROWS = 1_000_000
@@ -33,11 +33,11 @@ export function measure(): Promise<Figure[]> {
     await writeManifest(checksummed, { rows: ROWS, receivers: ROWS, spell: checksumAddress })
     await writeManifest(short, { rows: SHORT, receivers: SHORT, spell: checksumAddress })
     return [
-      ...(await planShort(folder, short)),
-      ...(await compare(folder, 'distinct lower-case receivers', lower)),
-      ...(await compare(folder, `${FEW} checksummed receivers`, repeated)),
-      ...(await compare(folder, 'distinct checksummed receivers', checksummed)),
-      ...(await resume(folder, repeated)),
+      ...report(await planShort(folder, short)),
+      ...report(await compare(folder, 'distinct lower-case receivers', lower)),
+      ...report(await compare(folder, `${FEW} checksummed receivers`, repeated)),
+      ...report(await compare(folder, 'distinct checksummed receivers', checksummed)),
+      ...report(await resume(folder, repeated)),
     ]
   })
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openStore } from '../src/server/store/open-store.ts'
 import { type Backend, type Collection, createCollection, serve, untilDeployed, WALLET, withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { memoryOf } from './processes.ts'
 
 const STORED = 1_000_000
@@ -22,7 +22,7 @@ const hashed: Naming = (request) =>
 
 /** createnft of 1,000 NFTs with reference IDs and a million stored, compared with requests without them; one client. */
 export async function measure(): Promise<Figure[]> {
-  const figures = await withFolder(measureTimes)
+  const figures = report(await withFolder(measureTimes))
   const [without, withReferences] = [
     await withFolder((folder) => memory(folder, null)),
     await withFolder((folder) => memory(folder, hashed)),

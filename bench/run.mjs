@@ -1,11 +1,14 @@
-// `npm run bench [-- part … --long]`: measures gdn against a baseline, and prints each figure with its budget.
+// `npm run bench [-- part … | --all] [--long] [--write]`: measures gdn against a baseline, and prints each figure with its
+// budget once it is measured. `--write` records the figures in bench/figures.json and generates docs/benchmarks.md.
 // `npm run profile`: prints where a backend under load spends its time.
 // Times are shown, never asserted: the exit code is 0 unless a part could not be measured.
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { generateBenchmarks } from '../src/build/benchmarks.mjs'
 import { cachedNode } from '../src/build/cached-package.mjs'
 import { root } from '../src/build/paths.mjs'
+import { run } from '../src/build/run.mjs'
 
 const PARTS = [
   'gas',
@@ -29,6 +32,9 @@ const PARTS = [
   'postgres',
 ]
 
+const FLAGS = ['--all', '--long', '--write']
+const RECORD = join(root, 'bench/figures.json')
+
 /** The part that only runs by name. */
 const PROFILE = 'profile'
 
@@ -37,7 +43,7 @@ async function bundle(folder) {
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: root,
-    entryPoints: [...PARTS, PROFILE, 'figures', 'manifest-child', 'mock-network'].map((name) =>
+    entryPoints: [...PARTS, PROFILE, 'figures', 'record', 'manifest-child', 'mock-network'].map((name) =>
       join(root, 'bench', `${name}.ts`),
     ),
     outdir: folder,
@@ -55,10 +61,15 @@ async function bundle(folder) {
 }
 
 async function main(args) {
-  const chosen = args.filter((arg) => arg !== '--long')
+  const chosen = args.filter((arg) => !FLAGS.includes(arg))
   const unknown = chosen.filter((part) => ![...PARTS, PROFILE].includes(part))
   if (unknown.length > 0) {
     process.stderr.write(`unknown part ${unknown.join(', ')}: must be one of ${PARTS.join(', ')}\n`)
+    return 2
+  }
+  const writes = args.includes('--write')
+  if (writes && (await run('git', ['status', '--porcelain'], { cwd: root })).output !== '') {
+    process.stderr.write('--write: the figures would belong to no commit, because there are uncommitted changes\n')
     return 2
   }
   const { ensureInstalled } = await import('../src/build/setup.mjs')
@@ -76,11 +87,19 @@ async function main(args) {
   try {
     await bundle(folder)
     const load = (name) => import(pathToFileURL(join(folder, `${name}.mjs`)).href)
-    const { formatFigures } = await load('figures')
+    const { formatHeading, report } = await load('figures')
+    const { newMeasurement, record } = await load('record')
+    let measurements = [newMeasurement(), ...JSON.parse(await readFile(RECORD, 'utf8'))]
     for (const part of chosen.length > 0 ? chosen : PARTS) {
       try {
         const { measure } = await load(part)
-        process.stdout.write(`${formatFigures(part, await measure())}\n`)
+        process.stdout.write(formatHeading(part))
+        const figures = report(await measure())
+        process.stdout.write('\n')
+        if (!writes) continue
+        measurements = record(measurements, part, figures)
+        await writeFile(RECORD, `${JSON.stringify(measurements, null, 2)}\n`)
+        await generateBenchmarks(root)
       } catch (error) {
         failed = true
         process.stderr.write(`${part} could not be measured: ${error.stack}\n`)

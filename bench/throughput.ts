@@ -83,7 +83,7 @@ function variantsWith(url: string): Variant[] {
   let fetched = 0
   const remote = () => () => `${url}/${fetched++}.png`
   const [one, many] = ['1 to a request', '50 to a request']
-  const [uploaded, fromWeb] = [`${PICTURES} uploaded pictures`, 'a picture each over HTTP']
+  const [uploaded, fromWeb] = [`${PICTURES} uploaded images`, 'an image each over HTTP']
   const toOne = [
     { script: ONE_AT_A_TIME, atLeast: 1 },
     { script: PIPELINED, atLeast: 3 },

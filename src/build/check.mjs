@@ -2,6 +2,7 @@
 // `-- --changed`, names and runs the tests that belong to the uncommitted changes.
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
+import { generateBenchmarks } from './benchmarks.mjs'
 import { generateCompletions } from './completions.mjs'
 import { findDrift } from './drift.mjs'
 import { findWrongImports } from './import-directions.mjs'
@@ -35,6 +36,12 @@ const GENERATORS = [
     ),
     generate: generateReference,
     command: 'node src/build/reference.mjs',
+  },
+  {
+    name: 'benchmarks',
+    paths: ['docs/benchmarks.md'],
+    generate: generateBenchmarks,
+    command: 'node src/build/benchmarks.mjs',
   },
 ]
 
