@@ -37,7 +37,7 @@ export interface Reader {
   readonly home: string
   /**
    * Pastes the blocks of a page into a terminal in the clone. After a command that keeps running, it goes on in another
-   * terminal. Stops at the first command that fails.
+   * terminal. Stops at the first command that fails. At the end, Ctrl-C is pressed in each terminal.
    *
    * @returns what the terminal of the failed command has printed; null if none failed
    */
@@ -77,21 +77,22 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
         const { exitCode, all: printed } = await run(all.reduce((done, [from, to]) => done.replaceAll(from, to), typed))
         if (exitCode !== 0) return `exit code ${exitCode}\n${printed}`
       }
+      await run(STOP_TERMINALS)
       return null
     },
     async close() {
-      for (const pid of (await readFile(join(home, 'running'), 'utf8').catch(() => '')).split('\n').filter(Boolean)) {
-        try {
-          process.kill(Number(pid))
-        } catch {
-          // It has ended.
-        }
-      }
-      await run('gdn local stop')
+      await run(`${STOP_TERMINALS}\ngdn local stop`)
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
   }
 }
+
+/** Stops the commands that keep running, as Ctrl-C does, and waits until they have ended. */
+const STOP_TERMINALS = `for pid in $(cat "$HOME/running" 2>/dev/null); do
+  kill "$pid" 2>/dev/null || true
+  while ps -o stat= -p "$pid" | grep -qv '^Z'; do sleep 0.1; done
+done
+rm -f "$HOME/running"`
 
 /** gdn, whose commands that keep running return when they are ready. `gdn serve` listens on a port that is free here. */
 const gdnInTerminal = (port: number) => `case "$1 \${2:-}" in
