@@ -58,7 +58,7 @@ export interface NftNow {
   body: Uint8Array | null
 }
 
-/** Records what became of the NFT of a row after its mint. */
+/** Records the present outcome of an NFT whose row was minted. */
 export function noteChanged(sql: Sql, runId: string, { nftGdnId, owner, metadataUrl, isBurned, body }: NftNow): void {
   sql.run(
     `UPDATE nfts SET receiver = coalesce(?, receiver), metadata_url = coalesce(?, metadata_url), body = coalesce(?, body),

@@ -68,7 +68,7 @@ function limitingServer() {
   return { server, handlers }
 }
 
-test('an operation keeps the limit that a person stated last, whatever is interrupted, lost or repeated', async () => {
+test('an operation keeps the limit that a person stated last, after interruptions, losses and repetitions', async () => {
   const { random } = seededRandom('limits of operations')
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
   let current = limitingServer()
