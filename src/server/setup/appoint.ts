@@ -1,10 +1,11 @@
 import { GdnError } from '../../core/errors.ts'
+import { limitFees } from '../chain/evm/cost/run-fee.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
-import { isFarAbove, raiseFees } from '../pipeline/evm/public-network/bump.ts'
+import { raiseFees } from '../pipeline/evm/public-network/bump.ts'
 import type { SetupOptions } from './options.ts'
 import { APPOINT_GAS } from './plan.ts'
-import { until } from './until.ts'
+import { pricedOut, until } from './until.ts'
 
 interface Attempt {
   nonce: number
@@ -17,9 +18,9 @@ interface Attempt {
 /**
  * Appoints an operator in a factory. Resolves once the transaction has its confirmations; it may still be reverted.
  * Until then, the transaction is submitted again if it was dropped or reverted, and replaced with higher fees if it is
- * stuck. It also resolves without an effect if an earlier transaction of the admin was reverted, which has to be
- * repeated first. Nothing is stored, but nothing is paid for twice: transactions of an earlier run have had their
- * effect or have the same nonce.
+ * stuck, up to the price of the plan. It also resolves without an effect if an earlier transaction of the admin was
+ * reverted, which has to be repeated first. Nothing is stored, but nothing is paid for twice: transactions of an earlier
+ * run have had their effect or have the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
  * @throws GdnError `refused` if the admin's key was used for another transaction, or its transaction failed
@@ -30,7 +31,8 @@ export async function appoint(
   operator: Hex,
   newestHead: () => Promise<number>,
 ): Promise<void> {
-  const { network, admin, now } = options
+  const { network, admin, plan, now, say } = options
+  const { maxFeePerGas: most } = plan.fees
   const { chainId, publicNetwork } = network
   const sign = async (nonce: number, fees: Fees): Promise<Attempt> => {
     const call = { chainId, nonce, to: factory, data: encodeAppoint(operator), gas: APPOINT_GAS, fees }
@@ -39,14 +41,21 @@ export async function appoint(
   let newest: Attempt | null = null
   const hashes: Hex[] = []
   let unexplained = 0
-  await until(options, `Waiting for the appointment of ${operator}`, async () => {
+  let isPricedOut = false
+  const what = `Waiting for the appointment of ${operator}`
+  await until(options, what, async () => {
     const head = await newestHead()
     // Both from the same block: if it has an earlier appointment, its nonce counts as used too.
     const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
       if (await isKnown()) return true
-      newest = await sign(next, await publicNetwork.suggestFees())
+      const suggested = await publicNetwork.suggestFees()
+      const wasPricedOut = isPricedOut
+      isPricedOut = (suggested.baseFee ?? 0n) > most
+      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(most) : what)
+      if (isPricedOut) return null
+      newest = await sign(next, limitFees(suggested, String(most)))
       hashes.push(newest.hash)
     }
     const { nonce, raw, fees, at } = newest
@@ -67,10 +76,8 @@ export async function appoint(
     }
     unexplained = 0
     if (now() - at < publicNetwork.stuckMs) return null
-    const suggested = await publicNetwork.suggestFees()
-    const raised = raiseFees(fees, suggested)
-    // A halted network is no reason to raise fees further.
-    if (raised.maxFeePerGas > publicNetwork.feeCap || isFarAbove(raised, suggested)) return null
+    const raised = raiseFees(fees, await publicNetwork.suggestFees())
+    if (raised.maxFeePerGas > most) return null
     newest = await sign(nonce, raised)
     hashes.push(newest.hash)
     return null

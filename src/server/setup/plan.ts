@@ -37,7 +37,10 @@ export interface SetupPlan {
   toAppoint: readonly Hex[]
   /** Maximum gas. */
   gas: bigint
+  /** The highest price that the setup offers: what is sent costs `cost` at most. */
   fees: Fees
+  /** Whether the pending transaction of the factory has to be replaced, because blocks take no price as low as its. */
+  raises: boolean
   /** Maximum cost in wei, with the fee for data. */
   cost: bigint
   /** Balance in wei that each operator needs to sign. */
@@ -86,18 +89,20 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   const toAppoint = states
     .filter(({ address, appointed }) => (factory === null ? !promised.includes(address) : !appointed))
     .map(({ address }) => address)
-  const deploys = factory === null && !isPending
-  const deployment = deploys ? { gas: deployFactoryGasLimit(operators), data: encodeDeployFactory(operators) } : null
+  const [fees, data] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
+  const raises = isPending && pending.block_number === null && offerOf(pending) < (fees.baseFee ?? 0n)
+  const deploys = raises || (factory === null && !isPending)
+  const deployment = deploys ? { gas: deployFactoryGasLimit(promised), data: encodeDeployFactory(promised) } : null
   const gas = (deployment?.gas ?? 0n) + APPOINT_GAS * BigInt(toAppoint.length)
   const bytes =
     (deployment === null ? 0 : deployment.data.length / 2 + ENVELOPE_BYTES) + APPOINT_BYTES * toAppoint.length
-  const [fees, data] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
   return {
     factory,
     operators: states,
     toAppoint,
     gas,
     fees,
+    raises,
     cost: worstCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
     neededPerOperator: leastFunds(fees),
     balance: await balanceOf(network, admin),
@@ -106,6 +111,12 @@ export async function planSetup({ store, network, admin, operators, known }: Set
       toAppoint.length === 0 &&
       (await wereAppointed(network, remembered, operators, await network.publicNetwork.head())) === true,
   }
+}
+
+/** Returns the most that a transaction offers for a unit of gas, in wei. */
+export function offerOf({ raw }: Pick<TransactionRow, 'raw'>): bigint {
+  const { maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
+  return maxFeePerGas ?? gasPrice ?? 0n
 }
 
 /** Whether the factory's transaction had no effect. */

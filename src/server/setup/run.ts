@@ -15,8 +15,8 @@ import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
 import { findMissing, wereAppointed } from './appointed.ts'
 import type { SetupOptions } from './options.ts'
-import { hasEnded } from './plan.ts'
-import { until } from './until.ts'
+import { hasEnded, offerOf } from './plan.ts'
+import { pricedOut, until } from './until.ts'
 
 /**
  * Deploys the factory and appoints the operators, as far as that isn't done yet. Resolves with the factory's address
@@ -106,11 +106,14 @@ async function deploy(options: SetupOptions): Promise<Hex> {
 
 /** The pipeline step that sends, watches and replaces, for this one transaction. */
 async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
-  const { store, network, admin, now, log, sayLeft } = options
+  const { store, network, admin, plan, now, log, say, sayLeft } = options
   const { blockchain } = network
   const what = 'Waiting for finality of the factory deployment'
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
-  const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log })
+  // A person approved this price, for a transaction that is sent or replaced.
+  const maxFee = plan.raises ? plan.fees.maxFeePerGas : 0n
+  const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log, maxFee })
+  let isPricedOut = false
   const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
   return await until(options, what, async () => {
     await turn()
@@ -122,6 +125,9 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
       const left =
         block === null ? 0 : block + network.publicNetwork.finality - 1 - (await network.publicNetwork.head())
       if (left > 0) sayLeft?.(what, left)
+      const wasPricedOut = isPricedOut
+      isPricedOut = block === null && offerOf(found) < ((await network.publicNetwork.suggestFees()).baseFee ?? 0n)
+      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(offerOf(found)) : what)
       return null
     }
     throw new GdnError(

@@ -1,6 +1,11 @@
 import { sleep } from '../../core/time.ts'
+import { inGwei } from '../../core/units.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import type { SetupOptions } from './options.ts'
+
+/** Says that blocks take no price as low as the one that was approved. */
+export const pricedOut = (wei: bigint): string =>
+  `Waiting until fees fall to the approved ${inGwei(wei)} gwei. To approve more, interrupt the command and run it again`
 
 /**
  * Polls until there is a result. An unreachable network is reported once and retried. The signal aborts the request in

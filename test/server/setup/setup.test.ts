@@ -307,28 +307,60 @@ describe('a waiting setup', () => {
     await expect(one.run).rejects.toThrow('interrupted')
   })
 
-  it.each([
-    ['four times the usual fees', { cap: 100n, limit: 4n }],
-    ['the fee cap', { cap: 2n, limit: 2n }],
-  ])('limits the fee offers to %s on a network that mines no blocks', async (_, { cap, limit }) => {
-    await setUp()
-    const network = connect()
-    const { maxFeePerGas: usual } = await network.publicNetwork.suggestFees()
-    await network.close()
-    let clock = Date.now()
-    const one = await begin([first, second], { feeCap: cap * usual, now: () => (clock += 61_000) })
-    const offers: bigint[] = []
-    node.answer = ({ method, params }) => {
-      if (method === 'eth_sendRawTransaction') offers.push(parseTransaction(params[0]).maxFeePerGas ?? 0n)
-      return undefined
-    }
-    await until(
-      async () => offers.length,
-      (count) => count > 40,
-    )
+  it.each(['deployed', 'appointed'])(
+    'never offers more than what was approved, and waits until fees fall (%s)',
+    async (what) => {
+      if (what === 'appointed') await setUp()
+      await stopMining()
+      let clock = Date.now()
+      const one = await begin(what === 'appointed' ? [first, second] : [first], { now: () => (clock += 61_000) })
+      const offers = offersOf()
+      stopMining = real.mineEvery(15, () => 3n * one.plan.fees.maxFeePerGas)
+      await until(
+        async () => one.said.at(-1),
+        (text) => text?.startsWith('Waiting until fees fall to the approved ') === true,
+      )
+      const { length } = proxy.requests
+      await until(
+        async () => proxy.requests.length,
+        (count) => count > length + 40,
+      )
+      const before = await balance()
+      await stopMining()
+      stopMining = real.mineEvery(15, () => 1n)
+      await one.run
+      expect(offers.every((offer) => offer <= one.plan.fees.maxFeePerGas)).toBe(true)
+      expect(before - (await balance())).toBeLessThanOrEqual(one.plan.cost)
+    },
+  )
+
+  it('raises the price of a pending deployment only after another approval', async () => {
+    const one = await begin([first])
+    await inPool()
     one.interrupt()
-    const [lowest = 0n] = offers
-    expect(offers.every((offer) => offer <= limit * usual)).toBe(true)
-    expect(offers.at(-1)).toBeGreaterThan(lowest)
+    await expect(one.run).rejects.toThrow('interrupted')
+    const high = 3n * one.plan.fees.maxFeePerGas
+    stopMining = real.mineEvery(15, () => high)
+    const base = () => real.call<{ baseFeePerGas: Hex }>('eth_getBlockByNumber', ['latest', false])
+    await until(base, ({ baseFeePerGas }) => BigInt(baseFeePerGas) === high)
+    let clock = Date.now()
+    const before = await balance()
+    const two = await begin([first], { now: () => (clock += 61_000) })
+    expect(two.plan).toMatchObject({ raises: true, toAppoint: [], gas: one.plan.gas })
+    await two.run
+    expect(before - (await balance())).toBeLessThanOrEqual(two.plan.cost)
+    expect(await spent()).toBe(1)
   })
 })
+
+const balance = async () => BigInt(await real.call('eth_getBalance', [admin.address, 'latest']))
+
+/** Records what each transaction that is sent offers for a unit of gas. */
+function offersOf(): bigint[] {
+  const offers: bigint[] = []
+  node.answer = ({ method, params }) => {
+    if (method === 'eth_sendRawTransaction') offers.push(parseTransaction(params[0]).maxFeePerGas ?? 0n)
+    return undefined
+  }
+  return offers
+}

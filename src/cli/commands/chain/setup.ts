@@ -178,8 +178,9 @@ async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFl
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
 }
 
-function workOf({ factory, toAppoint }: SetupPlan): string {
+function workOf({ factory, toAppoint, raises }: SetupPlan): string {
   const authorize = `uthorize ${toAppoint.join(', ')}`
+  if (raises) return `Replace the pending deployment of the factory${toAppoint.length > 0 ? ` and a${authorize}` : ''}`
   if (factory !== null) return `A${authorize}`
   return toAppoint.length === 0 ? 'Deploy the factory' : `Resume with the factory and a${authorize}`
 }

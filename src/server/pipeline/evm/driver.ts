@@ -36,6 +36,8 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
   findSigner: FindSigner
   log: Log
+  /** The most that automatic increases offer for a unit of gas, in wei. */
+  maxFee?: bigint | undefined
 }
 
 /** Maximum number of a collection's mints that aren't final. A reorg makes all of them wait for a block again. */

@@ -19,6 +19,8 @@ export interface BumperOptions {
   findSigner: FindSigner
   now: () => number
   log: Log
+  /** The most that an increase offers for a unit of gas, in wei. Default: no limit apart from that of the network. */
+  maxFee?: bigint | undefined
 }
 
 type BumpNetwork = Pick<EvmNetwork, 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
@@ -37,7 +39,7 @@ export interface Bumper {
  * mined. Only a signer's next transaction can be stuck; the others wait for it, and those that offer too little are
  * raised with it.
  */
-export function createBumper({ store, findSigner, now, log }: BumperOptions): Bumper {
+export function createBumper({ store, findSigner, now, log, maxFee: approved }: BumperOptions): Bumper {
   /** Warnings that were logged, so that each is logged once and not on every poll. */
   const warned = new Set<string>()
   const warnOnce = (transaction: TransactionRow, what: string) => {
@@ -93,6 +95,7 @@ export function createBumper({ store, findSigner, now, log }: BumperOptions): Bu
     const suggested = limitFees(await publicNetwork.suggestFees(), maxFee)
     const fees = raiseFees(highest(original, earlier), suggested)
     if (maxFee !== null && fees.maxFeePerGas > BigInt(maxFee)) return await atLimit()
+    if (approved !== undefined && fees.maxFeePerGas > approved) return false
     if (fees.maxFeePerGas > publicNetwork.feeCap) {
       warnOnce(transaction, 'a transaction is stuck and its fees are at the cap')
       return false
@@ -218,8 +221,7 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 /**
  * The limit stops a transaction that is stuck for another reason, such as a halted network, before it reaches the cap.
  */
-export const isFarAbove = (fees: Fees, suggested: Fees): boolean =>
-  fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
+const isFarAbove = (fees: Fees, suggested: Fees): boolean => fees.maxFeePerGas > FAR_ABOVE * suggested.maxFeePerGas
 
 /** Whether no block takes a transaction. The suggested fee is twice the base fee, plus the tip. */
 const isTooLow = (fees: Fees, suggested: Fees): boolean =>

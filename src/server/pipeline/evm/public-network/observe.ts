@@ -1,19 +1,9 @@
 import { parseTransaction } from 'viem'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
-import type { FindSigner } from '../../../chain/evm/signers.ts'
-import type { Log } from '../../../log.ts'
 import { type AttemptRow, attemptsOf } from '../../../store/attempts.ts'
-import type { Store } from '../../../store/open-store.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import type { Observation, Outcome } from '../../driver.ts'
-import { createBumper } from './bump.ts'
-
-export interface ObserverOptions {
-  store: Store
-  findSigner: FindSigner
-  now: () => number
-  log: Log
-}
+import { type BumperOptions, createBumper } from './bump.ts'
 
 /** Looks up claimed transactions once, and returns the results in their order. */
 export type Observe = (
@@ -27,8 +17,9 @@ export type Observe = (
  * bytes, and gets higher fees if it is stuck. A transaction in a block has an outcome once the block is deep enough and
  * still on the chain.
  */
-export function createPublicObserver({ store, findSigner, now, log }: ObserverOptions): Observe {
-  const bumper = createBumper({ store, findSigner, now, log })
+export function createPublicObserver(options: BumperOptions): Observe {
+  const { store, log } = options
+  const bumper = createBumper(options)
   /** Transactions whose nonce was seen used by another transaction once; it takes two observations to accept that. */
   const suspects = new Set<string>()
 
