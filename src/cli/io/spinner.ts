@@ -1,9 +1,12 @@
 import ora from 'ora'
 import { terminalText } from '../../core/terminal-text.ts'
+import { clock } from '../render/clock.ts'
 import type { OutStream } from './out-stream.ts'
 import type { Progress } from './progress.ts'
 
 const USUAL_COLUMNS = 80
+/** How long a wait takes before it shows its time. */
+const SHORT_MS = 10_000
 
 /**
  * Returns a terminal with a width. A terminal of unknown width reports 0 columns, and a line would be infinitely high.
@@ -19,8 +22,11 @@ function withColumns(stream: OutStream): NodeJS.WriteStream {
  * @param colored whether to use color, because the library ignores NO_COLOR
  */
 export function spinner(text: string, stderr: OutStream, colored: boolean): Progress {
+  const since = performance.now()
+  const elapsed = () => performance.now() - since
   const running = ora({
     text: terminalText(text),
+    suffixText: () => (elapsed() < SHORT_MS ? '' : clock(elapsed())),
     stream: withColumns(stderr),
     discardStdin: false,
     isEnabled: true,

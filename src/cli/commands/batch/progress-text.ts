@@ -1,5 +1,6 @@
 import { safe } from '../../io/io.ts'
 import type { Paint } from '../../io/paint.ts'
+import { clock } from '../../render/clock.ts'
 import { cutToWidth, displayWidth } from '../../text/display-width.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
@@ -137,14 +138,6 @@ export function roughly(ms: number): string {
   if (minutes < 60) return `${minutes} min`
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
   return `${number(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
-}
-
-/** Formats an elapsed time: `4:05`, `1:00:09`. */
-function clock(ms: number): string {
-  const seconds = Math.floor(ms / 1000)
-  const two = (value: number) => String(value).padStart(2, '0')
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`
 }
 
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
