@@ -169,6 +169,20 @@ describe('gdn collection set', () => {
     expect(asked.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', most })
   })
 
+  test('says that fees have risen, not that funds are missing, if they exceed the approved price', async () => {
+    const permit: PermitSpending = async () => {
+      await network.mine(1, 10n ** 12n)
+      return null
+    }
+    onTestFinished(() => network.mine(1, 10n ** 9n))
+    const sent = await nonce()
+    const { code, stderr } = await run(['--royalty', '5%', ...asOwner()], { permit })
+    expect([code, await nonce()]).toEqual([5, sent])
+    expect(stderr).toContain(
+      'It changed nothing. Fees have risen above the price that was approved. Run the same command again to see the cost now.',
+    )
+  })
+
   test('says in the JSON of a plan what is irreversible', async () => {
     const { stdout } = await set('--royalty', '5%', '--freeze', '--dry-run', '--json')
     expect(JSON.parse(stdout)).toMatchObject([

@@ -39,8 +39,13 @@ export async function sendCall(
   const { raw, hash } = await signer.sign({ chainId: network.chainId, nonce, ...call })
   const [outcome] = await network.broadcast([raw])
   if (outcome?.outcome === 'rejected') {
+    const { baseFee = 0n } = await network.publicNetwork.suggestFees()
+    const check =
+      baseFee > call.fees.maxFeePerGas
+        ? 'Fees have risen above the price that was approved. Run the same command again to see the cost now.'
+        : `Check the funds of ${signer.address}, and run the same command again.`
     throw new GdnError('refused', `the network rejected the transaction: ${outcome.reason}`, {
-      hint: `It changed nothing. Check the funds of ${signer.address}, and run the same command again.`,
+      hint: `It changed nothing. ${check}`,
     })
   }
   for (;;) {
