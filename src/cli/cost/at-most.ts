@@ -6,6 +6,7 @@ import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
+import { count } from '../render/count.ts'
 import { feesOfServer } from './fees.ts'
 import { costOfRun, costsOf, leftOf, limitOfRun, type WorstUse } from './run-limit.ts'
 
@@ -81,6 +82,19 @@ export async function noteLimit(
   requests: PricedRequests,
 ): Promise<void> {
   if ((requests.limit ?? requests.kept ?? null) !== null) await atMostText(deps, connection, blockchain, requests)
+}
+
+/** Warns of transactions of a run that keep their price, because they were signed within another limit. */
+export async function warnOfSigned(
+  deps: Pick<Deps, 'io' | 'signals'>,
+  connection: Pick<Connection, 'client'>,
+  { limit, run }: { limit: bigint; run: string },
+): Promise<void> {
+  const costs = await soon(deps, costsOf(connection, run, deps.signals.signal))
+  const signed = costs?.pending_transactions ?? 0
+  if (costs === null || signed === 0 || (costs.max_cost !== null && BigInt(costs.max_cost) <= limit)) return
+  const are = signed === 1 ? 'is' : 'are'
+  deps.io.warn(`${count(signed, 'transaction')} ${are} signed already. --max-cost limits only what is not signed yet.`)
 }
 
 /** Returns what the server responds; null if it fails or takes too long for a prompt. */

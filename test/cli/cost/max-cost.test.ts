@@ -129,6 +129,40 @@ describe('batch mint --max-cost', () => {
     expect([code, JSON.parse(stdout).deployed]).toEqual([0, WALLETS.length])
   })
 
+  test('says that a lower limit does not change what is signed already', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const { createnft } = service()
+    const price = '1000000000'
+    const costs = {
+      ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '0', fee_paid: '0', max_fee: null },
+      ...{
+        pending_transactions: 2,
+        final_fee_paid: '0',
+        max_cost: String(parseUnits('0.5')),
+        counted: '1',
+        waiting: null,
+      },
+    }
+    const gas_price = { low: price, typical: price, high: price, offered: price }
+    const fees = { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1, fee: '0', gas: '0' } }
+    const headers = { 'run-max-cost-supported': 'yes', 'idempotency-supported': 'yes' }
+    const { url } = await fakeApi({
+      createnft: (body) => ({ ...createnft(body), headers }),
+      getfees: () => ({ headers, body: { requests: { blockchain: 'polygon' }, fees } }),
+      getruncosts: (requests) => ({ headers, body: { requests, costs } }),
+      setrunmaxcost: ((requests: { max_cost: string }) => ({
+        ...{ headers, body: { requests, max_cost: requests.max_cost } },
+      })) as never,
+      '*': () => ({ headers, body: {} }),
+    })
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--no-lookup', '--no-wait', '--yes']
+    const mint = (limit: string) => cli([...argv, '--max-cost', limit], options)
+    const WARNING = '2 transactions are signed already. --max-cost limits only what is not signed yet.'
+    expect((await mint('0.5')).stderr).not.toContain(WARNING)
+    expect((await mint('0.6')).stderr).not.toContain(WARNING)
+    expect((await mint('0.4')).stderr).toContain(WARNING)
+  })
+
   test('takes an amount in the coin of the network, with and without a space', async () => {
     const { mint } = await drop()
     expect((await mint('--max-cost', `${coins(10 * ONE)}POL`)).code).toBe(0)

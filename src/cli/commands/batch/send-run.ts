@@ -17,7 +17,7 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
-import { noteLimit, type PricedUse } from '../../cost/at-most.ts'
+import { noteLimit, type PricedUse, warnOfSigned } from '../../cost/at-most.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { openMeter } from '../../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../../cost/limit.ts'
@@ -152,7 +152,9 @@ export async function sendRun(
             if (flags.yes) await noteLimit(deps, connection, blockchain, priced)
             else await confirmSpending(deps, false, blockchain, connection, what, priced)
           }
-          paidSince = await meterRun(deps, connection, planned.run.id)
+          const { id: run } = planned.run
+          if (limit !== null && planned.rows.accepted > 0) await warnOfSigned(deps, connection, { limit, run })
+          paidSince = await meterRun(deps, connection, run)
           await beforeSending?.(planned, connection, runLimit)
           await progress.start()
         },
