@@ -102,6 +102,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(funding) }
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
   if (fees.isSimulated) io.note(SIMULATED)
+  else io.note(`On the machine of the backend, \`gdn chain status ${target.blockchain}\` shows the operators to fund.`)
 }
 
 async function feesFor(

@@ -25,8 +25,9 @@ describe('gdn cost', () => {
     const { path, options } = await folder()
     const api = await served()
     const argv = ['cost', path('drop.csv'), ...TARGET, '--base-url', api.url, '--price', '0.5']
-    const { code, stdout } = await cli(argv, { ...options, tty: true })
+    const { code, stdout, stderr } = await cli(argv, { ...options, tty: true })
     expect(code).toBe(0)
+    expect(stderr).toContain('On the machine of the backend, `gdn chain status polygon` shows the operators to fund.')
     expect(stdout).toMatch(/^GAS +about 111,430 in 1 transaction, at 40 gwei$/m)
     expect(stdout).toMatch(/^COST +about 0\.004457 POL, less than 0\.01 USD at 0\.50 USD$/m)
     expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by the fees of recent blocks$/m)
