@@ -1,6 +1,6 @@
 import ora from 'ora'
 import { terminalText } from '../../core/terminal-text.ts'
-import { clock } from '../render/clock.ts'
+import { clock } from '../text/clock.ts'
 import type { OutStream } from './out-stream.ts'
 import type { Progress } from './progress.ts'
 

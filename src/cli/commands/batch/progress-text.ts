@@ -1,6 +1,6 @@
 import { safe } from '../../io/io.ts'
 import type { Paint } from '../../io/paint.ts'
-import { clock } from '../../render/clock.ts'
+import { clock } from '../../text/clock.ts'
 import { cutToWidth, displayWidth } from '../../text/display-width.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
