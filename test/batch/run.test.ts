@@ -593,6 +593,7 @@ describe('results', () => {
         receiver_wallet_address: RECEIVERS[0],
         metadata_url: 'ipfs://metadata/nft-1',
         error: null,
+        burned: false,
       },
       expect.objectContaining({ key: expect.stringMatching(/^[0-9a-f]{20}$/), line: 2, token_id: '2' }),
       expect.objectContaining({ line: 3, token_id: '3' }),

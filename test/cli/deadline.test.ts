@@ -138,7 +138,7 @@ describe('--timeout', () => {
     expect([result.code, JSON.parse(result.stdout).nft_gdn_id]).toEqual([8, 'id-1'])
     expect(errorOf(result)).toMatchObject({
       code: 'pending',
-      message: '1 NFT still pending after 300 s',
+      message: '1 NFT still pending after 300 s: the server returns no NFT with such an ID',
       hint: expect.stringContaining('gdn nft wait id-1'),
     })
   })

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { expect, test } from 'vitest'
 import { COMMANDS, ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { docsLink } from '../../src/cli/help/help.ts'

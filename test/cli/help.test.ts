@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { CATALOGUE, COMMANDS } from '../../src/cli/catalogue.ts'
 import type { TreeCommand } from '../../src/cli/command-tree.ts'

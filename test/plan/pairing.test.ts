@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -36,7 +37,9 @@ const FILE = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy
 const DROPPED = rowsOf('A', 'B', 'C')
 
 describe('rows that get their IDs after the mint', () => {
-  test('are unchanged, are paired by apply, and can be edited then, on any machine', async () => {
+  test('are unchanged, are paired by apply, and can be edited then, on any machine', {
+    tags: ['promise'],
+  }, async () => {
     const machine = await start()
     await mint(machine, DROPPED)
     const named = withIds(DROPPED)
@@ -224,7 +227,7 @@ describe('on a machine without a state, rows that got their IDs', () => {
     expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 
-  test('are paired in their order if they are equal and on several pages', async () => {
+  test('are paired in their order if they are equal and on several pages', { tags: ['promise'] }, async () => {
     const many = rowsOf(...Array(1_100).fill('A'), 'B', 'A')
     await mint(await start(), many, { label: null })
     const { counts, paired } = await plan(await start(), withIds(many), { label: null })

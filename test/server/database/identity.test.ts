@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { exportDatabase } from '../../../src/server/database/export.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
 import { createMemoryLimiter } from '../../../src/server/http/memory-limiter.ts'
