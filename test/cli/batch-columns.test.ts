@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { folder, service, TARGET } from './drop.ts'

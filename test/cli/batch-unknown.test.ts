@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, type Reply } from './fake-api.ts'
@@ -43,7 +44,9 @@ async function losesAnswer(when: 'after' | 'before') {
 }
 
 describe('a row of unknown outcome', () => {
-  test('makes the run exit with 9, and is listed with every command that resolves it', async () => {
+  test('makes the run exit with 9, and is listed with every command that resolves it', {
+    tags: ['promise'],
+  }, async () => {
     const { mint } = await losesAnswer('after')
     const result = await mint()
     expect(result.code).toBe(9)
@@ -73,7 +76,9 @@ describe('a row of unknown outcome', () => {
     expect(api.bodies('createnft')).toHaveLength(2)
   })
 
-  test('keeps exit code 9 after --row key=absent, until batch retry --absent sends it again', async () => {
+  test('keeps exit code 9 after --row key=absent, until batch retry --absent sends it again', {
+    tags: ['promise'],
+  }, async () => {
     const { mint, gdn, keyOf, api } = await losesAnswer('before')
     await mint()
     const settled = await gdn('reconcile', '--row', `${await keyOf(3)}=absent`, '--timeout', '5s', '--rate', '100')
@@ -104,7 +109,7 @@ describe('a row of unknown outcome', () => {
 })
 
 describe('rows that could be minted twice', () => {
-  test('stop a new run if another run has them, and are listed by line', async () => {
+  test('stop a new run if another run has them, and are listed by line', { tags: ['promise'] }, async () => {
     const { mint, options } = await losesAnswer('after')
     await mint()
     const result = await mint('--run', 'other')

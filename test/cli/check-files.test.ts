@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { folder, service, TARGET } from './drop.ts'

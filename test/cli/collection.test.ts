@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { HEADERS } from '../../src/api/headers.ts'
@@ -33,7 +34,7 @@ async function home() {
 }
 
 describe('collection create', () => {
-  test('sends the flags, waits for deployment, and returns the address', async () => {
+  test('sends the flags, waits for deployment, and returns the address', { tags: ['promise'] }, async () => {
     let asked = 0
     const api = await fakeApi({
       createcollection: accepts,

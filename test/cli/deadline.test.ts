@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test, vi } from 'vitest'
 import { commandSignals } from '../../src/cli/io/deadline.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -115,7 +116,9 @@ describe('--timeout', () => {
     })
   })
 
-  test('keeps the record of a request without a response, so that the same command mints nothing twice', async () => {
+  test('keeps the record of a request without a response, so that the same command mints nothing twice', {
+    tags: ['promise'],
+  }, async () => {
     const silent = { path: 'createnft' }
     const { url, keys, signal } = await server(silent)
     const options = await machine()

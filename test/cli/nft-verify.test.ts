@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { enterCollections } from '../helpers/known-collections.ts'
@@ -98,7 +99,7 @@ test.each<[string, string[], string]>([
 describe('--on-chain', () => {
   const flags = ['-b', 'polygon', '--on-chain']
 
-  test('exits with 0 if owner, token URI and metadata match the service', async () => {
+  test('exits with 0 if owner, token URI and metadata match the service', { tags: ['promise'] }, async () => {
     const { code, stdout } = await verify(await api(chain(AS_ORDERED)), [...flags, '--json'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ isgdnnft: true, verified: true, verify_error: null, differences: [] })

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'

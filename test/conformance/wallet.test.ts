@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../helpers/backend.ts'
 import { NON_EMPTY, startService, without } from './service.ts'

@@ -98,9 +98,7 @@ describe('batch mint on a terminal', () => {
     )
   })
 
-  test('stops with 130 at Ctrl-C and shows how to resume; the resumed run mints every row once', {
-    tags: ['promise'],
-  }, async () => {
+  test('stops with 130 at Ctrl-C and shows how to resume; the resumed run mints every row once', async () => {
     const second = gate()
     const { home, manifest, target, env, minted } = await drop(8, (n) => (n === 2 ? second.pass() : undefined))
     const terminal = atTerminal(`batch mint ${manifest} ${target.join(' ')} --chunk-size 1 --in-order`, env)

@@ -165,14 +165,14 @@ test('mints nothing unrevealed where the manifest is minted as it is', async () 
   expect(await nftsOf(collection)).toHaveLength(3)
 })
 
-const EDITS: [string, string, RegExp][] = [
+const EDITS: [[string, string, RegExp], ...[string, string, RegExp][]] = [
   ['an edited row', csv('Dawn', 'Midnight', 'Dusk'), /line 3$/],
   ['swapped rows', csv('Dawn', 'Dusk', 'Noon'), /line 3, 4$/],
   ['a new row', csv('Dawn', 'Noon', 'Dusk', 'Midnight').replace('art/4', 'art/3'), /line 5$/],
   ['a row that is missing', csv('Dawn', 'Noon'), /1 row removed/],
 ]
 
-test.each(EDITS)('refuses %s after the commitment, and names it', { tags: ['promise'] }, async (_, manifest, named) => {
+async function expectRefusal(manifest: string, named: RegExp) {
   const collection = await collectionOf()
   const one = await minted(collection)
   for (const { error } of [await one.mint(manifest), await one.reveal(manifest)]) {
@@ -183,7 +183,15 @@ test.each(EDITS)('refuses %s after the commitment, and names it', { tags: ['prom
     expect(error).toMatchObject({ message: expect.stringContaining('committed') })
   }
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
-})
+}
+
+const [[, edited, names], ...others] = EDITS
+test('refuses an edited row after the commitment, and names it', { tags: ['promise'] }, () =>
+  expectRefusal(edited, names),
+)
+test.each(others)('refuses %s after the commitment, and names it', (_, manifest, named) =>
+  expectRefusal(manifest, named),
+)
 
 test('refuses a file that changed after the commitment', async () => {
   const collection = await collectionOf()

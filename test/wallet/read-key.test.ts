@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { base58btc } from 'multiformats/bases/base58'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'

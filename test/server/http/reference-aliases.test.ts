@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   call,
@@ -66,7 +67,9 @@ const codeOf = ({ status, headers }: { status: number; headers: Headers }) => [s
 const CONFLICT = [409, 'reference_id_conflict']
 
 describe('an alias', () => {
-  it('is announced, and names the NFT with the label and digest of its reference ID', async () => {
+  it('is announced, and names the NFT with the label and digest of its reference ID', {
+    tags: ['promise'],
+  }, async () => {
     const [a, b] = await mint(['a', 'b'])
     const { json, headers } = await alias(['id-a', 'id-b'], [a, b])
     expect(headers.get('reference-aliases-supported')).toBe('yes')
@@ -84,7 +87,7 @@ describe('an alias', () => {
     expect((await alias(['id-a', 'id-b'], [a, b])).json.aliased).toBe(0)
   })
 
-  it('prevents a second mint: createnft returns the NFT, or 409 for other content', async () => {
+  it('prevents a second mint: createnft returns the NFT, or 409 for other content', { tags: ['promise'] }, async () => {
     const [a] = await mint(['a'])
     await alias(['id-a'], [a])
     const same = await send(['id-a'], { metadata: [metadataOf('a')], reference_kinds: ['id'] })

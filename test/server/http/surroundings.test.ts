@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KNOWN_EVM_NAMES } from '../../../src/api/blockchains.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { parseTransaction, serializeTransaction } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
@@ -139,7 +140,7 @@ describe.each([
   ['a requested bump', 'bump', GAS],
   ['a requested cancellation', 'cancel', 21_000n],
 ] as const)('%s', (_, action, gas) => {
-  it('offers at most the fee cap', async () => {
+  it('offers at most the fee cap', { tags: ['promise'] }, async () => {
     const balance = 10n ** 18n
     expect(await bumpOnce(action, { feeCap: RAISED, balance })).toEqual({ offers: RAISED, gas, warnings: [] })
     expect(await bumpOnce(action, { feeCap: RAISED - 1n, balance })).toEqual({
@@ -203,7 +204,9 @@ it('raises with a stuck transaction those behind it that offer too little, and n
   await dir.remove()
 })
 
-it('a stuck transaction of a run offers at most its limit, and an operator may cancel it for more', async () => {
+it('a stuck transaction of a run offers at most its limit, and an operator may cancel it for more', {
+  tags: ['promise'],
+}, async () => {
   const funded = { feeCap: 10_000n, balance: 10n ** 18n }
   const [enough, tooLow] = [String(RAISED), String(RAISED - 1n)]
   expect(await bumpOnce(null, { ...funded, maxFee: enough })).toMatchObject({ offers: RAISED, warnings: [] })

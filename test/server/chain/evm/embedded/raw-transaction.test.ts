@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { type Hex, serializeTransaction, type TransactionSerializable } from 'viem'
 import { describe, expect, test } from 'vitest'
