@@ -10,7 +10,7 @@ import { contestedContents } from '../operations/reconcile/contested.ts'
 import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
 import { waitForCollection } from '../operations/wait-for-collection.ts'
-import { DEFAULT_TIMEOUT_MS, isMinted, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
+import { DEFAULT_TIMEOUT_MS, isMinted, type NftWait, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
 import { openState, type State } from '../state/open-state.ts'
 import { readOperation } from '../state/operations.ts'
 import type { Connection, Identified } from './connection.ts'
@@ -77,7 +77,7 @@ export class AtMostOnce {
     if (options.wait === false) return { operationId, nfts }
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const isDone = isMinted(endpoint, body as { receiver_wallet_address: string })
-    const records = await this.#afterwards(operationId, () => this.#wait(ids, options, isDone))
+    const records = await this.#afterwards(operationId, () => this.#wait(ids, options, { isDone }))
     return { operationId, nfts: nfts.map((nft, i) => ({ ...nft, ...records[i] })) }
   }
 
@@ -97,7 +97,7 @@ export class AtMostOnce {
   }
 
   async waitForNfts(ids: readonly string[], options: WaitOptions = {}): Promise<Nft[]> {
-    return await this.#wait(ids, options)
+    return await this.#wait(ids, options, { mustExist: true })
   }
 
   async close(): Promise<void> {
@@ -119,11 +119,10 @@ export class AtMostOnce {
   async #wait(
     ids: readonly string[],
     options: WaitOptions,
-    isDone?: (nft: Pick<Nft, 'status' | 'receiver_wallet_address'>) => boolean,
+    until: Pick<NftWait, 'isDone' | 'mustExist'>,
   ): Promise<Nft[]> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
-    const waiting = { timeoutMs, ...(isDone === undefined ? {} : { isDone }) }
-    const { records, problem } = await waitForNfts(await this.#waitDeps(options), ids, waiting)
+    const { records, problem } = await waitForNfts(await this.#waitDeps(options), ids, { timeoutMs, ...until })
     if (problem !== null) throw problem
     return records
   }

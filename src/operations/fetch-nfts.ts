@@ -1,5 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import type { ApiClient } from '../client/api-client.ts'
+import { GdnError } from '../core/errors.ts'
 
 /** Number of IDs in one getnfts request. */
 export const IDS_PER_REQUEST = 200
@@ -21,3 +22,14 @@ export async function fetchNfts(
   }
   return found
 }
+
+/** Throws for IDs that the server doesn't know. getnfts omits them without an error. */
+export function refuseUnknown(missing: readonly string[]): void {
+  if (missing.length > 0) throw unknownNfts(missing)
+}
+
+export const unknownNfts = (missing: readonly string[]) =>
+  new GdnError('not_found', `the server has no ${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`, {
+    hint: 'Check the ID, the server and the account of the API key.',
+    details: { nft_gdn_ids: missing },
+  })

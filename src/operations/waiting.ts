@@ -7,7 +7,7 @@ import type { ApiClient, ResponseOf } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { fetchNfts } from './fetch-nfts.ts'
+import { fetchNfts, refuseUnknown } from './fetch-nfts.ts'
 
 /** How long to wait for a chain, unless the caller says otherwise. */
 export const DEFAULT_TIMEOUT_MS = 5 * 60_000
@@ -16,7 +16,7 @@ const FIRST_POLL_MS = 200
 const MAX_POLL_MS = 2000
 
 export interface WaitDeps {
-  client: Pick<ApiClient, 'call'>
+  client: Pick<ApiClient, 'call' | 'supportsReferences'>
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
 }
@@ -74,10 +74,15 @@ export interface WaitedForNfts {
   problem: GdnError | null
 }
 
-interface NftWait {
+export interface NftWait {
   timeoutMs: number
   /** Condition to wait for, if not the final status. */
   isDone?: (record: NftRecord) => boolean
+  /**
+   * Whether to end at once for IDs that the server doesn't know, if its responses are never behind. The details of
+   * another server may lack an NFT that it has just accepted.
+   */
+  mustExist?: boolean
   /** Called after each look, with the records of those that are still pending. */
   onLook?: (look: { pending: number; records: readonly NftRecord[] }) => void
 }
@@ -86,7 +91,7 @@ interface NftWait {
 export async function waitForNfts(
   deps: WaitDeps,
   ids: readonly string[],
-  { timeoutMs, isDone = ({ status }) => isFinal(status), onLook }: NftWait,
+  { timeoutMs, isDone = ({ status }) => isFinal(status), mustExist = false, onLook }: NftWait,
 ): Promise<WaitedForNfts> {
   const seen = new Map<string, NftRecord>()
   const recordsOf = (some: readonly string[]) => some.flatMap((id) => seen.get(id) ?? [])
@@ -102,6 +107,7 @@ export async function waitForNfts(
   try {
     await poll(deps, timeoutMs, async () => {
       for (const record of await fetchNfts(deps, stillPending())) seen.set(record.nft_gdn_id, record)
+      if (mustExist && deps.client.supportsReferences() === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
       const left = stillPending()
       onLook?.({ pending: left.length, records: recordsOf(left) })
       return left.length === 0 ? true : undefined

@@ -346,7 +346,15 @@ describe('waiting', () => {
     }
   }
 
-  test('for an ID that the server does not know ends with that reason', async () => {
+  test('for an ID that a gdn backend does not know ends at once', async () => {
+    service.references = true
+    expect(await failure(gdn.waitForNfts(['no-such-nft']))).toMatchObject({
+      code: 'not_found',
+      message: 'the server has no NFT no-such-nft',
+    })
+  })
+
+  test('for an ID that another server does not know ends with that reason', async () => {
     const error = await failure(gdn.waitForNfts(['no-such-nft'], { timeoutMs: 0 }))
     expect(error).toMatchObject({ code: 'pending', message: expect.stringContaining('the server returns no NFT with') })
   })

@@ -2,6 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { unknownNfts } from '../../../operations/fetch-nfts.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -13,7 +14,6 @@ import type { DataRecord } from '../../render/cells.ts'
 import type { View } from '../../render/view.ts'
 import type { OperationFlags } from '../../request/operate.ts'
 import { blockchainOf } from './blockchain-of.ts'
-import { unknownNfts } from './show.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {

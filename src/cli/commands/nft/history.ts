@@ -1,5 +1,6 @@
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { unknownNfts } from '../../../operations/fetch-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -10,7 +11,6 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { unknownNfts } from './show.ts'
 
 export type HistoryFlags = OutputFlags & ServerFlags
 

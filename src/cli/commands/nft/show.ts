@@ -1,6 +1,7 @@
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { isFinal } from '../../../api/nft-status.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { refuseUnknown } from '../../../operations/fetch-nfts.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -137,14 +138,3 @@ async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image,
   const { showPicture } = await import('../../picture/show-nft.ts')
   await showPicture(deps, connection, nft, { way, room, gateway })
 }
-
-/** Throws for IDs that the server doesn't know. getnfts omits them without an error. */
-export function refuseUnknown(missing: readonly string[]): void {
-  if (missing.length > 0) throw unknownNfts(missing)
-}
-
-export const unknownNfts = (missing: readonly string[]) =>
-  new GdnError('not_found', `the server has no ${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`, {
-    hint: 'Check the ID, the server and the account of the API key.',
-    details: { nft_gdn_ids: missing },
-  })

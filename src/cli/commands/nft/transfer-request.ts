@@ -7,6 +7,7 @@ import type { ApiClient } from '../../../client/api-client.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
+import { unknownNfts } from '../../../operations/fetch-nfts.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -19,7 +20,6 @@ import { isV12 } from '../../request/api-version.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate.ts'
 import { blockchainOf, knownBlockchain } from './blockchain-of.ts'
-import { unknownNfts } from './show.ts'
 
 export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   receiver?: string

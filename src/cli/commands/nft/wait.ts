@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { refuseUnknown } from '../../../operations/fetch-nfts.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,7 +11,6 @@ import { NFT_VIEW } from '../../render/views.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { waitForNfts } from '../../request/waiting.ts'
 import { withBlockchain } from './blockchain-of.ts'
-import { refuseUnknown } from './show.ts'
 
 export interface WaitCommandFlags extends OutputFlags, ServerFlags {
   timeout?: number
