@@ -35,8 +35,10 @@ interface RevealCounts {
   pending: number
   /** Those of them whose update was accepted before. */
   accepted: number
-  /** Rows without an NFT so far. */
+  /** Rows without a deployed NFT so far. */
   notMinted: number
+  /** Those of them for which the server has no NFT. */
+  withoutNft: number
   /** Rows whose NFTs can't be revealed, or were changed elsewhere. */
   left: number
   /** The first rows of both. */
@@ -125,11 +127,15 @@ export async function withRevealPlan<Result>(
   })
 }
 
-const noCounts = (): RevealCounts => ({ revealed: 0, pending: 0, accepted: 0, notMinted: 0, left: 0, leftRows: [] })
+const noCounts = (): RevealCounts => ({
+  ...{ revealed: 0, pending: 0, accepted: 0, notMinted: 0, withoutNft: 0, left: 0 },
+  leftRows: [],
+})
 
 function count(counts: RevealCounts, { candidate, nft }: Found, state: RowState): void {
   if (state.kind === 'pending' && nft?.pending_change?.kind === 'update') counts.accepted++
   if (state.kind !== 'moved') counts[state.kind]++
+  if (nft === undefined) counts.withoutNft++
   if ('reason' in state && counts.leftRows.length < MAX_LEFT) {
     counts.leftRows.push({ ...nameOf(candidate), reason: state.reason })
   }

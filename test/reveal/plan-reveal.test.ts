@@ -76,7 +76,16 @@ test('finds the run of a manifest that was moved', async () => {
 test('reveals each row once', async () => {
   await mint(ROWS)
   const { updates, paired: _, ...counts } = await plan()
-  expect(counts).toEqual({ rows: 3, revealed: 0, pending: 3, accepted: 0, notMinted: 0, left: 0, reasons: [] })
+  expect(counts).toEqual({
+    rows: 3,
+    revealed: 0,
+    pending: 3,
+    accepted: 0,
+    notMinted: 0,
+    withoutNft: 0,
+    left: 0,
+    reasons: [],
+  })
   expect(
     updates.map(({ nftGdnId, metadata, replacesRevision }) => [nftGdnId, metadata.title, replacesRevision]),
   ).toEqual([

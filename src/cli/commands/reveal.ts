@@ -173,9 +173,9 @@ function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): voi
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
 }
 
-/** Returns the error for a manifest of which no row is minted. It is not an interruption, where the other rows follow. */
-function noneMinted({ rows, notMinted, run }: RevealPlan): GdnError | null {
-  if (notMinted < rows) return null
+/** Returns the error for a manifest of which no row has an NFT. It is not an interruption, where the other rows follow. */
+function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
+  if (withoutNft < rows) return null
   return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
     hint: 'Nothing was sent. If the file was renamed since the mint, add --run with its former name.',
   })
