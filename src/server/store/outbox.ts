@@ -1,5 +1,5 @@
 import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
-import type { EventType } from '../../api/webhook-events.ts'
+import { EVENT, type EventType, TEST_EVENT } from '../../api/webhook-events.ts'
 import { newId } from '../../core/ids.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import { collectionSubject, nftSubjects, type Subject, transferSubject, updateSubjects } from './event-data.ts'
@@ -126,14 +126,9 @@ async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Prom
   }
 }
 
-const TEST_PREFIX = 'evt_test_'
-
-/** Returns whether an event was sent on request. Only that makes it a test: it may have the type of a real one. */
-export const isTestEvent = (eventId: string): boolean => eventId.startsWith(TEST_PREFIX)
-
 /** Uses the system clock, as every ID does. */
 function newEvent(type: EventType, data: object, isTest = false) {
-  const id = `${isTest ? TEST_PREFIX : 'evt_'}${newId()}`
+  const id = `${isTest ? TEST_EVENT : EVENT}${newId()}`
   const now = Date.now()
   const test = isTest ? true : undefined
   const body = JSON.stringify({ id, type, test, created_at: new Date(now).toISOString(), data })
