@@ -564,9 +564,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   reveal: one(
     [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, 'not_minted', 'left', 'left_rows'],
-    () => {
+    async () => {
       const node = rpcRoute({ eth_chainId: '0x89', eth_call: `0x${'1'.padStart(64, '0')}` })
-      return withManifest({ ...service(), '/rpc/polygon': node }, ['reveal'], '--yes')
+      const mint = await withManifest({ ...service(), '/rpc/polygon': node }, ['batch', 'mint'], '--yes')
+      await cli([...mint.argv, '-q', '-o', 'ids'], mint.options)
+      return { ...mint, argv: ['reveal', ...mint.argv.slice(2)] }
     },
   ),
   plan: list(
