@@ -4,13 +4,16 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { sentMetadata } from '../operations/reconcile/content.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
-import { changedBodies } from '../state/row-outcomes.ts'
+import { type ChangedRow, changedRows } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
 import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 import type { ResultRow, Run } from './types.ts'
+
+/** Changed rows that are read together. */
+const PAGE = 100
 
 /** The outcome of a row, and the row itself; null for a row that was removed from the manifest after it was sent. */
 export interface RunRow {
@@ -114,8 +117,12 @@ export async function runColumns(run: Run): Promise<ManifestColumns> {
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
       for (const record of page) columns.learn(keptRow(record).row)
     }
-    for (const body of await state.read((sql) => changedBodies(sql, drop.id))) {
-      columns.learn({ line: 0, id: null, ...rowOfParts(partsOf(body)) })
+    let after: string | undefined = ''
+    while (after !== undefined) {
+      const page: { after: string; limit: number } = { after, limit: PAGE }
+      const changed: ChangedRow[] = await state.read((sql) => changedRows(sql, drop.id, page))
+      for (const { body } of changed) columns.learn({ line: 0, id: null, ...rowOfParts(partsOf(body)) })
+      after = changed.at(-1)?.id
     }
     return columns
   } finally {

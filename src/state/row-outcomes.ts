@@ -83,15 +83,25 @@ export function countBurned(sql: Sql, runId: string): number {
   return found?.n ?? 0
 }
 
-/** Returns the rows that NFTs of a run were changed to. */
-export const changedBodies = (sql: Sql, runId: string): Uint8Array[] =>
-  sql
-    .all<{ body: Uint8Array }>(
-      `SELECT n.body FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
-        WHERE n.body IS NOT NULL AND o.run_id = ?`,
-      runId,
-    )
-    .map(({ body }) => body)
+/** The row that an NFT was changed to after its mint, and the ID of its operation. */
+export interface ChangedRow {
+  id: string
+  body: Uint8Array
+}
+
+/** Returns the changed rows of a run, after an operation. */
+export const changedRows = (
+  sql: Sql,
+  runId: string,
+  { after, limit }: { after: string; limit: number },
+): ChangedRow[] =>
+  sql.all(
+    `SELECT n.operation_id AS id, n.body FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+      WHERE n.body IS NOT NULL AND n.operation_id > ? AND o.run_id = ? ORDER BY n.operation_id LIMIT ?`,
+    after,
+    runId,
+    limit,
+  )
 
 /** Records why an accepted row is not minted yet; null if the server doesn't say. */
 export function noteWaiting(sql: Sql, operationId: string, reason: string | null): void {
