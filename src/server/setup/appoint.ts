@@ -4,7 +4,7 @@ import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAppoint, isOperator } from '../chain/evm/registry.ts'
 import { raiseFees } from '../pipeline/evm/public-network/bump.ts'
 import type { SetupOptions } from './options.ts'
-import { APPOINT_GAS } from './plan.ts'
+import { APPOINT_GAS, notApproved } from './plan.ts'
 import { pricedOut, until } from './until.ts'
 
 interface Attempt {
@@ -23,7 +23,8 @@ interface Attempt {
  * run have had their effect or have the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
- * @throws GdnError `refused` if the admin's key was used for another transaction, or its transaction failed
+ * @throws GdnError `refused` if the admin's key was used for another transaction, its transaction failed, or a reorg took
+ *   an earlier appointment, which the plan doesn't count
  */
 export async function appoint(
   options: SetupOptions,
@@ -50,6 +51,7 @@ export async function appoint(
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
       if (await isKnown()) return true
+      if (!plan.toAppoint.includes(operator)) throw notApproved(`the appointment of ${operator}`)
       const suggested = await publicNetwork.suggestFees()
       const wasPricedOut = isPricedOut
       isPricedOut = (suggested.baseFee ?? 0n) > most

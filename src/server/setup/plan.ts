@@ -39,6 +39,8 @@ export interface SetupPlan {
   gas: bigint
   /** The highest price that the setup offers: what is sent costs `cost` at most. */
   fees: Fees
+  /** Whether it deploys the factory, or replaces its pending transaction. */
+  deploys: boolean
   /** Whether the pending transaction of the factory has to be replaced, because blocks take no price as low as its. */
   raises: boolean
   /** Maximum cost in wei, with the fee for data. */
@@ -102,6 +104,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     toAppoint,
     gas,
     fees,
+    deploys,
     raises,
     cost: worstCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
     neededPerOperator: leastFunds(fees),
@@ -112,6 +115,12 @@ export async function planSetup({ store, network, admin, operators, known }: Set
       (await wereAppointed(network, remembered, operators, await network.publicNetwork.head())) === true,
   }
 }
+
+/** The error for a transaction that the plan doesn't count, because it was on the chain or pending when it was made. */
+export const notApproved = (what: string): GdnError =>
+  new GdnError('refused', `${what} is no longer on the network`, {
+    hint: 'Nothing was sent for it. Run the same command again, which shows what it costs.',
+  })
 
 /** Returns the most that a transaction offers for a unit of gas, in wei. */
 export function offerOf({ raw }: Pick<TransactionRow, 'raw'>): bigint {

@@ -15,7 +15,7 @@ import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
 import { findMissing, wereAppointed } from './appointed.ts'
 import type { SetupOptions } from './options.ts'
-import { hasEnded, offerOf } from './plan.ts'
+import { hasEnded, notApproved, offerOf } from './plan.ts'
 import { pricedOut, until } from './until.ts'
 
 /**
@@ -89,6 +89,7 @@ async function deploy(options: SetupOptions): Promise<Hex> {
     await lockUntilCommit(db, `factory ${blockchain}`)
     const known = await findFactoryTransaction(db, blockchain)
     if (known !== null && !hasEnded(known)) return
+    if (!plan.deploys) throw notApproved('the deployment of the factory')
     // Nothing depends on it: collections are accepted only once the factory exists.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
     const draft = {

@@ -182,7 +182,7 @@ describe('an interrupted setup', () => {
     expect(await spent()).toBe(2)
   })
 
-  it('is not done before earlier appointments are final, and repeats an appointment after a reorg', async () => {
+  it('is not done before earlier appointments are final, and repeats one after a reorg once it is approved', async () => {
     const factory = await setUp()
     const one = await begin([first, second])
     await inPool()
@@ -200,11 +200,14 @@ describe('an interrupted setup', () => {
       (said) => said.length > 0,
     )
     await real.reorg(2)
+    await expect(two.run).rejects.toMatchObject({ code: 'refused', hint: expect.stringContaining('what it costs') })
     expect(await two.knows(factory, second)).toBe(false)
+    const three = await begin([first, second])
+    expect(three.plan.toAppoint).toEqual([second])
     await inPool()
     keepMining()
-    await two.run
-    expect(await two.knows(factory, second)).toBe(true)
+    await three.run
+    expect(await three.knows(factory, second)).toBe(true)
     expect(await spent()).toBe(2)
   })
 
