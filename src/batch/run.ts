@@ -1,5 +1,6 @@
 import { addressProblem } from '../api/address.ts'
-import { runLimit } from '../client/run-limit.ts'
+import { statusOf } from '../client/answers.ts'
+import { limitIn, runLimit, setsLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
@@ -167,12 +168,26 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
   return { requests: sender.requests, attempts: sender.attempts }
 }
 
-/** Sets the limit that this command was given for rows that were accepted before. Requests set it for the others. */
-async function limitAccepted({ store: { drop, counts }, options, client, halt }: RunContext): Promise<void> {
-  if (options.maxCost === undefined || counts.accepted === 0) return
+/**
+ * Sets the limit of a run for rows that were accepted before, or may have been: a repeated request doesn't change it.
+ * Requests set it for the others.
+ */
+async function limitAccepted({ store: { drop, counts }, limit, client, halt }: RunContext): Promise<void> {
+  const wei = limitIn(limit)
+  if (wei === null || counts.accepted + counts.unknown === 0) return
   const { contract: contract_address, blockchain, id: run } = drop
-  const request = { run, contract_address, blockchain, max_cost: String(options.maxCost) }
+  if (!setsLimit(limit)) {
+    // It only lowers that of the server: a person may have set a lower one elsewhere.
+    const costs = await client.call('getruncosts', { run }, { signal: halt }).then((answer) => answer.costs, noRun)
+    if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return
+  }
+  const request = { run, contract_address, blockchain, max_cost: String(wei) }
   await client.call('setrunmaxcost', request, { signal: halt })
+}
+
+function noRun(error: unknown): null {
+  if (statusOf(error) !== 404) throw error
+  return null
 }
 
 /** What requests name their rows with, as far as the server supports it. */

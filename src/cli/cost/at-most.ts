@@ -92,7 +92,8 @@ export async function warnOfSigned(
 ): Promise<void> {
   const costs = await soon(deps, costsOf(connection, run, deps.signals.signal))
   const signed = costs?.pending_transactions ?? 0
-  if (costs === null || signed === 0 || (costs.max_cost !== null && BigInt(costs.max_cost) <= limit)) return
+  const counted = costs?.counted ?? null
+  if (signed === 0 || (counted !== null && BigInt(counted) <= limit)) return
   const are = signed === 1 ? 'is' : 'are'
   deps.io.warn(`${count(signed, 'transaction')} ${are} signed already. --max-cost limits only what is not signed yet.`)
 }

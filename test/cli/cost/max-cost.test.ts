@@ -1,6 +1,7 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { spentText } from '../../../src/cli/cost/spent.ts'
+import { GdnError } from '../../../src/core/errors.ts'
 import { parseUnits } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
@@ -129,6 +130,48 @@ describe('batch mint --max-cost', () => {
     expect([code, JSON.parse(stdout).deployed]).toEqual([0, WALLETS.length])
   })
 
+  test('applies to rows that may have been accepted, with the limit of the run where none is given', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const { createnft } = service()
+    const stop = new AbortController()
+    const headers = { 'run-max-cost-supported': 'yes', 'idempotency-supported': 'yes' }
+    const price = '1000000000'
+    const gas_price = { low: price, typical: price, high: price, offered: price }
+    const fees = { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1, fee: '0', gas: '0' } }
+    const costs = {
+      ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '0', fee_paid: '0', max_fee: null },
+      ...{ pending_transactions: 0, final_fee_paid: '0', counted: '0', waiting: null },
+    }
+    let max_cost = String(parseUnits('0.5'))
+    const api = await fakeApi({
+      createnft(body) {
+        if (stop.signal.aborted) return { ...createnft(body), headers }
+        stop.abort(new GdnError('interrupted', 'interrupted by this test'))
+        return { status: 502, headers, body: {} }
+      },
+      getfees: () => ({ headers, body: { requests: { blockchain: 'polygon' }, fees } }),
+      getruncosts: (requests) => ({ headers, body: { requests, costs: { ...costs, max_cost } } }),
+      setrunmaxcost: ((requests: { max_cost: string }) => {
+        max_cost = requests.max_cost
+        return { headers, body: { requests, max_cost } }
+      }) as never,
+      '*': () => ({ headers, body: {} }),
+    })
+    const target = [...TARGET, '--base-url', api.url, '--no-lookup', '--no-wait', '--yes']
+    const mint = (flags: string[], signal?: AbortSignal) =>
+      cli(['batch', 'mint', path('drop.csv'), ...target, ...flags], { ...options, signal })
+    expect((await mint(['--max-cost', '0.5'], stop.signal)).stderr).toContain('outcome of 2 rows is unknown')
+    await mint(['--max-cost', '0.4'])
+    expect(max_cost).toBe(String(parseUnits('0.4')))
+    // Set elsewhere: the limit of the run lowers one, and raises none.
+    max_cost = String(parseUnits('0.45'))
+    await mint([])
+    expect(max_cost).toBe(String(parseUnits('0.4')))
+    max_cost = String(parseUnits('0.3'))
+    await mint([])
+    expect(max_cost).toBe(String(parseUnits('0.3')))
+  })
+
   test('says that a lower limit does not change what is signed already', async () => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const { createnft } = service()
@@ -139,7 +182,7 @@ describe('batch mint --max-cost', () => {
         pending_transactions: 2,
         final_fee_paid: '0',
         max_cost: String(parseUnits('0.5')),
-        counted: '1',
+        counted: String(parseUnits('0.45')),
         waiting: null,
       },
     }

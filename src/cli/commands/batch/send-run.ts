@@ -153,7 +153,8 @@ export async function sendRun(
             else await confirmSpending(deps, false, blockchain, connection, what, priced)
           }
           const { id: run } = planned.run
-          if (limit !== null && planned.rows.accepted > 0) await warnOfSigned(deps, connection, { limit, run })
+          if (limit !== null && planned.rows.accepted + planned.rows.unknown > 0)
+            await warnOfSigned(deps, connection, { limit, run })
           paidSince = await meterRun(deps, connection, run)
           await beforeSending?.(planned, connection, runLimit)
           await progress.start()
