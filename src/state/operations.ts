@@ -44,7 +44,7 @@ export interface OperationRequest {
   listedAt: number | null
   /** When it was first sent; null before. */
   sentAt: number | null
-  /** The limit of its cost that the last attempt stated, in wei; null without one. */
+  /** The limit of its cost that was stated last, in wei; null without one. */
   maxCost: bigint | null
 }
 
@@ -226,8 +226,8 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
   }
   sql.run(
-    `INSERT INTO requests (idempotency_key, body, sha256, backend_url, backend_id, incarnation, honors_key, listed_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO requests (idempotency_key, body, sha256, backend_url, backend_id, incarnation, honors_key, listed_at,
+      max_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     key,
     body,
     hashOf(body),
@@ -236,6 +236,7 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
     backend.incarnation,
     honorsKey === null ? null : Number(honorsKey),
     listedAt,
+    request?.maxCost?.toString() ?? null,
   )
   const row = insertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
   sql.run('UPDATE operations SET request_id = ? WHERE id = ?', row, id)
@@ -254,10 +255,15 @@ export function beginAttempt(
   { now, maxCost }: { now: number; maxCost: bigint | null },
 ): Operation {
   if (request === null) throw new Error('an operation without bytes is never sent')
-  sql.run('UPDATE requests SET max_cost = ? WHERE id = ?', maxCost === null ? null : String(maxCost), request.rowId)
+  keepMaxCost(sql, request, maxCost)
   addAttempt(sql, request.rowId, now)
   if (state === 'intended') moveOperation(sql, id, 'sent')
   return readOperation(sql, id)
+}
+
+/** Records the limit of the cost of a request, in wei; null for none. */
+export function keepMaxCost(sql: Sql, { rowId }: Pick<OperationRequest, 'rowId'>, maxCost: bigint | null): void {
+  sql.run('UPDATE requests SET max_cost = ? WHERE id = ?', maxCost === null ? null : String(maxCost), rowId)
 }
 
 /** Records the outcome of the last attempt. */

@@ -7,42 +7,63 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { costsOf } from './run-limit.ts'
 
+interface Stated {
+  /** Returns the limit that this command was given; may reject it. Null if it was given none. */
+  given: (() => Promise<RunLimit | null>) | null
+  /** Records the limit of the operation in wei, for repetitions of it. */
+  keep(wei: bigint | null): Promise<void>
+}
+
 /**
- * Sets the limit of an operation that may have been accepted before.
+ * Sets the limit of an operation that may have been accepted before: the one that this command was given, or the kept one
+ * of an earlier attempt. A repeated request doesn't change the limit that the first one has set.
  *
- * @param permit returns the limit that this command was given; may reject it
- * @throws GdnError `max_cost` if it was accepted without a limit, or if its transaction may cost more; what `permit`
+ * @throws GdnError `max_cost` if it was accepted without a limit, or if its transaction may cost more; what `given`
  *   throws
  */
 export async function limitAccepted(
   { io, signals: { signal } }: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client'>,
   { id, request, accepted }: AcceptedOperation,
-  permit: () => Promise<RunLimit | null>,
+  { given, keep }: Stated,
 ): Promise<void> {
   const { client } = connection
+  if (given === null && request.maxCost === null) return
   await client.learnIdempotency({ signal })
-  const costs = client.limitsCosts() === true ? await costsOf(connection, id, signal) : null
-  if (costs === null && client.limitsCosts() === true) throw tooLate('without a limit')
-  const limit = await permit()
-  const wei = limit === null ? null : limitIn(limit)
+  const isLimiting = client.limitsCosts() === true
+  const costs = isLimiting ? await costsOf(connection, id, signal) : null
+  // A limit that comes too late is not kept: it would stop each repetition.
+  const refuse = async (why: string): Promise<never> => {
+    await keep(null)
+    throw tooLate(why)
+  }
+  if (costs === null && isLimiting) return await refuse('without a limit')
+  const limit = given === null ? null : await given()
+  const stated = limit === null ? null : limitIn(limit)
+  const wei = given === null ? request.maxCost : stated
   if (wei === null || costs === null) return
-  const { contract_address = await addressOf(connection, accepted.transaction_gdn_id, signal) } = JSON.parse(
-    request.body,
-  )
-  if (contract_address === null) throw tooLate('and its collection has no address yet')
-  const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
-  await client.call('setrunmaxcost', limited, { signal })
-  const after = (await costsOf(connection, id, signal)) ?? costs
+  const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
+  // A kept limit only lowers it: a person may have set a lower one elsewhere.
+  const changes = before === null || (given === null ? before > wei : before !== wei)
+  if (changes) {
+    const { contract_address = await addressOf(connection, accepted.transaction_gdn_id, signal) } = JSON.parse(
+      request.body,
+    )
+    if (contract_address === null) return await refuse('and its collection has no address yet')
+    await keep(wei)
+    const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
+    await client.call('setrunmaxcost', limited, { signal })
+  }
+  const after = changes ? ((await costsOf(connection, id, signal)) ?? costs) : costs
   const amount = (value: bigint) => safe(`${inCoins(value, 'up')} ${after.currency ?? 'coins'}`)
   const { pending_transactions = 0, counted } = after
   const paid = BigInt(after.fee_paid)
   const most = pending_transactions > 0 ? BigInt(counted ?? 0) : paid
   if (most > wei) {
     const what = pending_transactions > 0 ? `is signed for at most ${amount(most)}` : `has paid ${amount(paid)}`
-    throw tooLate(`and its transaction ${what}`)
+    return await refuse(`and its transaction ${what}`)
   }
-  if (costs.max_cost !== String(wei)) io.note(`The limit of this request is now ${amount(wei)}.`)
+  if (changes) io.note(`The limit of this request is now ${amount(wei)}.`)
 }
 
 const tooLate = (why: string) =>

@@ -6,6 +6,7 @@ import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
 import { timeOf } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
+import { keepMaxCost } from '../../state/operations.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
@@ -68,7 +69,9 @@ export async function operateOnce(
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
   let own: bigint | null = null
-  let isRepeated = false
+  let permitted: RunLimit | null = null
+  // The server may know an operation that was given by its ID, without this machine.
+  let isRepeated = operation !== undefined
   const permit = async (id: string, kept: bigint | null): Promise<RunLimit | null> => {
     if (limit !== undefined) return limit
     const { blockchain, endpoint } = wanted
@@ -79,8 +82,9 @@ export async function operateOnce(
       ...{ id, isOperation: true, canLimit: own !== null || MINTS.has(endpoint), accepted: 0 },
       maxCost: own === null ? null : { wei: own, isSet: given !== null },
     }
-    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
-    return permitted === null && own === null ? null : runLimit(id, { permitted, given, kept })
+    const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+    permitted = ofSession === null && own === null ? null : runLimit(id, { permitted: ofSession, given, kept })
+    return permitted
   }
   const state = await openState(settings.stateDir, { signal: signals.signal })
   await operate(
@@ -93,7 +97,7 @@ export async function operateOnce(
       signal: signals.signal,
       onStart: (id) => io.note(`Operation ${id}`),
       onEvent(event) {
-        if (event.type === 'going_on' || event.type === 'in_doubt') isRepeated = true
+        if (REPEATED.has(event.type)) isRepeated = true
         return reporter.report(event)
       },
       contested: async (contract, blockchain) =>
@@ -112,8 +116,11 @@ export async function operateOnce(
     },
     async (accepted) => {
       reporter.done()
-      if (cost.maxCost !== undefined && isRepeated) {
-        await limitAccepted(deps, connection, accepted, () => permit(accepted.id, null))
+      if (limit === undefined && isRepeated) {
+        const { id, request } = accepted
+        const given = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))
+        const keep = (wei: bigint | null) => state.write((sql) => keepMaxCost(sql, request, wei))
+        await limitAccepted(deps, connection, accepted, { given, keep })
       }
       const ending = await act(accepted)
       if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')
@@ -152,6 +159,9 @@ async function operationLimit(
   })
   return given
 }
+
+/** Events of an operation whose request the server may have accepted before, with another limit. */
+const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
 
 const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])
 
