@@ -158,9 +158,9 @@ describe('batch mint --max-cost', () => {
       '*': () => ({ headers, body: {} }),
     })
     const target = [...TARGET, '--base-url', api.url, '--no-lookup', '--no-wait', '--yes']
-    const mint = (flags: string[], signal?: AbortSignal) =>
+    const mint = (flags: string[], { signal } = new AbortController()) =>
       cli(['batch', 'mint', path('drop.csv'), ...target, ...flags], { ...options, signal })
-    expect((await mint(['--max-cost', '0.5'], stop.signal)).stderr).toContain('outcome of 2 rows is unknown')
+    expect((await mint(['--max-cost', '0.5'], stop)).stderr).toContain('outcome of 2 rows is unknown')
     await mint(['--max-cost', '0.4'])
     expect(max_cost).toBe(String(parseUnits('0.4')))
     // Set elsewhere: the limit of the run lowers one, and raises none.
