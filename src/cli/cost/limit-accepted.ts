@@ -45,12 +45,12 @@ export async function limitAccepted(
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
   // A kept limit only lowers it: a person may have set a lower one elsewhere.
   const changes = before === null || (given === null ? before > wei : before !== wei)
+  if (given !== null) await keep(wei)
   if (changes) {
     const { contract_address = await addressOf(connection, accepted.transaction_gdn_id, signal) } = JSON.parse(
       request.body,
     )
     if (contract_address === null) return await refuse('and its collection has no address yet')
-    await keep(wei)
     const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
     await client.call('setrunmaxcost', limited, { signal })
   }

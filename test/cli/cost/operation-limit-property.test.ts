@@ -7,7 +7,7 @@ import { folder, TARGET } from '../drop.ts'
 import { fakeApi, type Handler, knows, nft, OWNER } from '../fake-api.ts'
 import { cli } from '../harness.ts'
 
-const LIVES = process.env.GDN_SOAK === '1' ? 300 : 4
+const LIVES = process.env.GDN_SOAK === '1' ? 300 : 3
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const COIN = 10n ** 18n
 const PRICE = '1000000000'
@@ -129,6 +129,13 @@ const KNOWN: readonly (readonly Command[])[] = [
   [
     [1, 'after'],
     [3, 'after'],
+    [null, null],
+  ],
+  // The limit of before again, after one that never reached the server.
+  [
+    [2, null],
+    [1, 'before'],
+    [2, null],
     [null, null],
   ],
 ]
