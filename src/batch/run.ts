@@ -1,5 +1,5 @@
 import { addressProblem } from '../api/address.ts'
-import { statusOf } from '../client/answers.ts'
+import { costsOf } from '../client/run-costs.ts'
 import { limitIn, runLimit, setsLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -178,16 +178,11 @@ async function limitAccepted({ store: { drop, counts }, limit, client, halt }: R
   const { contract: contract_address, blockchain, id: run } = drop
   if (!setsLimit(limit)) {
     // It only lowers that of the server: a person may have set a lower one elsewhere.
-    const costs = await client.call('getruncosts', { run }, { signal: halt }).then((answer) => answer.costs, noRun)
+    const costs = await costsOf({ client }, run, halt)
     if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return
   }
   const request = { run, contract_address, blockchain, max_cost: String(wei) }
   await client.call('setrunmaxcost', request, { signal: halt })
-}
-
-function noRun(error: unknown): null {
-  if (statusOf(error) !== 404) throw error
-  return null
 }
 
 /** What requests name their rows with, as far as the server supports it. */

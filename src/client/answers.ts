@@ -21,6 +21,12 @@ export function statusOf(error: unknown): number | undefined {
     : undefined
 }
 
+/** Whether a server lacks an endpoint: it returned 404 or 405. */
+export function lacksEndpoint(error: unknown): boolean {
+  const status = statusOf(error)
+  return status === 404 || status === 405
+}
+
 export function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))

@@ -3,7 +3,7 @@ import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
-import { describeAnswer, isForeignRefusal, parseJson, statusOf } from './answers.ts'
+import { describeAnswer, isForeignRefusal, lacksEndpoint, parseJson, statusOf } from './answers.ts'
 import type { ApiClient, LearnOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
@@ -211,7 +211,7 @@ export function createClient(options: ClientOptions): ApiClient {
       try {
         return await decode('files', url, await persist(url, clock, signal, once))
       } catch (error) {
-        if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+        if (!lacksEndpoint(error)) throw error
         throw new GdnError('refused', `${baseUrl} accepts no uploads, so ${name} can't be used as a file of an NFT`, {
           hint: 'Put the file where the server can fetch it, and use its http(s) or ipfs URL.',
           details: { status: statusOf(error) },

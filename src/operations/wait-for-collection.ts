@@ -1,6 +1,6 @@
 import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import { hasFailed } from '../api/nft-status.ts'
-import { statusOf } from '../client/answers.ts'
+import { lacksEndpoint } from '../client/answers.ts'
 import { GdnError } from '../core/errors.ts'
 import { because, DEFAULT_TIMEOUT_MS, poll, type WaitDeps } from './waiting.ts'
 
@@ -48,11 +48,6 @@ function failureOf({ status, error }: CollectionRecord): GdnError | null {
 function stillPending(id: string, timeoutMs: number, record: CollectionRecord | null): GdnError {
   const message = `the collection is still pending after ${timeoutMs / 1000} s${because(record?.pending_reason)}`
   return new GdnError('pending', message, { details: { transaction_gdn_id: id } })
-}
-
-/** Whether the server has no `getcollections`, the only endpoint that returns addresses. */
-export function lacksEndpoint(error: GdnError): boolean {
-  return statusOf(error) === 404 || statusOf(error) === 405
 }
 
 const addressElsewhere = (id: string) =>

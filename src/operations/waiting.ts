@@ -2,7 +2,7 @@ import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { statusOf } from '../client/answers.ts'
+import { lacksEndpoint } from '../client/answers.ts'
 import type { ApiClient, ResponseOf } from '../client/api-client.ts'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
@@ -202,7 +202,7 @@ export async function waitForTransfer(
       reason = found.pending_reason
       return isFinal(status)
     } catch (error) {
-      if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+      if (!lacksEndpoint(error)) throw error
       isFollowed = false
       return true
     }

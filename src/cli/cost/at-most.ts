@@ -1,4 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { within } from '../../core/within.ts'
@@ -8,7 +9,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { count } from '../render/count.ts'
 import { feesOfServer } from './fees.ts'
-import { costOfRun, costsOf, leftOf, limitOfRun, type WorstUse } from './run-limit.ts'
+import { costOfRun, leftOf, limitOfRun, type WorstUse } from './run-limit.ts'
 
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { statusOf } from '../../client/answers.ts'
+import { lacksEndpoint } from '../../client/answers.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
@@ -75,8 +75,7 @@ export async function feesOfServer(
   try {
     return foundFees((await client.call('getfees', { blockchain }, { signal })).fees)
   } catch (error) {
-    const isMissing = [404, 405].includes(statusOf(error) ?? 0)
-    if (isMissing) throw noFees(`${server.origin} doesn't publish the fees of its networks`)
+    if (lacksEndpoint(error)) throw noFees(`${server.origin} doesn't publish the fees of its networks`)
     throw error
   }
 }

@@ -1,11 +1,11 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import { costsOf } from '../../client/run-costs.ts'
 import { limitIn, type RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { costsOf } from './run-limit.ts'
 
 interface Stated {
   /** Returns the limit that this command was given; may reject it. Null if it was given none. */

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
 import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
+import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 import type { View } from '../render/view.ts'
-import { costsOf } from './run-limit.ts'
 import { spentText } from './spent.ts'
 
 type Transaction = Partial<z.output<typeof transactionRecord>>

@@ -1,6 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { statusOf } from '../../client/answers.ts'
-import type { ResponseOf } from '../../client/api-client.ts'
+import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
@@ -71,8 +70,6 @@ export function limitOfRun(
   return given ?? (known === null || (kept !== null && kept < known) ? kept : known)
 }
 
-type RunCosts = ResponseOf<'getruncosts'>['costs']
-
 /** Returns the most that requests of a run cost in wei, at the fees of the network and the maximum fee of the run. */
 export async function costOfRun(use: WorstUse, fees: NetworkFees, costs: RunCosts | null): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
@@ -84,20 +81,6 @@ export async function costOfRun(use: WorstUse, fees: NetworkFees, costs: RunCost
 export function leftOf(limit: bigint, costs: RunCosts | null): { counted: bigint; left: bigint } {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
   return { counted, left: limit > counted ? limit - counted : 0n }
-}
-
-/** Returns the costs of a run; null if the server doesn't know it. */
-export async function costsOf(
-  { client }: Pick<Connection, 'client'>,
-  run: string,
-  signal: AbortSignal,
-): Promise<RunCosts | null> {
-  try {
-    return (await client.call('getruncosts', { run }, { signal })).costs
-  } catch (error) {
-    if (statusOf(error) !== 404) throw error
-    return null
-  }
 }
 
 /** Adds up gas limits and bytes. */

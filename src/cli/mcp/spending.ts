@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
-import { statusOf } from '../../client/answers.ts'
+import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
@@ -177,13 +177,7 @@ async function limitedRun(
 ): Promise<Most> {
   const { client } = spending.connection
   const { signal } = deps.signals
-  const costs = await client
-    .call('getruncosts', { run: id }, { signal })
-    .then(({ costs }) => costs)
-    .catch((error: unknown) => {
-      if (statusOf(error) === 404) return null
-      throw error
-    })
+  const costs = await costsOf({ client }, id, signal)
   const paid = BigInt(costs?.fee_paid ?? 0)
   const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
   if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known)

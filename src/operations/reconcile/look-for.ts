@@ -2,7 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Creation } from '../../api/creation.ts'
 import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
-import { statusOf } from '../../client/answers.ts'
+import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import type { Accepted, OperationRequest } from '../../state/operations.ts'
 import { contentOf } from './content.ts'
@@ -200,7 +200,7 @@ export async function isKnown(
       ? (await client.call('getcollections', request, { signal })).collections.length > 0
       : (await client.call('gettransactions', request, { signal })).transactions.length > 0
   } catch (error) {
-    if (statusOf(error) === 404 || statusOf(error) === 405) return true
+    if (lacksEndpoint(error)) return true
     throw error
   }
 }

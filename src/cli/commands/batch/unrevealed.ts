@@ -1,7 +1,7 @@
 import { isEvm } from '../../../api/blockchains.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
-import { statusOf } from '../../../client/answers.ts'
+import { lacksEndpoint, statusOf } from '../../../client/answers.ts'
 import type { RunLimit } from '../../../client/run-limit.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
@@ -109,8 +109,8 @@ export async function isCommitted(
   const { provenances } = await client
     .call('getprovenances', { contract_address }, { signal })
     .catch((error: unknown) => {
-      const status = statusOf(error)
-      if (status !== 403 && status !== 404 && status !== 405) throw error
+      // A key without the permission to read can't be told from a collection without a commitment.
+      if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
       return { provenances: [] }
     })
   const valid = provenances.filter(({ status }) => !hasFailed(status))
@@ -173,7 +173,7 @@ async function commit(
   const { provenances } = await client
     .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
     .catch((error: unknown) => {
-      if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+      if (!lacksEndpoint(error)) throw error
       throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
         place: { flag: '--unrevealed' },
         hint: 'Nothing was sent. Use a backend of gdn.',

@@ -1,6 +1,5 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { lacksEndpoint } from '../../../operations/wait-for-collection.ts'
+import { lacksEndpoint } from '../../../client/answers.ts'
 import { GdnCommand } from '../../command.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -67,7 +66,7 @@ async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): 
       records.push(...collections)
     }
   } catch (error) {
-    if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error
+    if (!lacksEndpoint(error)) throw error
     deps.io.note('This server returns no details of collections. The list shows what this machine has recorded.')
   }
   return records

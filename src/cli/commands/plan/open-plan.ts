@@ -1,7 +1,7 @@
 import { isEvm } from '../../../api/blockchains.ts'
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { sameAddress } from '../../../api/same-address.ts'
-import { statusOf } from '../../../client/answers.ts'
+import { lacksEndpoint } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { LocalContents } from '../../../files/local-content.ts'
 import { withPlan } from '../../../plan/make-plan.ts'
@@ -128,7 +128,7 @@ async function findCollection(
     const { collections } = await connection.client.call('getcollections', request, { signal })
     return collections.find(({ contract_address: at }) => sameAddress(at ?? '', contractAddress))
   } catch (error) {
-    if (statusOf(error) !== 404 && statusOf(error) !== 405) throw error
+    if (!lacksEndpoint(error)) throw error
     return undefined
   }
 }

@@ -1,11 +1,10 @@
-import { parseJson } from '../../../../client/answers.ts'
+import { lacksEndpoint, parseJson } from '../../../../client/answers.ts'
 import { createTransport } from '../../../../client/create-transport.ts'
 import { proxyOf } from '../../../../config/proxy.ts'
 import { canonicalJson } from '../../../../core/canonical-json.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
 import { createStorageReader } from '../../../../nft/storage-reader.ts'
-import { lacksEndpoint } from '../../../../operations/wait-for-collection.ts'
 import { DATA_URI, isOfCreation } from '../../../../server/chain/evm/owner/settings.ts'
 import { findByAddress, knownCollections } from '../../../connect/known-collections.ts'
 import { httpUrl } from '../../../connect/open-verifier.ts'
@@ -99,7 +98,7 @@ export async function readCreation(deps: Deps, connection: Connection, contract:
     const { description, image } = collections[0] ?? {}
     return { ...(description ? { description } : {}), ...(image ? { image } : {}) }
   } catch (error) {
-    if (!(error instanceof GdnError) || !lacksEndpoint(error)) throw error
+    if (!lacksEndpoint(error)) throw error
     return {}
   }
 }

@@ -1,0 +1,22 @@
+import { statusOf } from './answers.ts'
+import type { CallOptions, ResponseOf } from './api-client.ts'
+
+export type RunCosts = ResponseOf<'getruncosts'>['costs']
+
+interface CostsClient {
+  call(name: 'getruncosts', request: { run: string }, options?: CallOptions): Promise<ResponseOf<'getruncosts'>>
+}
+
+/** Returns the costs of a run; null if the server doesn't know it. */
+export async function costsOf(
+  { client }: { client: CostsClient },
+  run: string,
+  signal?: AbortSignal | undefined,
+): Promise<RunCosts | null> {
+  try {
+    return (await client.call('getruncosts', { run }, { signal })).costs
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error
+    return null
+  }
+}
