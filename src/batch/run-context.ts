@@ -7,9 +7,6 @@ import type { Asker } from '../operations/reconcile/listing.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from './types.ts'
 
-/** Limit of the wait after the last acceptance. */
-export const DEFAULT_TIMEOUT_MS = 300_000
-
 export type Stop = NonNullable<BatchSummary['stopped']>
 
 /** What sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */

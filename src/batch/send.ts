@@ -1,4 +1,5 @@
 import { GdnError } from '../core/errors.ts'
+import { UNREACHABLE_MS } from '../operations/defaults.ts'
 import { hasMeans, isRepeatable } from '../operations/repeatable.ts'
 import { updateDrop } from '../state/drops.ts'
 import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../state/row-requests.ts'
@@ -40,7 +41,6 @@ interface Retry {
 }
 
 const DEFAULT_IN_FLIGHT = 2
-const DEFAULT_UNREACHABLE_MS = 120_000
 const MAX_ATTEMPTS = 100
 const MAX_RATE_LIMITED_MS = 600_000
 /** Longer than any network takes until blocks are final. */
@@ -73,7 +73,7 @@ export class Sender {
     this.#inOrder = inOrder
     this.#aside = aside
     this.#attempts = new Attempts(context)
-    this.#unreachableMs = context.options.unreachableMs ?? DEFAULT_UNREACHABLE_MS
+    this.#unreachableMs = context.options.unreachableMs ?? UNREACHABLE_MS
     this.#health = new ServerHealth(context, this.#unreachableMs)
   }
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../core/errors.ts'
-import { countMembers, findDuplicateKey, membersOf, scanValue, skipWhite } from './json-scan.ts'
+import { countMembers, membersOf, repeatedKey, scanValue, skipWhite } from '../core/json-scan.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
@@ -165,7 +165,7 @@ function parseEntry(
     return { issue: { place, message: `is ${kind}, but a row must be an object` } }
   }
   if (scanned !== null && countMembers(value) < scanned.members) {
-    const duplicate = findDuplicateKey(text)
+    const duplicate = repeatedKey(text)
     if (duplicate !== null) {
       const line = place.line + breaksIn(text.slice(0, duplicate.index))
       const message = `the key "${duplicate.key}" is repeated`

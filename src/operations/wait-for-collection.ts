@@ -2,7 +2,8 @@ import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { lacksEndpoint } from '../client/answers.ts'
 import { GdnError } from '../core/errors.ts'
-import { because, DEFAULT_TIMEOUT_MS, poll, type WaitDeps } from './waiting.ts'
+import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
+import { because, poll, type WaitDeps } from './waiting.ts'
 
 export interface WaitedForCollection {
   /** As last seen; null if it was never seen. */

@@ -9,9 +9,6 @@ import { terminalText } from '../core/terminal-text.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { fetchNfts, refuseUnknown } from './fetch-nfts.ts'
 
-/** How long to wait for a chain, unless the caller says otherwise. */
-export const DEFAULT_TIMEOUT_MS = 5 * 60_000
-
 const FIRST_POLL_MS = 200
 const MAX_POLL_MS = 2000
 

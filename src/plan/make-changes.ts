@@ -3,6 +3,7 @@ import { RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
+import { IN_FLIGHT, UNREACHABLE_MS } from '../operations/defaults.ts'
 
 /** What a message needs of a change. */
 export interface Named {
@@ -62,15 +63,11 @@ export interface MakingDeps {
 }
 
 export const RESUME_HINT = 'Run the same command again: it resumes what is in progress.'
-/** Requests in flight. The client limits the rate. */
-const IN_FLIGHT = 8
 /** Accepted changes that have not ended: further ones wait, so that memory does not grow with their number. */
 const MOST_PENDING = 5_000
 const PER_LOOK = 1_000
 const LOOK_MS = 1_000
 const MAX_PROBLEMS = 1_000
-/** How long the server may be unreachable. */
-const UNREACHABLE_MS = 120_000
 /** How long its signers may be unable to pay. Only its operator can change that. */
 const NOT_READY_MS = 3_000
 

@@ -45,7 +45,12 @@ const STATED: readonly Stated[] = [
     'POLLS_BETWEEN =',
   ],
   ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/persist.ts', 'BUDGET_MS ='],
-  ['docs/client.md', (n) => `is ${n / MINUTE} minutes by default`, 'src/operations/waiting.ts', 'DEFAULT_TIMEOUT_MS ='],
+  [
+    'docs/client.md',
+    (n) => `is ${n / MINUTE} minutes by default`,
+    'src/operations/defaults.ts',
+    'DEFAULT_TIMEOUT_MS =',
+  ],
   ['docs/drops.md', (n) => `local files of up to ${n / MIB} MiB`, 'src/api/endpoints/files.ts', 'MAX_FILE_BYTES ='],
   ['docs/drops.md', (n) => `the last ${n} blocks`, 'src/server/chain/evm/cost/network-fees.ts', 'RECENT_BLOCKS ='],
   ['docs/drops.md', (n) => `in at most ${n / SECOND} s and`, 'src/cli/cost/fetch-price.ts', 'TIMEOUT_MS ='],
@@ -63,7 +68,7 @@ const STATED: readonly Stated[] = [
   [
     'docs/exit-codes.md',
     (n) => `waits for ${n / MINUTE} minutes after`,
-    'src/operations/waiting.ts',
+    'src/operations/defaults.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
   [

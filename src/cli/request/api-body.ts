@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
+import { membersOf } from '../../core/json-scan.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
-import { membersOf } from '../../manifest/json-scan.ts'
 import type { Parse } from '../command.ts'
 import { keyValue } from '../flags/parse.ts'
 import type { Io } from '../io/io.ts'

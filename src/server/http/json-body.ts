@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
+import { repeatedKey, stringEnd } from '../../core/json-scan.ts'
 import { Refusal } from '../services/refusal.ts'
 
 const UTF8 = /^"?utf-?8"?$/i
@@ -25,8 +26,8 @@ export function addJsonBodies(app: FastifyInstance): void {
     if (problem !== null) return done(problem)
     parse(request, text, (error: Error | null, value?: unknown) => {
       if (error !== null) return done(error)
-      const name = repeatedName(text)
-      done(name === null ? null : broken(`${JSON.stringify(name)} is repeated in one object`), value)
+      const name = repeatedKey(text)?.key.slice(0, MAX_NAME_SHOWN).toWellFormed()
+      done(name === undefined ? null : broken(`${JSON.stringify(name)} is repeated in one object`), value)
     })
   })
 }
@@ -45,8 +46,10 @@ function sizeProblem(text: string): Error | null {
     if (char === OBJECT || char === LIST) {
       if (++depth > MAX_DEPTH) return broken(`it is nested more than ${MAX_DEPTH} levels deep`)
     } else if (char === OBJECT_END || char === LIST_END) depth--
-    else if (char === QUOTE) at = stringEnd(text, at)
-    else if (char === COMMA && ++values > MAX_VALUES) {
+    else if (char === QUOTE) {
+      at = stringEnd(text, at)
+      if (at === -1) return null
+    } else if (char === COMMA && ++values > MAX_VALUES) {
       const message = `the body has more than ${MAX_VALUES} values`
       return new Refusal(413, TITLES.tooLarge, message)
     }
@@ -69,43 +72,5 @@ const unsupported = (message: string, headers: Readonly<Record<string, string>> 
 const broken = (message: string): FastifyError =>
   Object.assign(new Error(message), { name: 'BrokenBody', code: 'GDN_BROKEN_BODY', statusCode: 400 })
 
-/** Returns the first name that is repeated in one object of valid JSON text, or null. */
-export function repeatedName(text: string): string | null {
-  // One entry for each open object or list. The names of an object are recorded from its first on.
-  const open: (Set<string> | null)[] = []
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charCodeAt(at)
-    if (char === OBJECT || char === LIST) open.push(null)
-    else if (char === OBJECT_END || char === LIST_END) open.pop()
-    else if (char === QUOTE) {
-      const start = at
-      at = stringEnd(text, start)
-      if (!isName(text, at + 1)) continue
-      const spelled = text.slice(start + 1, at)
-      const name = spelled.includes('\\') ? String(JSON.parse(`"${spelled}"`)) : spelled
-      const names = open.at(-1) ?? new Set<string>()
-      if (names.has(name)) return name.slice(0, MAX_NAME_SHOWN).toWellFormed()
-      open[open.length - 1] = names.add(name)
-    }
-  }
-  return null
-}
-
-const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
+const [QUOTE, COMMA] = [0x22, 0x2c]
 const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d]
-
-/** Only names are followed by a colon. */
-function isName(text: string, after: number): boolean {
-  let at = after
-  while (text.charCodeAt(at) <= 0x20) at++
-  return text.charCodeAt(at) === COLON
-}
-
-function stringEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const char = text.charCodeAt(at)
-    if (char === QUOTE) return at
-    if (char === BACKSLASH) at++
-  }
-  return text.length
-}

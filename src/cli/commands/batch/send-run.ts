@@ -16,6 +16,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { RowWarnings } from '../../../manifest/row-warnings.ts'
+import { IN_FLIGHT } from '../../../operations/defaults.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { noteLimit, type PricedUse, warnOfSigned } from '../../cost/at-most.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
@@ -41,9 +42,6 @@ import { differingRows, errorOfRun } from './run-error.ts'
 import { printNextSteps, summaryData } from './summary.ts'
 import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
-
-/** More than the pacer permits, so that only the pacer sets the limit. */
-const IN_FLIGHT = 8
 
 interface Sending {
   settings: Settings

@@ -3,6 +3,7 @@ import { proxyFor } from '../../../config/proxy.ts'
 import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
 import type { DeployedContract, Verdict } from '../../../server/setup/verify/verify.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -14,8 +15,6 @@ import type { View } from '../../render/view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
 import { timeUp } from './time-up.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
-
-const DEFAULT_TIMEOUT_MS = 5 * 60_000
 
 const LATER =
   'Nothing depends on this: run the same command again later, or write the input for another service with --to input.json.'

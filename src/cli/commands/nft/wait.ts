@@ -1,6 +1,6 @@
 import { GdnError } from '../../../core/errors.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
 import { refuseUnknown } from '../../../operations/fetch-nfts.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../operations/waiting.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'

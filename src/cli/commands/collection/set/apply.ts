@@ -4,6 +4,7 @@ import { sameAddress } from '../../../../api/same-address.ts'
 import type { Settings } from '../../../../config/settings.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { inCoins } from '../../../../core/units.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../../../operations/defaults.ts'
 import { coinOf } from '../../../../server/chain/evm/cost/coin.ts'
 import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
 import { readDataFee, worstCost } from '../../../../server/chain/evm/cost/network-fees.ts'
@@ -29,7 +30,6 @@ import { type Change, changesOf, textOf } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
-const DEFAULT_TIMEOUT_MS = 5 * 60_000
 /** Embedded chains mine at once. */
 const EMBEDDED_POLL_MS = 200
 

@@ -5,6 +5,8 @@ export interface ScannedValue {
   depth: number
 }
 
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d]
 const WHITE = /[\t\n\r ]*/y
 const LITERAL = /[^\s,\]}:]*/y
 
@@ -19,23 +21,23 @@ export function scanValue(text: string, start: number): ScannedValue | null {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at)
     switch (code) {
-      case 0x22: {
+      case QUOTE: {
         at = stringEnd(text, at)
         if (at === -1) return null
         if (depth === 0) return { end: at + 1, members, depth: deepest }
         break
       }
-      case 0x7b:
-      case 0x5b:
+      case OBJECT:
+      case LIST:
         depth++
         if (depth > deepest) deepest = depth
         break
-      case 0x7d:
-      case 0x5d:
+      case OBJECT_END:
+      case LIST_END:
         depth--
         if (depth <= 0) return { end: at + 1, members, depth: deepest }
         break
-      case 0x3a:
+      case COLON:
         members++
         break
       default:
@@ -51,10 +53,10 @@ export function scanValue(text: string, start: number): ScannedValue | null {
 }
 
 /** Returns the index of the quote that closes the string beginning at `start`, or -1. */
-function stringEnd(text: string, start: number): number {
+export function stringEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0
-    while (text.charCodeAt(at - 1 - slashes) === 0x5c) slashes++
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++
     if (slashes % 2 === 0) return at
   }
   return -1
@@ -73,17 +75,24 @@ export function countMembers(value: unknown): number {
   return inner.reduce<number>((sum, member) => sum + countMembers(member), Array.isArray(value) ? 0 : inner.length)
 }
 
-/** Returns the first key that is repeated in one object, with its index in the text. */
-export function findDuplicateKey(text: string): { key: string; index: number } | null {
-  const open: Set<string>[] = []
-  for (const token of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/gs)) {
-    if (token[0] === '{') open.push(new Set())
-    else if (token[0] === '}') open.pop()
-    else if (token[1] !== undefined) {
-      const key = String(JSON.parse(token[0].slice(0, token[0].length - token[1].length)))
-      const keys = open.at(-1)
-      if (keys?.has(key) === true) return { key, index: token.index }
-      keys?.add(key)
+/** Returns the first key that is repeated in one object of valid JSON text, with its index; null if none is. */
+export function repeatedKey(text: string): { key: string; index: number } | null {
+  // One entry for each open object or list. The keys of an object are recorded from its first on.
+  const open: (Set<string> | null)[] = []
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === OBJECT || code === LIST) open.push(null)
+    else if (code === OBJECT_END || code === LIST_END) open.pop()
+    else if (code === QUOTE) {
+      const index = at
+      at = stringEnd(text, index)
+      // Only keys are followed by a colon.
+      if (text.charCodeAt(skipWhite(text, at + 1)) !== COLON) continue
+      const spelled = text.slice(index + 1, at)
+      const key = spelled.includes('\\') ? String(JSON.parse(`"${spelled}"`)) : spelled
+      const keys = open.at(-1) ?? new Set<string>()
+      if (keys.has(key)) return { key, index }
+      open[open.length - 1] = keys.add(key)
     }
   }
   return null
