@@ -1,48 +1,88 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './paths.mjs'
+
 // Assigns the modules of the bundle to files. By default, Rolldown creates a file for each distinct set of lazy imports
 // that reach a module. For a small file, finding, opening and compiling it takes longer than reading it.
 
 /**
- * The groups of `output.codeSplitting`. A group contains the modules that match it and everything that they import,
- * except modules of earlier groups. Therefore no two files import each other.
+ * The groups, in order. A group contains its files and folders, and everything that they import, except modules of
+ * earlier groups. Therefore no two files of the bundle import each other.
  *
- * @type {{ name: string, test: RegExp }[]}
+ * @type {{ name: string, paths: string[] }[]}
  */
 const GROUPS = [
   // `gdn --version` and `gdn --help` run before the command is resolved.
-  { name: 'main', test: /\/src\/cli\/main\.ts$/ },
-  { name: 'help', test: /\/src\/cli\/help\/root-help\.ts$/ },
+  { name: 'main', paths: ['src/cli/main.ts'] },
+  { name: 'help', paths: ['src/cli/help/root-help.ts'] },
   // Shared by completions and commands.
   {
     name: 'core',
-    test: /\/src\/(?:core\/(?:secret|errors|file-error|terminal-text|parse-url)|config\/(?:paths|local-backend-id)|state\/(?:glance|known-collections)|cli\/text\/display-width|operations\/run-origin)\.ts$/,
+    paths: [
+      ...['secret', 'errors', 'file-error', 'terminal-text', 'parse-url'].map((name) => `src/core/${name}.ts`),
+      'src/config/paths.ts',
+      'src/config/local-backend-id.ts',
+      'src/state/glance.ts',
+      'src/state/known-collections.ts',
+      'src/cli/text/display-width.ts',
+      'src/operations/run-origin.ts',
+    ],
   },
   // Needed by every command, and by most commands that call the API once.
   {
     name: 'run',
-    test: /\/src\/(?:cli\/(?:process|run|connect\/connect|render\/table|commands\/nft\/show)|client\/(?:known-backends|light-transport)|config\/settings|sqlite\/shared-database)\.ts$/,
+    paths: [
+      'src/cli/process.ts',
+      'src/cli/run.ts',
+      'src/cli/connect/connect.ts',
+      'src/cli/render/table.ts',
+      'src/cli/commands/nft/show.ts',
+      'src/client/known-backends.ts',
+      'src/client/light-transport.ts',
+      'src/config/settings.ts',
+      'src/sqlite/shared-database.ts',
+    ],
   },
   // With its part of zod.
-  { name: 'getnfts', test: /\/src\/api\/endpoints\/getnfts\.ts$/ },
-  { name: 'zod', test: /\/node_modules\/zod\// },
-  { name: 'contract', test: /\/src\/api\/(?!openapi\/)/ },
+  { name: 'getnfts', paths: ['src/api/endpoints/getnfts.ts'] },
+  { name: 'zod', paths: ['node_modules/zod'] },
+  { name: 'contract', paths: ['src/api'] },
   // Of every command that may spend.
-  { name: 'cost', test: /\/src\/cli\/cost\/(?:confirm-spending|limit|run-limit)\.ts$/ },
+  { name: 'cost', paths: ['confirm-spending', 'limit', 'run-limit'].map((name) => `src/cli/cost/${name}.ts`) },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.
   {
     name: 'basics',
-    test: /\/src\/(?:core\/(?:private-file|file-identity|state-of|within|block-explorer|format-bytes|forward-clock|ids|ipfs-url|bounded-map|share-in-flight)|files\/(?:content-type|file-content|failure)|keystore\/solana-key)\.ts$/,
+    paths: [
+      ...[
+        ...['private-file', 'file-identity', 'state-of', 'within', 'block-explorer', 'format-bytes', 'forward-clock'],
+        ...['ids', 'ipfs-url', 'bounded-map', 'json-scan', 'share-in-flight'],
+      ].map((name) => `src/core/${name}.ts`),
+      ...['content-type', 'file-content', 'failure'].map((name) => `src/files/${name}.ts`),
+      'src/keystore/solana-key.ts',
+    ],
   },
-  { name: 'multiformats', test: /\/node_modules\/multiformats\// },
-  { name: 'ipaddr', test: /\/node_modules\/ipaddr\.js\// },
-  { name: 'store', test: /\/src\/server\/store\/open-store\.ts$/ },
-  { name: 'backend', test: /\/src\/server\/core\.ts$/ },
-  { name: 'http', test: /\/src\/server\/main\.ts$/ },
+  { name: 'multiformats', paths: ['node_modules/multiformats'] },
+  { name: 'ipaddr', paths: ['node_modules/ipaddr.js'] },
+  { name: 'store', paths: ['src/server/store/open-store.ts'] },
+  { name: 'backend', paths: ['src/server/core.ts'] },
+  { name: 'http', paths: ['src/server/main.ts'] },
 ]
 
-/** The groups in Rolldown's format. */
-export const chunkGroups = GROUPS.map(({ name, test }, index) => ({
-  name,
-  test: (id) => test.test(id.replaceAll('\\', '/')),
-  priority: GROUPS.length - index,
-}))
+/** Loaded only for the document of the API. */
+const APART = '/src/api/openapi/'
+
+/** `output.codeSplitting.groups` of Rolldown. */
+export const chunkGroups = GROUPS.map(({ name, paths }, index) => {
+  const missing = paths.find((path) => !existsSync(join(root, path)))
+  if (missing !== undefined) throw new Error(`src/build/chunks.mjs: ${missing} doesn't exist`)
+  const holds = (id) => paths.some((path) => id.endsWith(`/${path}`) || id.includes(`/${path}/`))
+  return {
+    name,
+    test(id) {
+      const file = id.replaceAll('\\', '/')
+      return holds(file) && !file.includes(APART)
+    },
+    priority: GROUPS.length - index,
+  }
+})

@@ -61,7 +61,7 @@ export interface GdnErrorOptions {
   place?: Place | undefined
   details?: unknown
   /** The operation that it concerns, of `mint()` and `transfer()`. */
-  operationId?: string
+  operationId?: string | undefined
   cause?: unknown
 }
 
@@ -96,8 +96,8 @@ export class GdnError extends Error {
   /** Returns this error with a hint, unless it has one. */
   withHint(hint: string): GdnError {
     if (this.hint !== undefined) return this
-    const { code, message, place, details, cause } = this
-    return new GdnError(code, message, { hint, details, cause, place })
+    const { code, message, place, details, operationId, cause } = this
+    return new GdnError(code, message, { hint, place, details, operationId, cause })
   }
 
   get exitCode(): ExitCode {

@@ -89,3 +89,12 @@ describe('any thrown value', () => {
     expect(systemCode(null)).toBeUndefined()
   })
 })
+
+it('a hint keeps everything else of an error', () => {
+  const cause = new Error('of before')
+  const options = { place: { flag: '--key' }, details: { status: 409 }, operationId: 'op-1', cause }
+  const error = new GdnError('refused', 'no', options)
+  const hinted = error.withHint('Try again.')
+  expect(hinted).toMatchObject({ code: 'refused', message: 'no', hint: 'Try again.', ...options })
+  expect(hinted.withHint('Another.').hint).toBe('Try again.')
+})
