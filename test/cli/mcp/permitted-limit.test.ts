@@ -24,6 +24,8 @@ const limitsIn = (calls: readonly Call[], name: string) =>
     .filter(({ path }) => path.endsWith(`/${name}`))
     .map(({ headers }) => [headers['gdn-run'], headers['gdn-run-max-cost']])
 
+const unknownRun = () => ({ status: 404, body: { error: { title: 'Not Found', message: 'no' } } })
+
 const MINT = ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'Dawn', '--no-wait', '--yes', '--json']
 
 test.each([
@@ -61,7 +63,7 @@ test('each request of a drop carries the permitted limit, which never replaces o
 test('a drop that has only requests of unknown outcome to repeat is permitted', async () => {
   const stop = new AbortController()
   const { createnft, getnfts } = service()
-  const { url, calls } = await fakeApi({
+  const { url, calls, bodies } = await fakeApi({
     createnft(body) {
       if (stop.signal.aborted) return { headers: SUPPORTS, ...createnft(body) }
       stop.abort(new GdnError('interrupted', 'interrupted by this test'))
@@ -69,6 +71,8 @@ test('a drop that has only requests of unknown outcome to repeat is permitted', 
     },
     getnfts,
     getnftgdnids: () => ({ headers: SUPPORTS, body: { requests: {}, nft_gdn_ids: [] } }),
+    getruncosts: unknownRun,
+    setrunmaxcost: (requests) => ({ headers: SUPPORTS, body: { requests, max_cost: '123' } }),
     '*': () => ({ headers: SUPPORTS, body: {} }),
   })
   const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}\n` })
@@ -79,6 +83,7 @@ test('a drop that has only requests of unknown outcome to repeat is permitted', 
   const { asked, permit } = permitting()
   expect((await cli(argv, { ...options, permit })).code).toBe(0)
   expect(asked).toHaveLength(1)
+  expect(bodies('setrunmaxcost')).toMatchObject([{ run: asked[0]?.id, max_cost: '123' }])
   expect(limitsIn(calls, 'createnft').slice(1)).toEqual([[asked[0]?.id, '123']])
 })
 
@@ -100,7 +105,7 @@ test('a limit for rows that were accepted before is set only if it is permitted'
 async function transfer(flags: readonly string[], headers: Record<string, string>, limit: bigint | null) {
   const replies: Record<string, (body: never) => Reply> = {
     ...{ getfees: fees, getnfts: knows(nft('id-0')) },
-    getruncosts: () => ({ status: 404, body: { error: { title: 'Not Found', message: 'no' } } }),
+    getruncosts: unknownRun,
     transfernft: (requests) => ({
       body: { requests, response: { transaction_gdn_id: 'tx', accepted_date: '2026-01-31 12:00:00' } },
     }),
