@@ -64,6 +64,11 @@ export const SERVER_FLOORS = [
   ['forked-backend.ts', 'rehearsal.ts'],
 ]
 
+/** The steps of the pipeline reach a chain through its driver, which this file chooses. */
+const LOADS_DRIVERS = 'server/pipeline/load-driver.ts'
+const isStep = (path) => /^server\/pipeline\/[^/]+$/.test(path) && path !== LOADS_DRIVERS
+const isOfChain = (path) => /^server\/pipeline\/(?:evm|solana)\//.test(path)
+
 /**
  * Finds imports that violate the tables, folders that no table lists, and imports that form a cycle of files and
  * folders. Returns a sentence for each.
@@ -137,6 +142,7 @@ function unnamedFolder(path) {
 
 function reasonAgainst(from, to) {
   const [folder, target] = [folderOf(from), folderOf(to)]
+  if (isStep(from) && isOfChain(to)) return `only ${LOADS_DRIVERS} imports the drivers of chains`
   if (folder === target) {
     if (folder !== 'server' || roomOf(from) === roomOf(to) || floorOf(from) > floorOf(to)) return null
     return `server/${roomOf(to)} is not below server/${roomOf(from)}`

@@ -92,6 +92,14 @@ describe('findWrongImports', () => {
     expect(await found('cli/commands/nft.ts', text, 'server/explorer/types.ts')).toHaveLength(1)
   })
 
+  test('rejects a step of the pipeline that imports the driver of a chain', async () => {
+    expect(
+      await found('server/pipeline/mint-step.ts', "import './evm/judge.ts'\n", 'server/pipeline/evm/judge.ts'),
+    ).toEqual([
+      'src/server/pipeline/mint-step.ts imports src/server/pipeline/evm/judge.ts: only server/pipeline/load-driver.ts imports the drivers of chains',
+    ])
+  })
+
   test('rejects a folder that the tables do not name', async () => {
     await write('src/elsewhere/a.ts', '')
     await write('src/server/attic/b.ts', '')

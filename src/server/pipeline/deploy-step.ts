@@ -12,7 +12,6 @@ import {
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import type { ChainDriver, OnSigned } from './driver.ts'
-import { commitSigned } from './evm/commit-signed.ts'
 import { claimMoment, leaseMs, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 
@@ -20,7 +19,7 @@ const LEASE_MS = 30_000
 
 export interface DeployStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'estimate'>
+  driver: Pick<ChainDriver, 'blockchain' | 'commit' | 'estimate'>
   now: () => number
   onSigned: OnSigned
   /** Whether this process works on the blockchain; by default always. */
@@ -37,7 +36,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
     if ('waitMs' in prepared) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + prepared.waitMs })
     }
-    const signed = await commitSigned(store, async (db) => {
+    const signed = await driver.commit(async (db) => {
       if (!(await isStillOurs(db, collection))) return null
       if ('error' in prepared) {
         await failCollection(db, id, prepared.error)

@@ -28,6 +28,8 @@ export interface ChainDriver extends ChainObserver {
   hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
   /** Number of collections that are signed for at once. They share an estimate. */
   readonly collectionsAtOnce: number
+  /** Runs work as one database transaction that may sign. Until it is committed, nothing is sent. */
+  commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   /** Reads what signing requires: fees, signers, and what they can pay for. Rejects while that is unknown. */
   estimate(): Promise<Signing>
   /** Examines tokens on chain that the database doesn't have. */
@@ -97,7 +99,7 @@ export interface Prepared {
   /** Blocks of metadata files that belong to the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Signs and stores, in work that `commitSigned` runs: for a remote signer, all of it runs twice. Nothing is sent before
+   * Signs and stores, in work that `commit` of the driver runs: for a remote signer, all of it runs twice. Nothing is sent before
    * the commit; from then on, the network gets only these bytes. Nonces are reserved here, which other workers wait for,
    * so call it last.
    */

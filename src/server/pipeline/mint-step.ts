@@ -8,7 +8,6 @@ import type { Db } from '../store/schema.ts'
 import { unfinishedOf } from '../store/transactions.ts'
 import { withOpenMints } from '../store/unknown-mints.ts'
 import { type ChainDriver, LostRace, type MintDelay, type OnSigned, type PreparedMint, type Signing } from './driver.ts'
-import { commitSigned } from './evm/commit-signed.ts'
 import type { Turn } from './loop.ts'
 
 const SWEEP_MS = 5000
@@ -19,7 +18,7 @@ const SOON_MS = 100
 
 export interface MintStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'hasRoom' | 'collectionsAtOnce' | 'estimate'>
+  driver: Pick<ChainDriver, 'blockchain' | 'collectionsAtOnce' | 'commit' | 'estimate' | 'hasRoom'>
   now: () => number
   onSigned: OnSigned
   /** A collection has tokens on chain that the database doesn't have. */
@@ -62,7 +61,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
     const early = signing.insideCommit ? null : await signing.mint(store.db, collection)
     if (typeof early === 'string') return early
     let prepared = early
-    const found = await commitSigned(store, async (db) => {
+    const found = await driver.commit(async (db) => {
       const current = await tryLockCollection(db, id)
       if (current === null) return 'locked'
       // Another process may have signed for it a moment ago.

@@ -12,9 +12,9 @@ import { chainsToFollow } from '../store/owner-events.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
 import { type ChainPipeline, startChainPipeline } from './chain-pipeline.ts'
 import { createClockStep } from './clock-step.ts'
-import type { ChainDriver, OnSigned, Outcome } from './driver.ts'
-import { createEvmDriver } from './evm/driver.ts'
+import type { Outcome } from './driver.ts'
 import { createFileStep, type FilePolicy } from './file-step.ts'
+import { loadDriver } from './load-driver.ts'
 import { startLoop } from './loop.ts'
 import { createOptimizeStep } from './optimize-step.ts'
 import type { Poster } from './webhooks/post.ts'
@@ -66,24 +66,26 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   // A turn that is in progress when the pipeline stops starts no more work.
   const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
 
-  /** Returns the constructor of a driver. Solana's is loaded on first use, to save memory. */
-  const loadDriver = async (blockchain: Blockchain): Promise<(onSigned: OnSigned) => ChainDriver> => {
-    const common = { store, storage, fetcher, files, now, log }
-    if (isEvm(blockchain)) return (onSigned) => createEvmDriver({ ...common, blockchain, chains, onSigned })
-    const { createSolanaDriver } = await import('./solana/driver.ts')
-    return (onSigned) => createSolanaDriver({ ...common, blockchain, solana: chains.solana, onSigned })
-  }
   const opened = new Map<Blockchain, Promise<ChainPipeline>>()
   const open = (blockchain: Blockchain): Promise<ChainPipeline> => {
     const known = opened.get(blockchain)
     if (known !== undefined) return known
-    const pipeline = loadDriver(blockchain).then((createDriver) => {
-      const { onSettled } = options
-      const started = startChainPipeline({ store, createDriver, now, log, serves: () => serves(blockchain), onSettled })
-      // Owners of an embedded chain are read when it has new blocks, those of a public network continuously.
-      if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
-      return started
-    })
+    const pipeline = loadDriver({ store, chains, storage, fetcher, files, now, log }, blockchain).then(
+      (createDriver) => {
+        const { onSettled } = options
+        const started = startChainPipeline({
+          store,
+          createDriver,
+          now,
+          log,
+          serves: () => serves(blockchain),
+          onSettled,
+        })
+        // Owners of an embedded chain are read when it has new blocks, those of a public network continuously.
+        if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
+        return started
+      },
+    )
     opened.set(blockchain, pipeline)
     // Retried here, because nothing else starts the pipeline for work that is already accepted.
     pipeline.catch((error) => {

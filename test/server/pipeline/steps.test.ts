@@ -247,7 +247,8 @@ describe('the collection step', () => {
         return store.transaction(work)
       },
     }
-    await createDeployStep({ store: taken, driver: driverOf(signingBy(signers)), now, onSigned: () => {} })()
+    const driver = { ...driverOf(signingBy(signers)), commit: taken.transaction }
+    await createDeployStep({ store: taken, driver, now, onSigned: () => {} })()
     expect((await collections()).map((row) => row.transaction_id)).toEqual([null])
     expect(await store.db.selectFrom('transactions').select('id').where('kind', '=', 'collection').execute()).toEqual(
       [],

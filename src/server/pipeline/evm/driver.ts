@@ -8,6 +8,7 @@ import type { TransactionRow, Unfinished } from '../../store/transactions.ts'
 import { hasWatched } from '../../store/watched.ts'
 import type { ChainDriver, ChainObserver, DriverOptions, Observation, OnSigned } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
+import { commitSigned } from './commit-signed.ts'
 import { judge } from './judge.ts'
 import { startOwnerFollower } from './owner-follower.ts'
 import { createPublicObserver } from './public-network/observe.ts'
@@ -154,6 +155,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
       return hasRoom(publicNetwork?.mintsInFlight ?? 1, collection, unfinished, more)
     },
     collectionsAtOnce: COLLECTIONS_AT_ONCE,
+    commit: (work) => commitSigned(store, work),
     estimate: () => estimateEvm(options),
     explain: createExplainer(options),
     signTransfers: createTransferStep({ store, blockchain, chains, now, onSigned, recover }),

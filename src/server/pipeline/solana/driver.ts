@@ -31,6 +31,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     hasRoom: (_, { count }, more) => count + more <= MAX_PENDING,
     // The funds of the signer are estimated for one.
     collectionsAtOnce: 1,
+    commit: (work) => options.store.transaction(work),
     estimate: () => estimateSolana(signing),
     explain: createExplainer(options),
     signUpdates: createUpdateStep(options),
