@@ -26,7 +26,7 @@ function checkFields<Field extends string>(
       if (value === undefined) continue
       const problem = blockchain === undefined ? problemWithoutBlockchain(value) : addressProblem(value, blockchain)
       if (problem === null) continue
-      // The address is valid, but the collection is on another blockchain (api-v1.1.md, Blockchain identifiers).
+      // The address is valid, but the collection is on another blockchain (API reference v1.1, Blockchain identifiers).
       const inconsistent = field === 'contract_address' && blockchain !== undefined && isElsewhere(value, blockchain)
       context.issues.push({
         code: 'custom',

@@ -18,7 +18,7 @@ export interface Endpoint<
   readonly summary: string
   /** The heading that the API documentation lists it under. */
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
-  /** `reference` is api-v1.1.md (in `v12`, api-v1.2.md). `extension` is ours, supported by gdn's backend only. */
+  /** `reference` is the API reference v1.1 (in `v12`, v1.2). `extension` is ours, supported by gdn's backend only. */
   readonly origin: 'reference' | 'extension'
   /** All of them are required. */
   readonly permissions: readonly Permission[]
@@ -33,7 +33,7 @@ export interface Endpoint<
   readonly request: Request
   readonly response: Response
   readonly example: { readonly request: z.input<Request>; readonly response: z.input<Response> }
-  /** What differs in api-v1.2.md. The rest of the contract is the same in v1.1 and v1.2. */
+  /** What differs in the API reference v1.2. The rest of the contract is the same in v1.1 and v1.2. */
   readonly v12: Partial<Pick<Endpoint, 'request' | 'validationStatus' | 'origin' | 'example'>>
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Error form A: NFT and collection operations (api-v1.1.md, Errors). */
+/** Error form A: NFT and collection operations (API reference v1.1, Errors). */
 export const errorFormA = z.looseObject({ error: z.looseObject({ title: z.string(), message: z.string() }) })
 
 /** Error form B: wallet operations. */

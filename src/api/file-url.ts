@@ -10,7 +10,7 @@ const WEB = /^[hH][tT]{2}[pP][sS]?:\/\/[^\s\\]+$/
 export const FILE_URL_FORMS = [IPFS, ARWEAVE, WEB].map(({ source }) => source.slice(1, -1))
 
 /**
- * Returns the problem of a file URL's form (api-v1.1.md, file_fields), or null. Whether its content is usable is only
+ * Returns the problem of a file URL's form (API reference v1.1, file_fields), or null. Whether its content is usable is only
  * known once it is fetched.
  */
 export function fileUrlProblem(url: string): string | null {

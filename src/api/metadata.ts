@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
 import { shortText, text, textProblem } from './text.ts'
 
-/** Metadata items per NFT: title, description, every file field and every extra key (api-v1.2.md, NFT metadata). */
+/** Metadata items per NFT: title, description, every file field and every extra key (API reference v1.2, NFT metadata). */
 export const MAX_METADATA_ITEMS = 10
+/** Files per NFT (API reference v1.1, Limits). The reference states it by itself, so it doesn't follow from the items. */
 export const MAX_FILE_FIELDS = 8
 /**
  * Maximum in one request to gdn's backend. The reference has no limit, so clients of hosted services don't check it.
@@ -95,7 +96,7 @@ export const metadataObject = z
     }
   })
 
-/** Metadata of one NFT in createnft and createnfttrans (api-v1.1.md, NFT metadata). */
+/** Metadata of one NFT in createnft and createnfttrans (API reference v1.1, NFT metadata). */
 export const nftMetadata = z.preprocess(refuseKeys, metadataObject)
 
 export type NftMetadata = z.output<typeof nftMetadata>

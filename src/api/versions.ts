@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** The versions of the API. They share all paths, so a key has a version (api-v1.2.md, Versioning). */
+/** The versions of the API. They share all paths, so a key has a version (API reference v1.2, Versioning). */
 export const API_VERSIONS = ['1.1', '1.2'] as const
 
 export type ApiVersion = (typeof API_VERSIONS)[number]

@@ -9,7 +9,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Formats `YYYY-MM-DD HH:MM:SS` in UTC, the form of every accepted_date (api-v1.1.md, Resources). */
+/** Formats `YYYY-MM-DD HH:MM:SS` in UTC, the form of every accepted_date (API reference v1.1, Resources). */
 export function formatAcceptedDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }

@@ -9,7 +9,7 @@ import { validate } from '../../src/api/validate.ts'
 import { API_VERSIONS, inVersion } from '../../src/api/versions.ts'
 import { CREATING, ENDPOINTS } from '../helpers/endpoints.ts'
 
-// api-v1.1.md, Blockchain identifiers: value, transfer, create and transfer. Creating works everywhere.
+// API reference v1.1, Blockchain identifiers: value, transfer, create and transfer. Creating works everywhere.
 const REFERENCE = `
 polygon yes
 polygon-mumbai yes
@@ -122,7 +122,7 @@ describe('every endpoint', () => {
     }
   })
 
-  // api-v1.2.md, Differences from v1.1 in short.
+  // API reference v1.2, Differences from v1.1 in short.
   it('differs in version 1.2 as its reference says, and accepts there what version 1.1 accepts', () => {
     const changed = all.filter(([, { v12 }]) => Object.keys(v12).length > 0)
     expect(Object.fromEntries(changed.map(([name, { v12 }]) => [name, Object.keys(v12).sort()]))).toEqual({

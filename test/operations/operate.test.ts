@@ -734,7 +734,7 @@ describe('a server that creates each reference ID once', () => {
     expect(ids[1]).toMatch(/^[0-9a-f-]{36}\/2$/)
   })
 
-  // api-v1.2.md: the last two name neither the blockchain nor the sender.
+  // API reference v1.2: the last two name neither the blockchain nor the sender.
   test.each([
     ...CREATING.map((endpoint) => ({ endpoint, version: '1.1', body: REQUESTS[endpoint] })),
     { endpoint: 'transfernft', version: '1.2', body: { ...REQUESTS.transfernft, blockchain: undefined } },

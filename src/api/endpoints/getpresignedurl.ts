@@ -29,7 +29,7 @@ export const getpresignedurl = defineEndpoint({
   },
 })
 
-/** The response of a POST to the signed URL (api-v1.1.md, generate wallet address). It needs no key. */
+/** The response of a POST to the signed URL (API reference v1.1, generate wallet address). It needs no key. */
 export const generatedWallet = z.looseObject({
   request: z.looseObject({
     expiry: z.int(),

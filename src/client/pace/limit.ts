@@ -8,7 +8,7 @@ export interface Limit {
   windowMs: number
 }
 
-/** Requests per second if neither the user nor the server sets a limit (api-v1.1.md, Limits). */
+/** Requests per second if neither the user nor the server sets a limit (API reference v1.1, Limits). */
 const DEFAULT_RATE = 2
 
 // Timers fire up to a millisecond early, and the server's clock rounds. With this margin it never counts three.

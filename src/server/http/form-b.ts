@@ -46,7 +46,7 @@ function detailsOf(refusal: Refusal): Detail[] {
   return [{ loc: ['body'], msg: refusal.message, type: 'value_error.jsondecode' }]
 }
 
-/** Error form B of a rejection: wallet operations (api-v1.1.md, Errors). */
+/** Error form B of a rejection: wallet operations (API reference v1.1, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
   return {
     errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title),

@@ -3,7 +3,7 @@ import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
 import type { FieldIssue } from '../../api/validate.ts'
 import type { Secret } from '../../core/secret.ts'
 
-/** The parameters of a signed URL, as text. Names and meanings follow api-v1.1.md. */
+/** The parameters of a signed URL, as text. Names and meanings follow the API reference v1.1. */
 type Parameters = Record<(typeof NAMES)[number], string>
 
 const NAMES = ['expiry', 'issued_at', 'action', 'issuer', 'signature'] as const

@@ -39,7 +39,7 @@ describe('the version of the API', () => {
     expect(await statusesOfGetnfts(backend)).toEqual([422, 422])
   })
 
-  // api-v1.2.md, Errors.
+  // API reference v1.2, Errors.
   it.each([
     ['createnft', 400],
     ['createnfttrans', 400],

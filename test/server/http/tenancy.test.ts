@@ -71,7 +71,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   commitprovenance: ({ contract }) => ({ contract_address: contract, provenance: `0x${'ab'.repeat(32)}` }),
   getnftgdnids: ({ contract }) => ({ contract_addresses: contract, blockchain: 'polygon' }),
   getnfts: ({ nft }) => ({ nft_gdn_ids: [nft] }),
-  // design.md section 3, tenancy: it accepts NFTs of any account.
+  // It accepts NFTs of any account.
   getisgdnnft: null,
   createcollection: null,
   getpresignedurl: ({ email }) => ({ email }),

@@ -34,7 +34,7 @@ export async function askForMissing(
       blockchain: known,
       addresses,
     }))
-  // api-v1.1.md, createcollection: only Solana requires these.
+  // API reference v1.1, createcollection: only Solana requires these.
   const wantsMore = known !== undefined && !isEvm(known)
   const ask = async (value: unknown, message: string, flag: string) =>
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)

@@ -160,7 +160,7 @@ function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, se
   })
 }
 
-/** Rejects blockchains without transfers (api-v1.1.md, Blockchain identifiers). `checkRequest` rejects unknown ones. */
+/** Rejects blockchains without transfers (API reference v1.1, Blockchain identifiers). `checkRequest` rejects unknown ones. */
 function refuseWithoutTransfer(name: string): void {
   if (!isBlockchain(name) || isEvm(name)) return
   throw new GdnError('usage', `the API does not transfer NFTs on ${name}`, {
