@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path/posix'
 
 const CLI = [
-  ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'nft', 'wallet'],
+  ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'verify', 'wallet'],
   ...['batch', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
 ]
 
@@ -18,13 +18,13 @@ export const MAY_IMPORT = {
   config: ['core', 'api'],
   client: ['core', 'api', 'files', 'object-store', 'sqlite'],
   manifest: ['core', 'api', 'files'],
-  nft: ['core', 'api', 'client'],
+  verify: ['core', 'api', 'client'],
   state: ['core', 'api', 'sqlite'],
   wallet: ['core', 'api', 'client', 'keystore', 'state'],
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
   batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
   plan: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'sqlite', 'state'],
-  reveal: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'nft', 'operations', 'plan', 'sqlite', 'state'],
+  reveal: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'plan', 'sqlite', 'state', 'verify'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
   // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
@@ -54,14 +54,14 @@ export const SERVER_FLOORS = [
   ['warnings-log.ts'],
   ['close-all.ts', 'log.ts', 'settings', 'store'],
   ['data-dir', 'state', 'storage'],
-  ['administration.ts', 'chain', 'faults'],
+  ['chain', 'faults', 'open-database.ts'],
   ['checkup', 'database', 'pipeline', 'readiness.ts'],
   ['metrics', 'admin', 'services', 'setup'],
-  ['explorer', 'work.ts'],
+  ['explorer', 'open-pipeline.ts'],
   ['http'],
   ['core.ts'],
   ['main.ts', 'worker.ts'],
-  ['forked-backend.ts', 'rehearsal.ts'],
+  ['fork'],
 ]
 
 /** The steps of the pipeline reach a chain through its driver, which this file chooses. */

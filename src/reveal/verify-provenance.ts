@@ -10,10 +10,10 @@ import {
   parseTokenId,
   provenanceOf as provenanceCall,
   tokenUri,
-} from '../nft/abi.ts'
-import type { CallResult, ChainReader } from '../nft/chain-reader.ts'
-import type { Difference } from '../nft/compare-metadata.ts'
-import type { StorageReader } from '../nft/storage-reader.ts'
+} from '../verify/abi.ts'
+import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import type { Difference } from '../verify/compare-metadata.ts'
+import type { StorageReader } from '../verify/storage-reader.ts'
 import { contentOfFile, leafAt, leafOf, provenanceOf } from './leaves.ts'
 
 /** What a collection is committed to for a token. */

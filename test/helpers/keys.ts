@@ -1,6 +1,6 @@
 import { PERMISSIONS, type Permission } from '../../src/api/permissions.ts'
 import type { ApiVersion } from '../../src/api/versions.ts'
-import { administrate } from '../../src/server/administration.ts'
+import { withDatabase } from '../../src/server/open-database.ts'
 import { type ApiKeyRecord, createApiKey, revokeNamedApiKey } from '../../src/server/services/api-keys.ts'
 import { placeOf } from './test-database.ts'
 
@@ -24,10 +24,10 @@ export async function makeKey(
   { email = 'shop@example.com', permissions = PERMISSIONS, expiresAt = null, apiVersion = null }: KeyOptions = {},
 ): Promise<TestKey> {
   const request = { name: 'test', email, permissions, expiresAt, apiVersion, now: Date.now() }
-  const { key, record } = await administrate(await placeOf(dataDir), (store) => createApiKey(store, request))
+  const { key, record } = await withDatabase(await placeOf(dataDir), (store) => createApiKey(store, request))
   return { ...record, key: key.reveal(), headers: { 'x-api-key': key.reveal() } }
 }
 
 export async function revokeKey(dataDir: string, { id }: Pick<TestKey, 'id'>): Promise<void> {
-  await administrate(await placeOf(dataDir), (store) => revokeNamedApiKey(store, id, Date.now()))
+  await withDatabase(await placeOf(dataDir), (store) => revokeNamedApiKey(store, id, Date.now()))
 }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
-import type { CallResult } from '../../src/nft/chain-reader.ts'
 import { Commitment, contentOf } from '../../src/reveal/leaves.ts'
 import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
+import type { CallResult } from '../../src/verify/chain-reader.ts'
 
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const PICTURE = 'picture'

@@ -121,8 +121,8 @@ export async function onPlace<Result>(
   place: DatabasePlace,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const { administrate } = await import('../../server/administration.ts')
-  return await orAborted(administrate(place, work), signals.signal)
+  const { withDatabase } = await import('../../server/open-database.ts')
+  return await orAborted(withDatabase(place, work), signals.signal)
 }
 
 /** Returns the configuration file that a flag or the environment names, or undefined for that of the data directory. */

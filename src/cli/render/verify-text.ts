@@ -1,4 +1,4 @@
-import type { Verification } from '../../nft/verify.ts'
+import type { Verification } from '../../verify/verify.ts'
 
 /** Describes the result of a verification in a sentence. Null if everything is as requested. */
 export function verifyText(verification: Verification): string | null {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { atGateway } from '../../nft/storage-reader.ts'
+import { atGateway } from '../../verify/storage-reader.ts'
 import { type PictureReader, requestedImage } from '../picture/nft-picture.ts'
 import { PictureError } from '../picture/pixels.ts'
 import { readPicture } from '../picture/read-picture.ts'

@@ -1,7 +1,7 @@
 import { hasFailed } from '../../api/nft-status.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import type { RowStatus } from '../../batch/types.ts'
-import { atGateway } from '../../nft/storage-reader.ts'
+import { atGateway } from '../../verify/storage-reader.ts'
 import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, sharedLink } from './html.ts'

@@ -5,9 +5,9 @@ import { pipeline } from 'node:stream/promises'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { readPrivateText } from '../../core/private-file.ts'
-import { openBeside } from '../administration.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import { openDataDir } from '../data-dir/open.ts'
+import { openDatabase } from '../open-database.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { appliedMigrations } from '../store/migrate.ts'
 import type { Store } from '../store/open-store.ts'
@@ -49,7 +49,7 @@ export async function exportDatabase(
   const isOfDataDir = (await databaseOf(place)) === null
   const lock = isOfDataDir ? await openDataDir(resolve(place.dataDir)) : null
   try {
-    const store = await openBeside(place)
+    const store = await openDatabase(place)
     try {
       const counted = await write(store, isOfDataDir ? secretsOf(place.dataDir) : [], file, signal)
       const database = store.postgres?.name ?? resolve(place.dataDir)

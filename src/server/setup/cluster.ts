@@ -1,12 +1,12 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { openBeside } from '../administration.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { inSol, lackOf, leastFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/signer.ts'
+import { openDatabase } from '../open-database.ts'
 import { loadSettings } from '../settings/settings.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
@@ -62,7 +62,7 @@ export async function withCluster<Result>(
   const settings = (await loadSettings(dataDir, settingsFile)).clusters.get(blockchain)
   if (settings === undefined) throw noRpcUrl(place, blockchain, 'signer')
   const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
-  const store = await openBeside(place, { make: true })
+  const store = await openDatabase(place, { make: true })
   const network = createRemoteSolana({
     ...settings,
     urls: settings.rpcUrls,

@@ -1,11 +1,11 @@
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { openBeside } from '../administration.ts'
 import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { closeSigners, type Signer } from '../chain/evm/signers.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
+import { openDatabase } from '../open-database.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
@@ -61,7 +61,7 @@ export async function withChain<Result>(
   const settings = await chainSettings(place, blockchain)
   const operators = keys ? await openSigners(settings.operators, place.credentialsDirectory) : []
   const [admin = null] = settings.admin && keys ? await openSigners([settings.admin], place.credentialsDirectory) : []
-  const store = await openBeside(place, { make: true })
+  const store = await openDatabase(place, { make: true })
   const network = createRemoteNetwork({
     ...settings,
     urls: settings.rpcUrls,

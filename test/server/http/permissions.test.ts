@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../../src/api/permissions.ts'
-import { administrate } from '../../../src/server/administration.ts'
 import { isHere } from '../../../src/server/http/auth.ts'
+import { withDatabase } from '../../../src/server/open-database.ts'
 import { getApiKeys } from '../../../src/server/services/api-keys.ts'
 import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
@@ -220,7 +220,7 @@ describe('a key', () => {
   it('of the local account is replaced at the next start after it was revoked', async () => {
     const other = await freshDataDir()
     const first = await startTestBackend(other.path)
-    const keys = await administrate(await placeOf(other.path), (store) => getApiKeys(store, Date.now()))
+    const keys = await withDatabase(await placeOf(other.path), (store) => getApiKeys(store, Date.now()))
     expect(keys.map(({ email, permissions }) => ({ email, permissions }))).toEqual([
       { email: null, permissions: [...PERMISSIONS] },
     ])

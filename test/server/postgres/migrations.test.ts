@@ -4,11 +4,11 @@ import { type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
-import { openBeside } from '../../../src/server/administration.ts'
 import { examineDatabase } from '../../../src/server/checkup/database.ts'
 import { databaseStatus, migrateDatabase } from '../../../src/server/database/databases.ts'
 import { exportDatabase } from '../../../src/server/database/export.ts'
 import { importDatabase } from '../../../src/server/database/import.ts'
+import { openDatabase } from '../../../src/server/open-database.ts'
 import { lockUntilCommit } from '../../../src/server/store/dialect.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
@@ -134,7 +134,7 @@ it.each([
   }
   for (const open of [
     () => openPostgres({ url }),
-    () => openBeside(place),
+    () => openDatabase(place),
     () => databaseStatus(place),
     () => migrateDatabase(place),
     () => exportDatabase(place, join(folder.path, 'all.jsonl')),

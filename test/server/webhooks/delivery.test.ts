@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
-import { administrate } from '../../../src/server/administration.ts'
+import { withDatabase } from '../../../src/server/open-database.ts'
 import type { Timings } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import {
   createTestCollection,
@@ -52,8 +52,8 @@ async function receiverThat(...answer: Parameters<typeof startReceiver>): Promis
   return receiver
 }
 
-const inStore = async <Result>(work: Parameters<typeof administrate<Result>>[1]) =>
-  administrate(await placeOf(dataDir.path), work)
+const inStore = async <Result>(work: Parameters<typeof withDatabase<Result>>[1]) =>
+  withDatabase(await placeOf(dataDir.path), work)
 
 const mintSome = async (count: number) => settled(backend, await mint(backend, collection, plainMetadata(count)))
 

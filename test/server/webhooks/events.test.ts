@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addWebhook, dropWebhook, type ShownWebhook } from '../../../src/server/admin/webhooks.ts'
-import { administrate } from '../../../src/server/administration.ts'
+import { withDatabase } from '../../../src/server/open-database.ts'
 import { createApiKey } from '../../../src/server/services/api-keys.ts'
 import {
   call,
@@ -35,8 +35,8 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-const inStore = async <Result>(work: Parameters<typeof administrate<Result>>[1]) =>
-  administrate(await placeOf(dataDir.path), work)
+const inStore = async <Result>(work: Parameters<typeof withDatabase<Result>>[1]) =>
+  withDatabase(await placeOf(dataDir.path), work)
 
 /** A webhook with a separate path at the receiver, and the requests received there. */
 async function webhook(path: string, events: string[], email?: string) {

@@ -5,7 +5,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
 import { sleep } from '../../../core/time.ts'
 import { within } from '../../../core/within.ts'
-import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../../server/rehearsal.ts'
+import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../../server/fork/rehearsal.ts'
 import type { DataDirFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
@@ -50,7 +50,7 @@ export async function runRehearsal(
   const progress = await io.progress(`Copying ${target.blockchain}`)
   try {
     return await withTemporaryFolder('gdn-rehearsal-', async (folder) => {
-      const { openRehearsal } = await import('../../../server/rehearsal.ts')
+      const { openRehearsal } = await import('../../../server/fork/rehearsal.ts')
       const options = {
         ...{ host: '127.0.0.1', port: 0, dataDir: join(folder, 'data'), rateLimits: false, allowedHosts: [] },
         ...{ ...storedFilesOptions(flags, env), version: VERSION, logStream: { write() {} } },

@@ -117,7 +117,7 @@ async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undef
   }
   const { blockchain } = flag
   const url = await forkUrl(deps, flag)
-  const { startForkedBackend } = await import('../../../server/forked-backend.ts')
+  const { startForkedBackend } = await import('../../../server/fork/forked-backend.ts')
   const { backend, fork, close } = await startForkedBackend(options, { blockchain, url }, deps.signals.signal)
   deps.io.note(
     `${blockchain} is a fork of block ${fork.block} of ${new URL(url).host}. Nothing is sent to the network.`,

@@ -58,9 +58,9 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   const targets = targetsOf(flags.forwardTo ?? [], events)
   deps.signals.own()
   const place = await administeredPlace(deps, flags)
-  const { administrate } = await import('../../../server/administration.ts')
+  const { withDatabase } = await import('../../../server/open-database.ts')
   const { openListener } = await import('../../../server/admin/listen.ts')
-  const listening = administrate(place, async (store) => {
+  const listening = withDatabase(place, async (store) => {
     const listener = await openListener(store, {
       ...{ events, email: flags.email, userAgent: `gdn/${VERSION}`, now: deps.now },
     })

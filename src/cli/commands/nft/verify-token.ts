@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { Verification } from '../../../nft/verify.ts'
 import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provenance.ts'
+import type { Verification } from '../../../verify/verify.ts'
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 

@@ -1,20 +1,20 @@
-import { blockchainHint } from '../api/blockchain-hint.ts'
-import type { EvmBlockchain } from '../api/blockchains.ts'
-import { GdnError } from '../core/errors.ts'
-import { openBeside } from './administration.ts'
-import { createSigner } from './chain/evm/create-signer.ts'
-import { newKey } from './chain/evm/embedded/embedded-signers.ts'
-import { encodeDeployFactory, factoryAddress } from './chain/evm/factory.ts'
-import { sendAs } from './chain/evm/fork/send-as.ts'
-import { type Fork, forkError, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
-import { deployFactoryGasLimit } from './chain/evm/gas-limits.ts'
-import type { Hex } from './chain/evm/network.ts'
-import { MINTS_IN_FLIGHT } from './chain/evm/remote/remote-network.ts'
-import { createProviders } from './chain/rpc/providers.ts'
-import { type Backend, type BackendOptions, startBackend } from './main.ts'
-import { chainIdNamed } from './settings/networks.ts'
-import type { ChainSettings } from './settings/types.ts'
-import { rememberChain } from './store/chains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { createSigner } from '../chain/evm/create-signer.ts'
+import { newKey } from '../chain/evm/embedded/embedded-signers.ts'
+import { encodeDeployFactory, factoryAddress } from '../chain/evm/factory.ts'
+import { sendAs } from '../chain/evm/fork/send-as.ts'
+import { type Fork, forkError, forkSettings, startFork } from '../chain/evm/fork/start-fork.ts'
+import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import { MINTS_IN_FLIGHT } from '../chain/evm/remote/remote-network.ts'
+import { createProviders } from '../chain/rpc/providers.ts'
+import { type Backend, type BackendOptions, startBackend } from '../main.ts'
+import { openDatabase } from '../open-database.ts'
+import { chainIdNamed } from '../settings/networks.ts'
+import type { ChainSettings } from '../settings/types.ts'
+import { rememberChain } from '../store/chains.ts'
 
 /** Blocks of a fork are never reverted. */
 const DEPTH = 1
@@ -57,7 +57,7 @@ export async function startForkedBackend(
     const signer = createSigner(newKey())
     await fork.call('anvil_setBalance', [signer.address, `0x${COINS.toString(16)}`])
     const factory = await deployFactory(fork, signer.address)
-    const store = await openBeside(
+    const store = await openDatabase(
       { dataDir: options.dataDir, database: undefined, settingsFile: undefined },
       { make: true },
     )

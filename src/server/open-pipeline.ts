@@ -96,7 +96,7 @@ export async function openPipeline(
   const { begin } = own
   if (store.postgres === null) return { pipeline: own, begin }
   const { openBus } = await import('./store/postgres/bus.ts')
-  const { onNotification, notifyOthers } = await import('./pipeline/together.ts')
+  const { onNotification, notifyOthers } = await import('./pipeline/notify-others.ts')
   const bus = openBus({ store, ...onNotification(own) })
   undo.push(() => bus.close())
   return { pipeline: notifyOthers(bus, own), begin }
@@ -121,7 +121,7 @@ async function openIpfs(
 /** Opens a pipeline that leaves the work to other processes and notifies them. */
 export async function openNotifier(store: Store, undo: (() => unknown)[]): Promise<OpenedPipeline> {
   const { openBus } = await import('./store/postgres/bus.ts')
-  const { notifyOthers } = await import('./pipeline/together.ts')
+  const { notifyOthers } = await import('./pipeline/notify-others.ts')
   const bus = openBus({ store })
   undo.push(() => bus.close())
   return { pipeline: notifyOthers(bus), begin() {} }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { atGateway } from '../../src/nft/storage-reader.ts'
+import { atGateway } from '../../src/verify/storage-reader.ts'
 
 const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
 const GATEWAY = 'http://127.0.0.1:8080'

@@ -1,32 +1,32 @@
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { checksumAddress } from '../api/address.ts'
-import type { EvmBlockchain } from '../api/blockchains.ts'
-import { GdnError } from '../core/errors.ts'
-import type { Secret } from '../core/secret.ts'
-import { administrate, openBeside } from './administration.ts'
-import { coinOf } from './chain/evm/cost/coin.ts'
-import { debtOf } from './chain/evm/cost/debt.ts'
-import { createSigner } from './chain/evm/create-signer.ts'
-import { newKey } from './chain/evm/embedded/embedded-signers.ts'
-import { sendAs } from './chain/evm/fork/send-as.ts'
-import { FORK_BLOCK_MS, type Fork, forkError, forkSettings, startFork } from './chain/evm/fork/start-fork.ts'
-import type { Hex } from './chain/evm/network.ts'
-import { openAddresses } from './chain/evm/open-signer.ts'
-import { readQuantity } from './chain/evm/quantity.ts'
-import { encodeAppoint, isOperator, readAdmin } from './chain/evm/registry.ts'
-import type { Signer } from './chain/evm/signers.ts'
-import { createProviders } from './chain/rpc/providers.ts'
-import { copyCollection } from './database/copy-collection.ts'
-import { type BackendOptions, startBackend } from './main.ts'
-import { newApiKey, registerApiKey } from './services/authenticate.ts'
-import type { DatabasePlace } from './settings/database.ts'
-import { loadSettings, settingsPath } from './settings/settings.ts'
-import type { ChainSettings } from './settings/types.ts'
-import { APPOINT_GAS } from './setup/plan.ts'
-import { type CollectionRow, findCollectionsByAddress } from './store/collections.ts'
-import type { Store } from './store/open-store.ts'
-import { listSignedOf } from './store/transactions.ts'
+import { checksumAddress } from '../../api/address.ts'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Secret } from '../../core/secret.ts'
+import { coinOf } from '../chain/evm/cost/coin.ts'
+import { debtOf } from '../chain/evm/cost/debt.ts'
+import { createSigner } from '../chain/evm/create-signer.ts'
+import { newKey } from '../chain/evm/embedded/embedded-signers.ts'
+import { sendAs } from '../chain/evm/fork/send-as.ts'
+import { FORK_BLOCK_MS, type Fork, forkError, forkSettings, startFork } from '../chain/evm/fork/start-fork.ts'
+import type { Hex } from '../chain/evm/network.ts'
+import { openAddresses } from '../chain/evm/open-signer.ts'
+import { readQuantity } from '../chain/evm/quantity.ts'
+import { encodeAppoint, isOperator, readAdmin } from '../chain/evm/registry.ts'
+import type { Signer } from '../chain/evm/signers.ts'
+import { createProviders } from '../chain/rpc/providers.ts'
+import { copyCollection } from '../database/copy-collection.ts'
+import { type BackendOptions, startBackend } from '../main.ts'
+import { openDatabase, withDatabase } from '../open-database.ts'
+import { newApiKey, registerApiKey } from '../services/authenticate.ts'
+import type { DatabasePlace } from '../settings/database.ts'
+import { loadSettings, settingsPath } from '../settings/settings.ts'
+import type { ChainSettings } from '../settings/types.ts'
+import { APPOINT_GAS } from '../setup/plan.ts'
+import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
+import type { Store } from '../store/open-store.ts'
+import { listSignedOf } from '../store/transactions.ts'
 
 export interface RehearsalTarget {
   /** The backend whose drop is rehearsed. It may be running, and is only read. */
@@ -173,14 +173,14 @@ interface Copied {
 /** Copies the collection to the data directory of the rehearsal. */
 async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying): Promise<Copied> {
   const { blockchain, contract, addresses, fork } = copying
-  return await administrate(place, async ({ db }) => {
+  return await withDatabase(place, async ({ db }) => {
     const collection = await findCollection({ db }, blockchain, contract)
     const owed = new Map<Hex, bigint>()
     for (const address of addresses) {
       const raws = (await listSignedOf(db, blockchain, address)) as Hex[]
       owed.set(address, debtOf(raws, await nonceOf(fork, address)).owed)
     }
-    const target = await openBeside({ dataDir }, { make: true })
+    const target = await openDatabase({ dataDir }, { make: true })
     try {
       await copyCollection(db, target.db, collection)
       // Everything before is in the copy, and a new backend would read all blocks since the collection was created.
@@ -257,7 +257,7 @@ async function spentBy(fork: Fork, { real, signer, balance }: Substitute): Promi
 }
 
 async function transactionsOf(dataDir: string, signers: readonly Signer[]) {
-  return await administrate({ dataDir }, async ({ db }) => {
+  return await withDatabase({ dataDir }, async ({ db }) => {
     const rows = await db
       .selectFrom('transactions')
       .select(['state', 'token_count', 'gas_used', 'block_number'])

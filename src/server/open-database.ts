@@ -18,11 +18,11 @@ const MADE_LOOK_MS = 50
  *
  * @throws GdnError `data_dir`; for PostgreSQL `unreachable`, `invalid_config`.
  */
-export async function administrate<Result>(
+export async function withDatabase<Result>(
   place: DatabasePlace,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openBeside(place)
+  const store = await openDatabase(place)
   try {
     return await work(store)
   } catch (error) {
@@ -32,13 +32,13 @@ export async function administrate<Result>(
   }
 }
 
-interface BesideOptions {
+interface OpenOptions {
   /** Create the database of a data directory that has none, as the first start of its backend would. */
   make?: boolean
 }
 
 /** Opens a backend's database for administration. */
-export async function openBeside(place: DatabasePlace, { make = false }: BesideOptions = {}): Promise<Store> {
+export async function openDatabase(place: DatabasePlace, { make = false }: OpenOptions = {}): Promise<Store> {
   const postgres = await databaseOf(place)
   if (postgres !== null) {
     const { openPostgres } = await import('./store/postgres/open-postgres.ts')

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { metadataDifferences } from '../../src/nft/compare-metadata.ts'
 import { metadataFile } from '../../src/server/pipeline/metadata-file.ts'
+import { metadataDifferences } from '../../src/verify/compare-metadata.ts'
 
 const V0 = 'QmbWqxBEKC3P8tqsKc98xmWNzrzDtRLMiMPL8wBuTGsMnR'
 const V1 = CID.parse(V0).toV1().toString()

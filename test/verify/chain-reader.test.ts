@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Transport, TransportRequest } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { createChainReader } from '../../src/nft/chain-reader.ts'
-import { createStorageReader } from '../../src/nft/storage-reader.ts'
-import { verifyNfts } from '../../src/nft/verify.ts'
+import { createChainReader } from '../../src/verify/chain-reader.ts'
+import { createStorageReader } from '../../src/verify/storage-reader.ts'
+import { verifyNfts } from '../../src/verify/verify.ts'
 
 interface Call {
   id: number

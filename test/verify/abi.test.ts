@@ -1,6 +1,6 @@
 import { encodeAbiParameters, encodeFunctionData, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { decodeAddress, decodeString, ownerOf, parseTokenId, tokenUri } from '../../src/nft/abi.ts'
+import { decodeAddress, decodeString, ownerOf, parseTokenId, tokenUri } from '../../src/verify/abi.ts'
 
 const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
