@@ -38,7 +38,7 @@ export const MAY_IMPORT = {
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
   ...[
-    'cli/commands/batch/run-rehearsal.ts',
+    'cli/batch/run-rehearsal.ts',
     'cli/commands/doctor/backend.ts',
     'cli/commands/doctor/native.ts',
     'cli/commands/collection/set/',

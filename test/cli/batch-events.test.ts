@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { BatchEvent } from '../../src/batch/types.ts'
-import { EventLines } from '../../src/cli/commands/batch/event-lines.ts'
+import { EventLines } from '../../src/cli/batch/event-lines.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi } from './fake-api.ts'

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { confirmDuplicates } from '../../src/cli/commands/batch/row-warnings.ts'
+import { confirmDuplicates } from '../../src/cli/batch/row-warnings.ts'
 import { openMcpSession } from '../helpers/mcp-session.ts'
 import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'

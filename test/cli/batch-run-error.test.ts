@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
-import { runCommands } from '../../src/cli/commands/batch/run-commands.ts'
-import { errorOfRun } from '../../src/cli/commands/batch/run-error.ts'
+import { runCommands } from '../../src/cli/batch/run-commands.ts'
+import { errorOfRun } from '../../src/cli/batch/run-error.ts'
 import { counts } from './progress/events.ts'
 
 const summary = (some: Partial<BatchSummary>): BatchSummary => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { runOptions } from '../../src/cli/batch/mint-manifest.ts'
 import { COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
-import { runOptions } from '../../src/cli/commands/batch/mint-manifest.ts'
 import type { Deps } from '../../src/cli/deps.ts'
 import { route } from '../../src/cli/route.ts'
 import { VERSION } from '../../src/cli/version.ts'

@@ -16,9 +16,9 @@ const FLAG = /(?:flag: |FLAG = |confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
-  'commands/batch/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
-  'commands/batch/resume-run.ts': ['batch resume'],
-  'commands/batch/which-run.ts': ['batch status', 'batch resume'],
+  'batch/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
+  'batch/resume-run.ts': ['batch resume'],
+  'batch/which-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
   'commands/collection/set/apply.ts': ['collection set'],
   'commands/collection/ask-for-missing.ts': ['collection create'],

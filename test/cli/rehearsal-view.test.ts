@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { REHEARSAL_VIEW } from '../../src/cli/commands/batch/rehearsal-view.ts'
+import { REHEARSAL_VIEW } from '../../src/cli/batch/rehearsal-view.ts'
 import { SETUP_VIEW } from '../../src/cli/commands/chain/setup-view.ts'
 
 const REPORT = {

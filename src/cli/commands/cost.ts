@@ -1,5 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
+import { MappedColumns, manifestOptions, manifestSource } from '../batch/manifest-options.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
 import {
@@ -17,8 +19,6 @@ import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from './batch/flags.ts'
-import { MappedColumns, manifestOptions, manifestSource } from './batch/manifest-options.ts'
 import { throwProblems } from './batch/validate.ts'
 
 export type EstimateFlags = BatchMintFlags & CostFlags

@@ -94,7 +94,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
 /** Returns the local files that rows name, and the project's file if it decides which columns name them. */
 async function localFilesIn({ env }: Deps, root: string, path: string, options: Parameters<LocalFilesIn>[1]) {
   const [manifest, { loadProjectFile }] = await Promise.all([
-    import('./batch/mint-manifest.ts'),
+    import('../batch/mint-manifest.ts'),
     import('../../config/project-file.ts'),
   ])
   const project = await loadProjectFile(root, env.HOME)

@@ -2,12 +2,12 @@ import { platform } from 'node:process'
 import * as z from 'zod'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import { findRun, isSeveral, settingsOfRun } from '../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { connectExplorer, type Explorer, explorerBase } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
-import { findRun, isSeveral, settingsOfRun } from './batch/which-server.ts'
 
 export interface OpenFlags extends CommonFlags, ServerFlags {
   print?: boolean

@@ -1,11 +1,11 @@
 import { listRuns, runStatuses } from '../../../batch/runs.ts'
+import { commandRunRecords } from '../../batch/command-runs.ts'
+import { runData, runView } from '../../batch/run-view.ts'
+import { whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { commandRunRecords } from './command-runs.ts'
-import { runData, runView } from './run-view.ts'
-import { whichServer } from './which-server.ts'
 
 export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 

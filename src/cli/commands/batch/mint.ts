@@ -1,6 +1,3 @@
-import { GdnCommand, valueFlag } from '../../command.ts'
-import type { Deps } from '../../deps.ts'
-import { notEmpty } from '../../flags/parse.ts'
 import {
   addCheckFlag,
   addRunFlags,
@@ -8,7 +5,10 @@ import {
   addTargetFlags,
   type BatchMintFlags,
   TARGET_ALIASES,
-} from './flags.ts'
+} from '../../batch/flags.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { notEmpty } from '../../flags/parse.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
@@ -43,6 +43,6 @@ export function command(deps: Deps, run = mint): GdnCommand {
 
 /** Loads the code that mints separately. Loading everything at once opens more files than some machines permit. */
 async function mint(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
-  const { mintManifest } = await import('./mint-manifest.ts')
+  const { mintManifest } = await import('../../batch/mint-manifest.ts')
   await mintManifest(deps, manifest, flags)
 }

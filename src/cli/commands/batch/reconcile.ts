@@ -1,13 +1,13 @@
 import type { BatchOptions } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { addRateFlag, type BatchMintFlags } from '../../batch/flags.ts'
+import { resumeRun } from '../../batch/resume-run.ts'
+import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import { addVerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
-import { addRateFlag, type BatchMintFlags } from './flags.ts'
-import { resumeRun } from './resume-run.ts'
-import { addRunArgument, whichRun } from './which-run.ts'
 
 type Settled = NonNullable<BatchOptions['settle']>[number]
 

@@ -1,5 +1,8 @@
 import { isEvm } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { addCheckFlag, addRunFlags, addTargetFlags, TARGET_ALIASES } from '../../batch/flags.ts'
+import { REHEARSAL_VIEW } from '../../batch/rehearsal-view.ts'
+import type { RehearseFlags } from '../../batch/run-rehearsal.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -7,9 +10,6 @@ import { addOutputFlags, addStateDirFlag } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { addStoredFilesFlags } from '../../flags/stored-files.ts'
 import { createOutput } from '../../render/output.ts'
-import { addCheckFlag, addRunFlags, addTargetFlags, TARGET_ALIASES } from './flags.ts'
-import { REHEARSAL_VIEW } from './rehearsal-view.ts'
-import type { RehearseFlags } from './run-rehearsal.ts'
 
 export function command(deps: Deps, run = rehearse): GdnCommand {
   const rehearseCommand = new GdnCommand({
@@ -59,7 +59,7 @@ export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlag
   }
   const target = { blockchain: blockchain.value, contract: contract.value }
   const place = await administeredPlace(deps, flags)
-  const { runRehearsal } = await import('./run-rehearsal.ts')
+  const { runRehearsal } = await import('../../batch/run-rehearsal.ts')
   const { report, failure } = await runRehearsal(deps, manifest, flags, { ...target, place })
   await output.one(report)
   deps.io.note(`Nothing was sent to ${target.blockchain}.`)

@@ -9,6 +9,8 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
+import { addRunArgument, whichRun } from '../../batch/which-run.ts'
+import { findRun, settingsIfFound } from '../../batch/which-server.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
 import { SPENT_FIELDS, spentOf } from '../../cost/spent.ts'
@@ -22,8 +24,6 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import type { ReportRow } from '../../sheet/present-nfts.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
-import { addRunArgument, whichRun } from './which-run.ts'
-import { findRun, settingsIfFound } from './which-server.ts'
 
 export interface ReportFlags extends OutputFlags, ServerFlags, SheetFlags {
   gateway?: string

@@ -1,8 +1,8 @@
+import { addPaceFlags, addSendingFlags, type BatchMintFlags } from '../../batch/flags.ts'
+import { resumeRun } from '../../batch/resume-run.ts'
+import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addPaceFlags, addSendingFlags, type BatchMintFlags } from './flags.ts'
-import { resumeRun } from './resume-run.ts'
-import { addRunArgument, whichRun } from './which-run.ts'
 
 export interface ResumeFlags extends BatchMintFlags {
   retryFailed?: boolean

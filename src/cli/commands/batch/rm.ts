@@ -3,6 +3,8 @@ import { listRuns, type Run, runStatus, runStatuses, type ServerOfRuns } from '.
 import type { RunStatus } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
+import { commandRunRecords } from '../../batch/command-runs.ts'
+import { findRun, whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -11,8 +13,6 @@ import type { DataRecord } from '../../render/cells.ts'
 import { count, rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { commandRunRecords } from './command-runs.ts'
-import { findRun, whichServer } from './which-server.ts'
 
 export interface RmFlags extends OutputFlags, ServerFlags {
   finished?: boolean

@@ -1,4 +1,8 @@
 import { runStatus } from '../../../batch/runs.ts'
+import { commandRunRecords } from '../../batch/command-runs.ts'
+import { runData, runView } from '../../batch/run-view.ts'
+import { addRunArgument, whichRun } from '../../batch/which-run.ts'
+import { findRun, settingsIfFound, whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
@@ -9,10 +13,6 @@ import type { DataRecord } from '../../render/cells.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { watch } from '../../request/watch.ts'
-import { commandRunRecords } from './command-runs.ts'
-import { runData, runView } from './run-view.ts'
-import { addRunArgument, whichRun } from './which-run.ts'
-import { findRun, settingsIfFound, whichServer } from './which-server.ts'
 
 export type StatusFlags = OutputFlags & ServerFlags & { costs?: boolean; watch?: boolean }
 

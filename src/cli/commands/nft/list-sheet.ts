@@ -7,11 +7,11 @@ import { listRuns } from '../../../batch/runs.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
+import { manifestOptions } from '../../batch/manifest-options.ts'
+import { columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import type { Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
-import { manifestOptions } from '../batch/manifest-options.ts'
-import { columnsLike, printResultsCsv, type ResultRecord } from '../batch/results-csv.ts'
 
 /** The fields that are no columns of a manifest. */
 const FIELDS = [

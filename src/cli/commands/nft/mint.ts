@@ -1,4 +1,5 @@
 import { createnft } from '../../../api/endpoints/createnft.ts'
+import { addColumnFlags, addDuplicatesFlag } from '../../batch/flags.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
@@ -9,7 +10,6 @@ import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addColumnFlags, addDuplicatesFlag } from '../batch/flags.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
@@ -64,7 +64,7 @@ export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
   const settings = await deps.settings(flags)
   const prepared = await nftRequest(deps, flags, settings, 'mint')
   if (prepared.kind === 'manifest') {
-    const { mintManifest } = await import('../batch/mint-manifest.ts')
+    const { mintManifest } = await import('../../batch/mint-manifest.ts')
     return await mintManifest(deps, prepared.manifest, flags)
   }
   const request = checkRequest(createnft.request, prepared.request, prepared.file)

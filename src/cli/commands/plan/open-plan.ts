@@ -6,13 +6,13 @@ import { GdnError } from '../../../core/errors.ts'
 import type { LocalContents } from '../../../files/local-content.ts'
 import { withPlan } from '../../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../../plan/planned.ts'
+import { printEditedRows } from '../../batch/edited-rows.ts'
+import { addTargetFlags, type BatchMintFlags } from '../../batch/flags.ts'
+import { type OpenedManifest, withWayOut } from '../../batch/mint-manifest.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { collectionsAtAGlance } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { notEmpty, positiveNumber } from '../../flags/parse.ts'
-import { printEditedRows } from '../batch/edited-rows.ts'
-import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
-import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
 
 export interface PlanFlags extends BatchMintFlags {
   takeOver?: boolean
@@ -65,7 +65,7 @@ export async function openPlan<Result>(
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
     async isCommitted() {
-      const { isCommitted } = await import('../batch/unrevealed.ts')
+      const { isCommitted } = await import('../../batch/unrevealed.ts')
       return await isCommitted(deps, connection, options, () => read({ row: async () => {}, burn: async () => {} }))
     },
     noBurns: () => noBurns(deps, connection, options),

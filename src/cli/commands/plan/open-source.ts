@@ -9,9 +9,9 @@ import { LocalContents } from '../../../files/local-content.ts'
 import { runOrigin } from '../../../operations/run-origin.ts'
 import { type PlanHeader, readPlan, readPlanHeader } from '../../../plan/plan-file.ts'
 import type { ChangePlan } from '../../../plan/planned.ts'
+import { openManifest, runOptions } from '../../batch/mint-manifest.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { openManifest, runOptions } from '../batch/mint-manifest.ts'
 import type { PlanFlags, PlanSource } from './open-plan.ts'
 
 /** Opens a manifest or a saved plan. @throws GdnError `usage`, `wrong_backend`, `refused` for a plan that can't be applied */

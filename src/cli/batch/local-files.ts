@@ -1,6 +1,6 @@
-import { GdnError, type Place } from '../../../core/errors.ts'
-import type { ManifestIssue } from '../../../manifest/row.ts'
-import { STORAGE_HINT } from '../../connect/with-storage.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
+import { STORAGE_HINT } from '../connect/with-storage.ts'
 
 const MAX_SHOWN = 1000
 

@@ -1,8 +1,8 @@
-import { safe } from '../../io/io.ts'
-import type { Paint } from '../../io/paint.ts'
-import { clock } from '../../text/clock.ts'
-import { cutToWidth, displayWidth } from '../../text/display-width.ts'
-import { wrap } from '../../text/wrap.ts'
+import { safe } from '../io/io.ts'
+import type { Paint } from '../io/paint.ts'
+import { clock } from '../text/clock.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
+import { wrap } from '../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
 
 export interface BlockLook {

@@ -1,6 +1,6 @@
-import { listRuns } from '../../../batch/runs.ts'
-import type { BatchOptions } from '../../../batch/types.ts'
-import type { Collection } from '../../connect/which-collection.ts'
+import { listRuns } from '../../batch/runs.ts'
+import type { BatchOptions } from '../../batch/types.ts'
+import type { Collection } from '../connect/which-collection.ts'
 
 /** What names the runs of a manifest on a server. */
 type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {

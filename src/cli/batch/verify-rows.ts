@@ -1,13 +1,13 @@
-import type { NftRecord } from '../../../api/nft-record.ts'
-import { sameAddress } from '../../../api/same-address.ts'
-import type { RunRow } from '../../../batch/run-rows.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { asRequested, type RequestedMetadata } from '../../../verify/compare-metadata.ts'
-import { type Claim, type Verification, verifyNfts } from '../../../verify/verify.ts'
-import type { Verifier } from '../../connect/open-verifier.ts'
-import type { Connection, Deps } from '../../deps.ts'
-import { verifyText } from '../../render/verify-text.ts'
-import { fetchNfts } from '../../request/fetch-nfts.ts'
+import type { NftRecord } from '../../api/nft-record.ts'
+import { sameAddress } from '../../api/same-address.ts'
+import type { RunRow } from '../../batch/run-rows.ts'
+import { GdnError } from '../../core/errors.ts'
+import { asRequested, type RequestedMetadata } from '../../verify/compare-metadata.ts'
+import { type Claim, type Verification, verifyNfts } from '../../verify/verify.ts'
+import type { Verifier } from '../connect/open-verifier.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { verifyText } from '../render/verify-text.ts'
+import { fetchNfts } from '../request/fetch-nfts.ts'
 
 /** The result of the comparison of a row. `changed`: it differs only by changes after the mint that its server reports. */
 export type RowVerification = Verification | { verified: null; changed: string }

@@ -1,12 +1,12 @@
-import type { Server } from '../../../config/server.ts'
-import { formatProblem, GdnError, messageOf, type Place } from '../../../core/errors.ts'
-import type { UrlFinding } from '../../../files/check-urls.ts'
-import type { Prober } from '../../../files/prober.ts'
-import type { ManifestIssue } from '../../../manifest/row.ts'
-import type { Deps } from '../../deps.ts'
-import { type Io, safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
-import { VERSION } from '../../version.ts'
+import type { Server } from '../../config/server.ts'
+import { formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
+import type { UrlFinding } from '../../files/check-urls.ts'
+import type { Prober } from '../../files/prober.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
+import type { Deps } from '../deps.ts'
+import { type Io, safe } from '../io/io.ts'
+import { count } from '../render/count.ts'
+import { VERSION } from '../version.ts'
 
 /** The first place of a file URL in a manifest, and the number of rows that use it. */
 interface Use {
@@ -38,8 +38,8 @@ export interface FileCheck {
  */
 export async function checkFiles(deps: Deps, files: FileUrls, server: Server | null): Promise<FileCheck> {
   const [{ checkUrls }, { createProber }] = await Promise.all([
-    import('../../../files/check-urls.ts'),
-    import('../../../files/prober.ts'),
+    import('../../files/check-urls.ts'),
+    import('../../files/prober.ts'),
   ])
   const userAgent = `gdn/${VERSION}`
   const prober = createProber({ allowPrivate: false, userAgent })

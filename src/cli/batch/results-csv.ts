@@ -1,11 +1,11 @@
-import type { ManifestColumns } from '../../../batch/manifest-cells.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { type ColumnNaming, parseColumnName, spellingOf } from '../../../manifest/columns.ts'
-import type { CsvHeader } from '../../../manifest/csv-header.ts'
-import type { ManifestRow } from '../../../manifest/row.ts'
-import type { Io } from '../../io/io.ts'
-import { type DataRecord, plainCell } from '../../render/cells.ts'
-import type { Csv } from '../../render/csv.ts'
+import type { ManifestColumns } from '../../batch/manifest-cells.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type ColumnNaming, parseColumnName, spellingOf } from '../../manifest/columns.ts'
+import type { CsvHeader } from '../../manifest/csv-header.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import type { Io } from '../io/io.ts'
+import { type DataRecord, plainCell } from '../render/cells.ts'
+import type { Csv } from '../render/csv.ts'
 
 const CHUNK_CHARS = 64 * 1024
 

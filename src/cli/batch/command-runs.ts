@@ -1,10 +1,10 @@
-import type { ServerOfRuns } from '../../../batch/runs.ts'
-import type { RowStatus } from '../../../batch/types.ts'
-import { seemsAtWork } from '../../../core/lock-holder.ts'
-import { openStateIfThere } from '../../../state/open-state.ts'
-import { type CommandRun, commandRuns } from '../../../state/runs.ts'
-import type { OperationState } from '../../../state/transitions.ts'
-import type { DataRecord } from '../../render/cells.ts'
+import type { ServerOfRuns } from '../../batch/runs.ts'
+import type { RowStatus } from '../../batch/types.ts'
+import { seemsAtWork } from '../../core/lock-holder.ts'
+import { openStateIfThere } from '../../state/open-state.ts'
+import { type CommandRun, commandRuns } from '../../state/runs.ts'
+import type { OperationState } from '../../state/transitions.ts'
+import type { DataRecord } from '../render/cells.ts'
 
 /** Maps the state of a command's operation to the status of a row. */
 const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {

@@ -1,8 +1,8 @@
-import type { EditedPair } from '../../../batch/types.ts'
-import type { GdnError } from '../../../core/errors.ts'
-import { type Io, safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
-import { cutToWidth } from '../../text/display-width.ts'
+import type { EditedPair } from '../../batch/types.ts'
+import type { GdnError } from '../../core/errors.ts'
+import { type Io, safe } from '../io/io.ts'
+import { count } from '../render/count.ts'
+import { cutToWidth } from '../text/display-width.ts'
 
 const MAX_SHOWN = 10
 const MIN_TITLE = 20
@@ -13,7 +13,7 @@ export async function printEditedRows(io: Io, { details }: GdnError): Promise<vo
   if (pairs.length === 0) return
   const shown = pairs.slice(0, MAX_SHOWN)
   const { columns } = io.look()
-  const { changeLines } = await import('../../render/change-lines.ts')
+  const { changeLines } = await import('../render/change-lines.ts')
   for (const { line, title, now, changes } of shown) {
     const place = `sent line ${line}${now === null || now.line === line ? '' : `, now line ${now.line}`}: `
     io.note(place + cutToWidth(safe(title), Math.max(MIN_TITLE, columns - place.length)))

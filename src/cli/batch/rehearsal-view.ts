@@ -1,7 +1,7 @@
-import { inCoins, inGwei } from '../../../core/units.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { count } from '../../render/count.ts'
-import type { Card, View } from '../../render/view.ts'
+import { inCoins, inGwei } from '../../core/units.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { count } from '../render/count.ts'
+import type { Card, View } from '../render/view.ts'
 import { roughly } from './progress-text.ts'
 
 export const REHEARSAL_VIEW: View = {

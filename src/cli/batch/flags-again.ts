@@ -1,6 +1,6 @@
-import { shellWord } from '../../../core/shell-word.ts'
-import type { ServerFlags } from '../../flags/common.ts'
-import { safe } from '../../io/io.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import type { ServerFlags } from '../flags/common.ts'
+import { safe } from '../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 /** Formats the flags that select the rows, the collection and the server, for another command with the same manifest. */

@@ -1,9 +1,9 @@
-import type { BatchOptions, BatchSummary } from '../../../batch/types.ts'
-import { withPaid } from '../../cost/paid.ts'
-import type { Io } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { rowsByState } from '../../render/count.ts'
-import type { Card, View } from '../../render/view.ts'
+import type { BatchOptions, BatchSummary } from '../../batch/types.ts'
+import { withPaid } from '../cost/paid.ts'
+import type { Io } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { rowsByState } from '../render/count.ts'
+import type { Card, View } from '../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { BatchEvent, RowCounts } from '../../../batch/types.ts'
+import type { BatchEvent, RowCounts } from '../../batch/types.ts'
 
 /** The current phase of a run. Times are on the same clock as the events. */
 export type Phase =

@@ -1,5 +1,5 @@
-import { shellWord } from '../../../core/shell-word.ts'
-import { safe } from '../../io/io.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { safe } from '../io/io.ts'
 
 /** Formats commands that work on a run, ready to type. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string

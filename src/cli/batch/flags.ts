@@ -1,14 +1,14 @@
-import type { Blockchain } from '../../../api/blockchains.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { nearest } from '../../../core/nearest.ts'
-import { shellWord } from '../../../core/shell-word.ts'
-import { COLUMN_NAMES, meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../../manifest/columns.ts'
-import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../command.ts'
-import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
-import { addCostFlags } from '../../cost/fees.ts'
-import { addMaxCostFlag, type LimitFlags } from '../../cost/limit.ts'
-import { maxFee } from '../../cost/max-fee.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { COLUMN_NAMES, meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../manifest/columns.ts'
+import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../command.ts'
+import { addVerifyFlags, type VerifyFlags } from '../connect/open-verifier.ts'
+import { addCostFlags } from '../cost/fees.ts'
+import { addMaxCostFlag, type LimitFlags } from '../cost/limit.ts'
+import { maxFee } from '../cost/max-fee.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
 import {
   address,
   blockchainName,
@@ -19,8 +19,8 @@ import {
   notEmpty,
   oneOf,
   positiveNumber,
-} from '../../flags/parse.ts'
-import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+} from '../flags/parse.ts'
+import { addWaitFlags, type WaitFlags } from '../flags/wait.ts'
 
 /** Flags of the commands that mint a manifest. */
 export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags, LimitFlags {

@@ -1,18 +1,18 @@
 import { join } from 'node:path'
-import { createnft } from '../../../api/endpoints/createnft.ts'
-import type { RowCounts } from '../../../batch/types.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
-import { sleep } from '../../../core/time.ts'
-import { within } from '../../../core/within.ts'
-import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../../server/fork/rehearsal.ts'
-import type { DataDirFlags } from '../../connect/data-dir.ts'
-import type { Deps } from '../../deps.ts'
-import { type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
-import { createIo } from '../../io/io.ts'
-import { makeDeps } from '../../make-deps.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { VERSION } from '../../version.ts'
+import { createnft } from '../../api/endpoints/createnft.ts'
+import type { RowCounts } from '../../batch/types.ts'
+import { GdnError } from '../../core/errors.ts'
+import { withTemporaryFolder } from '../../core/temporary-folder.ts'
+import { sleep } from '../../core/time.ts'
+import { within } from '../../core/within.ts'
+import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../server/fork/rehearsal.ts'
+import type { DataDirFlags } from '../connect/data-dir.ts'
+import type { Deps } from '../deps.ts'
+import { type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
+import { createIo } from '../io/io.ts'
+import { makeDeps } from '../make-deps.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { VERSION } from '../version.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { mintManifest } from './mint-manifest.ts'
 
@@ -50,7 +50,7 @@ export async function runRehearsal(
   const progress = await io.progress(`Copying ${target.blockchain}`)
   try {
     return await withTemporaryFolder('gdn-rehearsal-', async (folder) => {
-      const { openRehearsal } = await import('../../../server/fork/rehearsal.ts')
+      const { openRehearsal } = await import('../../server/fork/rehearsal.ts')
       const options = {
         ...{ host: '127.0.0.1', port: 0, dataDir: join(folder, 'data'), rateLimits: false, allowedHosts: [] },
         ...{ ...storedFilesOptions(flags, env), version: VERSION, logStream: { write() {} } },

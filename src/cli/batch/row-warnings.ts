@@ -1,9 +1,9 @@
-import type { DuplicateRow, Duplicates } from '../../../batch/duplicate-rows.ts'
-import { GdnError } from '../../../core/errors.ts'
-import type { ManifestIssue } from '../../../manifest/row.ts'
-import type { RowWarnings } from '../../../manifest/row-warnings.ts'
-import type { Deps } from '../../deps.ts'
-import { count } from '../../render/count.ts'
+import type { DuplicateRow, Duplicates } from '../../batch/duplicate-rows.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
+import type { RowWarnings } from '../../manifest/row-warnings.ts'
+import type { Deps } from '../deps.ts'
+import { count } from '../render/count.ts'
 import { printWarning, printWarnings } from './check-files.ts'
 
 const MAX_SHOWN = 10

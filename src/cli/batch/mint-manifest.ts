@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { runLabel } from '../../../batch/run-label.ts'
-import type { BatchOptions } from '../../../batch/types.ts'
-import { projectFileIn } from '../../../config/project-file.ts'
-import type { Server } from '../../../config/server.ts'
-import type { Settings } from '../../../config/settings.ts'
-import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
-import { shellWord } from '../../../core/shell-word.ts'
-import type { ManifestItem, ManifestOptions } from '../../../manifest/read.ts'
-import { readManifest } from '../../../manifest/read.ts'
-import { RowWarnings } from '../../../manifest/row-warnings.ts'
-import { runOrigin } from '../../../operations/run-origin.ts'
-import { type Collection, whichCollection } from '../../connect/which-collection.ts'
-import type { Deps } from '../../deps.ts'
-import { safe } from '../../io/io.ts'
-import { createOutput } from '../../render/output.ts'
-import { isV12 } from '../../request/api-version.ts'
+import { runLabel } from '../../batch/run-label.ts'
+import type { BatchOptions } from '../../batch/types.ts'
+import { projectFileIn } from '../../config/project-file.ts'
+import type { Server } from '../../config/server.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import type { ManifestItem, ManifestOptions } from '../../manifest/read.ts'
+import { readManifest } from '../../manifest/read.ts'
+import { RowWarnings } from '../../manifest/row-warnings.ts'
+import { runOrigin } from '../../operations/run-origin.ts'
+import { type Collection, whichCollection } from '../connect/which-collection.ts'
+import type { Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { createOutput } from '../render/output.ts'
+import { isV12 } from '../request/api-version.ts'
 import { FileUrls } from './check-files.ts'
 import { printEditedRows } from './edited-rows.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -40,7 +40,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   const { beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
   const { options } = sending
   const { sendAndPrint } = await import('./send-run.ts')
-  const { runBatch } = await import('../../../batch/run.ts')
+  const { runBatch } = await import('../../batch/run.ts')
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')

@@ -1,7 +1,7 @@
-import type { BatchSummary } from '../../../batch/types.ts'
-import { type ErrorCode, GdnError } from '../../../core/errors.ts'
-import { EXIT } from '../../../core/exit-codes.ts'
-import { count } from '../../render/count.ts'
+import type { BatchSummary } from '../../batch/types.ts'
+import { type ErrorCode, GdnError } from '../../core/errors.ts'
+import { EXIT } from '../../core/exit-codes.ts'
+import { count } from '../render/count.ts'
 import type { RunCommands } from './run-commands.ts'
 
 const CODE_BY_EXIT: Readonly<Record<number, ErrorCode>> = {

@@ -1,7 +1,7 @@
-import type { Blockchain } from '../../../api/blockchains.ts'
-import type { runBatch } from '../../../batch/run.ts'
-import { runRows } from '../../../batch/run-rows.ts'
-import { openRun } from '../../../batch/runs.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { runBatch } from '../../batch/run.ts'
+import { runRows } from '../../batch/run-rows.ts'
+import { openRun } from '../../batch/runs.ts'
 import type {
   BatchEvent,
   BatchOptions,
@@ -9,28 +9,28 @@ import type {
   PlannedEvent,
   PlannedMints,
   RunStatus,
-} from '../../../batch/types.ts'
-import { limitIn, type RunLimit } from '../../../client/run-limit.ts'
-import type { Server } from '../../../config/server.ts'
-import type { Settings } from '../../../config/settings.ts'
-import { GdnError, messageOf } from '../../../core/errors.ts'
-import type { ManifestItem } from '../../../manifest/read.ts'
-import type { RowWarnings } from '../../../manifest/row-warnings.ts'
-import { IN_FLIGHT } from '../../../operations/defaults.ts'
-import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
-import { noteLimit, type PricedUse, warnOfSigned } from '../../cost/at-most.ts'
-import { confirmSpending } from '../../cost/confirm-spending.ts'
-import { openMeter } from '../../cost/estimate.ts'
-import { costLimit, type LimitFlags } from '../../cost/limit.ts'
-import { feeLimit } from '../../cost/max-fee.ts'
-import { meterRun } from '../../cost/paid.ts'
-import { sumOf, worstOfChanges } from '../../cost/run-limit.ts'
-import type { Connection, Deps } from '../../deps.ts'
-import { isInActions } from '../../io/in-actions.ts'
-import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { count } from '../../render/count.ts'
-import type { Output } from '../../render/output.ts'
+} from '../../batch/types.ts'
+import { limitIn, type RunLimit } from '../../client/run-limit.ts'
+import type { Server } from '../../config/server.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import type { ManifestItem } from '../../manifest/read.ts'
+import type { RowWarnings } from '../../manifest/row-warnings.ts'
+import { IN_FLIGHT } from '../../operations/defaults.ts'
+import { openVerifier, type VerifyFlags } from '../connect/open-verifier.ts'
+import { noteLimit, type PricedUse, warnOfSigned } from '../cost/at-most.ts'
+import { confirmSpending } from '../cost/confirm-spending.ts'
+import { openMeter } from '../cost/estimate.ts'
+import { costLimit, type LimitFlags } from '../cost/limit.ts'
+import { feeLimit } from '../cost/max-fee.ts'
+import { meterRun } from '../cost/paid.ts'
+import { sumOf, worstOfChanges } from '../cost/run-limit.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { isInActions } from '../io/in-actions.ts'
+import { safe } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { count } from '../render/count.ts'
+import type { Output } from '../render/output.ts'
 import { checkFiles, type FileUrls, filesProblem, printWarnings } from './check-files.ts'
 import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -252,7 +252,7 @@ export async function checkPlannedFiles(
 /** Writes the outcome to the job summary in GitHub Actions. */
 async function writeJobSummary({ env, io }: Deps, summary: BatchSummary): Promise<void> {
   if (!isInActions(env)) return
-  const { addJobSummary } = await import('../../render/github-actions.ts')
+  const { addJobSummary } = await import('../render/github-actions.ts')
   const problem = await addJobSummary(summary, env)
   if (problem !== null) io.debug(safe(`can't write the job summary: ${messageOf(problem)}`))
 }

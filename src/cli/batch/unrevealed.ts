@@ -1,11 +1,11 @@
-import { isEvm } from '../../../api/blockchains.ts'
-import { hasFailed } from '../../../api/nft-status.ts'
-import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
-import { lacksEndpoint, statusOf } from '../../../client/answers.ts'
-import type { RunLimit } from '../../../client/run-limit.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
-import { committable, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
+import { isEvm } from '../../api/blockchains.ts'
+import { hasFailed } from '../../api/nft-status.ts'
+import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
+import { lacksEndpoint, statusOf } from '../../client/answers.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type ManifestItem, readManifest } from '../../manifest/read.ts'
+import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
   keepLeaves,
@@ -13,11 +13,11 @@ import {
   leavesPath,
   readPlaceholder,
   unrevealedItems,
-} from '../../../reveal/unrevealed.ts'
-import type { Connection, Deps } from '../../deps.ts'
-import { safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
-import { changeOnce } from '../../request/change-once.ts'
+} from '../../reveal/unrevealed.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { count } from '../render/count.ts'
+import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions } from './manifest-options.ts'
 
