@@ -1,6 +1,6 @@
 import { withNfts } from '../api/creation.ts'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
-import { formatIssue, validate } from '../api/validate.ts'
+import { type FieldIssue, formatIssue, validate } from '../api/validate.ts'
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import { badAnswer, parseJson } from './answers.ts'
@@ -13,15 +13,21 @@ export async function encode<Name extends EndpointName>(
   request: RequestOf<Name>,
   apiVersion: ApiVersion = DEFAULT_API_VERSION,
 ): Promise<Uint8Array> {
-  const checked = validate(inVersion(await loadEndpoint(name), apiVersion).request, request)
+  const endpoint = await loadEndpoint(name)
+  const checked = validate(inVersion(endpoint, apiVersion).request, request)
   if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
   const [first] = checked.issues
   const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''
   throw new GdnError('invalid_input', first === undefined ? 'invalid request' : formatIssue(first) + more, {
     ...(first === undefined ? {} : { place: { field: first.field } }),
+    hint: validate(inVersion(endpoint, '1.2').request, request).ok ? requiredIn11(checked.issues) : undefined,
     details: checked.issues.map(({ field, message }) => ({ field, message })),
   })
 }
+
+/** Returns the hint for a request that is valid in v1.2 alone: the types of the client let these fields be omitted. */
+const requiredIn11 = (issues: readonly FieldIssue[]): string =>
+  `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without it.`
 
 /** Decodes a response. @throws GdnError for a status other than 2xx, and if it breaks the contract */
 export async function decode<Name extends EndpointName>(

@@ -8,6 +8,7 @@ import {
   createClient,
   GdnError,
   readManifest,
+  type TransfernftRequest,
 } from '../../src/lib/index.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
@@ -91,6 +92,17 @@ describe('gdn.api', () => {
       ...{ name: 'GdnError', code: 'invalid_input', place: { field: 'nft_gdn_ids' } },
       details: [{ field: 'nft_gdn_ids', message: 'must have at least one ID' }],
     })
+    expect(server.seen).toEqual([])
+  })
+
+  test('names a field that only version 1.2 lets a request omit', async () => {
+    const { blockchain, ...rest } = ENDPOINTS.transfernft.example.request as TransfernftRequest
+    await expect(client().api.transfernft(rest as TransfernftRequest)).rejects.toMatchObject({
+      ...{ code: 'invalid_input', place: { field: 'blockchain' }, message: 'blockchain is required' },
+      hint: 'Set blockchain. Only version 1.2 of the API accepts requests without it.',
+    })
+    const broken = { ...rest, nft_gdn_id: 7 } as unknown as TransfernftRequest
+    await expect(client().api.transfernft(broken)).rejects.toMatchObject({ code: 'invalid_input', hint: undefined })
     expect(server.seen).toEqual([])
   })
 

@@ -149,6 +149,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   freezenft: { nft_gdn_ids: 'The NFTs to freeze: at most 200.' },
   transfernft: {
+    blockchain: 'Must be the blockchain of the collection. Required in v1.1, and optional in v1.2.',
     sender_wallet_address: 'Wallet address of the current owner.',
     receiver_wallet_address: 'Wallet address of the new owner.',
   },
