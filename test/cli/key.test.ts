@@ -110,7 +110,7 @@ describe('gdn key create', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_[\w-]{43}\n$/) })
     const key = stdout.trim()
     expect(stderr).toContain('shop@example.com: nft:read')
-    expect(stderr).toMatch(/not shown again\. To revoke it: gdn key revoke [0-9a-f-]{36}/)
+    expect(stderr).toMatch(/not shown again\. To revoke it, run `gdn key revoke [0-9a-f-]{36} --data-dir \S+`\./)
     expect(stderr).not.toContain(key)
     expect(await filesHolding(dataDir, key)).toEqual([])
     expect((await gdn(['key', 'list', '--json'])).stdout).not.toContain(key)

@@ -5,6 +5,7 @@ import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
@@ -113,5 +114,5 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
-  io.note(`It is not shown again. To revoke it: gdn key revoke ${record.id}`)
+  io.note(keepPlace(`It is not shown again. To revoke it, run \`gdn key revoke ${record.id}\`.`, flags))
 }

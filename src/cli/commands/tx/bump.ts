@@ -1,5 +1,6 @@
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -26,5 +27,7 @@ export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<
   const { requestAction } = await import('../../../server/admin/transactions.ts')
   const bumped = await onDatabase(deps, flags, (store) => requestAction(store, name, 'bump', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [bumped]))[0] })
-  deps.io.note(`The backend raises its fees at its next check. To see them: gdn tx show ${name}`)
+  deps.io.note(
+    keepPlace(`The backend raises its fees at its next check. To see them, run \`gdn tx show ${name}\`.`, flags),
+  )
 }

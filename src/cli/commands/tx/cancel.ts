@@ -1,6 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -38,5 +39,7 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   }
   const cancelled = await onPlace(deps, place, (store) => requestAction(store, name, 'cancel', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0] })
-  io.note(`The backend replaces it at its next check. To see the result: gdn tx show ${name}`)
+  io.note(
+    keepPlace(`The backend replaces it at its next check. To see the result, run \`gdn tx show ${name}\`.`, flags),
+  )
 }

@@ -2,6 +2,7 @@ import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
@@ -60,6 +61,6 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   else await io.data(`${secret.disclose()}\n`)
   const of = webhook.email === null ? 'the local account' : safe(webhook.email)
   io.note(`This secret signs the events of the webhook ${webhook.id} of ${of}: ${webhook.events.join(', ')}.`)
-  io.note(`It is not shown again. To send a test event: gdn webhook test ${webhook.id}`)
+  io.note(keepPlace(`It is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`, flags))
   if (isPrivate) io.warn('Only a backend with --allow-private-files delivers to a private address.')
 }

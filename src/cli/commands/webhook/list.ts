@@ -1,5 +1,6 @@
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -28,6 +29,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
   const { getWebhooks } = await import('../../../server/admin/webhooks.ts')
   const webhooks = await onDatabase(deps, flags, (store) => getWebhooks(store, deps.now()))
-  if (webhooks.length === 0) deps.io.note('There are no webhooks. Run `gdn webhook add` to create one.')
+  if (webhooks.length === 0)
+    deps.io.note(keepPlace('There are no webhooks. Run `gdn webhook add` to create one.', flags))
   await output.many(webhooks.map((webhook) => ({ ...webhook })))
 }
