@@ -283,7 +283,7 @@ function __gdn_bundles
     case 'nft grant'
       printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
     case 'nft transfer'
-      printf '%s\n' 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-c8f83a sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-d37844'
     case 'nft show'
@@ -559,9 +559,10 @@ function __gdn_flags
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'flags-f2fd82'
+    case 'flags-c8f83a'
       printf '%s\n' '--receiver - @wallets New owner: an address or @name' \
         '--receiver-wallet-address ~ @wallets New owner: an address or @name' \
+        '--to ~ @wallets New owner: an address or @name' \
         '--sender - @wallets Current owner' \
         '--sender-wallet-address ~ @wallets Current owner' \
         '--token-id - text Token ID' \

@@ -205,7 +205,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection list' = 'server-b79987 output-d37844'
     'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844'
     'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
-    'nft transfer' = 'flags-f2fd82 sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844'
+    'nft transfer' = 'flags-c8f83a sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844'
     'nft list' = 'flags-8c56ed server-b79987 output-d37844'
     'nft show' = 'flags-35cad5 server-b79987 output-d37844'
     'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
@@ -384,8 +384,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
 --file -f file JSON request (- for standard input); flags override it'
-    'flags-f2fd82' = '--receiver - @wallets New owner: an address or @name
+    'flags-c8f83a' = '--receiver - @wallets New owner: an address or @name
 --receiver-wallet-address ~ @wallets New owner: an address or @name
+--to ~ @wallets New owner: an address or @name
 --sender - @wallets Current owner
 --sender-wallet-address ~ @wallets Current owner
 --token-id - text Token ID

@@ -91,6 +91,12 @@ describe('nft transfer', () => {
     expect(api.calls.map(({ path }) => path)).toEqual(['/healthz', '/api/v1/getisgdnnft', '/api/v1/transfernft'])
   })
 
+  test('accepts --to for the receiver', async () => {
+    const flags = ['--to', RECEIVER, '--token-id', '1', '--sender', OWNER, '-c', CONTRACT, '-b', 'polygon', '--dry-run']
+    const { stdout } = await cli(['nft', 'transfer', 'id-0', ...flags, '--base-url', 'http://127.0.0.1:9'], { env })
+    expect(JSON.parse(stdout)).toMatchObject({ body: { receiver_wallet_address: RECEIVER } })
+  })
+
   test('prefers a flag over the value that was looked up', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0')), transfernft: accepts })
     const other = '0x1111111111111111111111111111111111111111'

@@ -50,6 +50,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
       '--contract-address': '--contract',
       '--contract-addresses': '--contract',
       '--receiver-wallet-address': '--receiver',
+      '--to': '--receiver',
       '--sender-wallet-address': '--sender',
       '--tokenid': '--token-id',
       '--nft-gdn-ids': '--nft-gdn-id',
