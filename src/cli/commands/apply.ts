@@ -193,7 +193,7 @@ async function confirmPlan(
       'refused',
       `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`,
       {
-        hint: 'Nothing was sent. Follow the reasons, or add --only mint.',
+        hint: 'Nothing was sent. Fix each cause, or add --only mint to mint only the new rows.',
         details: { counts },
       },
     )

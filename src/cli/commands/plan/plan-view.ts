@@ -133,7 +133,9 @@ export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isList: bo
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
   }
   if (counts.impossible > 0) {
-    io.note('gdn apply sends nothing while a change is impossible. Follow the reasons, or add --only mint.')
+    io.note(
+      'gdn apply sends nothing while a change is impossible. Fix each cause, or add --only mint to mint only the new rows.',
+    )
   }
   // Burns are of NFTs that have no row.
   const burns = counts.burn === 0 ? '' : ` ${count(counts.burn, 'NFT')} to burn.`
