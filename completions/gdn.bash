@@ -205,7 +205,7 @@ __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-d37844' ;;
-    'collection set') REPLY='settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-d37844' ;;
+    'collection set') REPLY='settings-1f8327 flags-6284fa verifying-ecad79 server-b79987 output-d37844' ;;
     'collection list') REPLY='server-b79987 output-d37844' ;;
     'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844' ;;
     'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
@@ -222,17 +222,17 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-fa68fc server-b79987 output-d37844' ;;
     'batch preview') REPLY='flags-637b18 server-b79987 output-d37844' ;;
     'batch rehearse') REPLY='flags-684e16 run-1f03ab server-f6609b output-d37844' ;;
-    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844' ;;
+    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844' ;;
     'batch list') REPLY='flags-1d15ba server-b79987 output-d37844' ;;
     'batch status') REPLY='flags-f56610 server-b79987 output-d37844' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844' ;;
+    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844' ;;
     'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-d37844' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-d37844' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-d37844' ;;
-    'plan') REPLY='flags-8e92b7 server-b79987 output-40d955' ;;
-    'apply') REPLY='flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844' ;;
+    'plan') REPLY='flags-ff19e7 server-b79987 output-40d955' ;;
+    'apply') REPLY='flags-2a0636 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844' ;;
     'reveal') REPLY='flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844' ;;
     'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-d37844' ;;
@@ -262,7 +262,7 @@ __gdn_bundles() {
     'tx cancel') REPLY='flags-f0f4c5 output-d37844' ;;
     'tx unknown') REPLY='flags-ee3a4c output-d37844' ;;
     'tx release') REPLY='flags-64db77 output-d37844' ;;
-    'key create') REPLY='flags-fc1a48 output-d37844' ;;
+    'key create') REPLY='flags-6be913 output-d37844' ;;
     'key list') REPLY='flags-3db50f output-d37844' ;;
     'key revoke') REPLY='flags-3db50f output-d37844' ;;
     'webhook add') REPLY='flags-596ee1 output-d37844' ;;
@@ -291,7 +291,7 @@ __gdn_bundles() {
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
     'schema') REPLY='output-d37844' ;;
-    'mcp') REPLY='what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709' ;;
+    'mcp') REPLY='what-agents-may-do-89eab0 flags-b36207 server-b79987 output-b31709' ;;
     *) REPLY='' ;;
   esac
 }
@@ -338,7 +338,7 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-7000cd') REPLY='--royalty - text Royalty of sales, such as 5%; 0% removes it
+    'settings-1f8327') REPLY='--royalty - text Royalty of sales, such as 5%; 0% removes it
 --royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)
 --description - text Description of the collection
 --image - text Image of the collection
@@ -351,7 +351,7 @@ __gdn_flags() {
 --no-enable-transfer - - Don'\''t let the API transfer NFTs
 --new-owner - @wallets Offer the ownership to this address or @name
 --accept-owner - - Accept the ownership that was offered to the wallet
---freeze - - Freeze the metadata of all NFTs for good' ;;
+--freeze - - Freeze the metadata of all NFTs permanently' ;;
     'flags-6284fa') REPLY='--wallet - text The owner'\''s keystore: @name or a file
 --password-file - file File that holds the password; - is standard input
 --blockchain -b =blockchain Blockchain of the collection
@@ -549,10 +549,10 @@ __gdn_flags() {
     'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
-    'cost-15083a') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-38aca1') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
 --max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
---max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks' ;;
+--max-fee-gwei - text Maximum gas price of the run. It waits for cheaper blocks' ;;
     'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
     'flags-f56610') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
 --costs - - Show what the run has spent, from its server' ;;
@@ -574,7 +574,7 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-8e92b7') REPLY='--contract -c @collections Collection of the drop
+    'flags-ff19e7') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -586,7 +586,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace what others changed with what the manifest says
+--take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
@@ -601,7 +601,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-67c7c0') REPLY='--contract -c @collections Collection of the drop
+    'flags-2a0636') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -613,7 +613,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace what others changed with what the manifest says
+--take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
@@ -793,11 +793,11 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-fc1a48') REPLY='--name - text What the key is for
+    'flags-6be913') REPLY='--name - text Name of the key
 --email - text E-mail address of its account, which is created if it is new
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)
---api-version - =api-version Version of the API that it is for (the backend'\''s)
+--api-version - =api-version API version of the key (the backend'\''s)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'flags-596ee1') REPLY='--event - ,event+ Event types to deliver; repeatable
@@ -859,7 +859,7 @@ __gdn_flags() {
 --root - dir Directory of the files that tools may read and write (the current one)
 --password-file - file Let tools generate wallets with this password, and sign as owners
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)' ;;
-    'flags-893065') REPLY='--call-timeout - text When a call returns while its work goes on (50s)' ;;
+    'flags-b36207') REPLY='--call-timeout - text How long a call waits before it returns `running` (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command
 --quiet -q - Print only data and errors
 --no-input - - Disable prompts

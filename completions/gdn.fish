@@ -275,7 +275,7 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-d37844'
     case 'collection set'
-      printf '%s\n' 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-d37844'
+      printf '%s\n' 'settings-1f8327 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
     case 'collection list'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'nft mint'
@@ -309,15 +309,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-684e16 run-1f03ab server-f6609b output-d37844'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844'
+      printf '%s\n' 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
     case 'batch list'
       printf '%s\n' 'flags-1d15ba server-b79987 output-d37844'
     case 'batch status'
       printf '%s\n' 'flags-f56610 server-b79987 output-d37844'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844'
+      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
     case 'batch results'
@@ -327,9 +327,9 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-d37844'
     case 'plan'
-      printf '%s\n' 'flags-8e92b7 server-b79987 output-40d955'
+      printf '%s\n' 'flags-ff19e7 server-b79987 output-40d955'
     case 'apply'
-      printf '%s\n' 'flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
+      printf '%s\n' 'flags-2a0636 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
     case 'reveal'
       printf '%s\n' 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
     case 'cost'
@@ -389,7 +389,7 @@ function __gdn_bundles
     case 'tx release'
       printf '%s\n' 'flags-64db77 output-d37844'
     case 'key create'
-      printf '%s\n' 'flags-fc1a48 output-d37844'
+      printf '%s\n' 'flags-6be913 output-d37844'
     case 'key list'
       printf '%s\n' 'flags-3db50f output-d37844'
     case 'key revoke'
@@ -447,7 +447,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-d37844'
     case 'mcp'
-      printf '%s\n' 'what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709'
+      printf '%s\n' 'what-agents-may-do-89eab0 flags-b36207 server-b79987 output-b31709'
   end
 end
 
@@ -499,7 +499,7 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-7000cd'
+    case 'settings-1f8327'
       printf '%s\n' '--royalty - text Royalty of sales, such as 5%; 0% removes it' \
         '--royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)' \
         '--description - text Description of the collection' \
@@ -513,7 +513,7 @@ function __gdn_flags
         '--no-enable-transfer - - Don\'t let the API transfer NFTs' \
         '--new-owner - @wallets Offer the ownership to this address or @name' \
         '--accept-owner - - Accept the ownership that was offered to the wallet' \
-        '--freeze - - Freeze the metadata of all NFTs for good'
+        '--freeze - - Freeze the metadata of all NFTs permanently'
     case 'flags-6284fa'
       printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
         '--password-file - file File that holds the password; - is standard input' \
@@ -740,11 +740,11 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'cost-15083a'
+    case 'cost-38aca1'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
         '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
-        '--max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
+        '--max-fee-gwei - text Maximum gas price of the run. It waits for cheaper blocks'
     case 'flags-1d15ba'
       printf '%s\n' '--all - - Include single commands: each is a run of one'
     case 'flags-f56610'
@@ -776,7 +776,7 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-8e92b7'
+    case 'flags-ff19e7'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -789,7 +789,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
-        '--take-over - - Replace what others changed with what the manifest says' \
+        '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
@@ -805,7 +805,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-67c7c0'
+    case 'flags-2a0636'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -818,7 +818,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
-        '--take-over - - Replace what others changed with what the manifest says' \
+        '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--only - =only Make only these changes: mint' \
@@ -1028,12 +1028,12 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-fc1a48'
-      printf '%s\n' '--name - text What the key is for' \
+    case 'flags-6be913'
+      printf '%s\n' '--name - text Name of the key' \
         '--email - text E-mail address of its account, which is created if it is new' \
         '--permission - ,permission+ Permissions of the key; repeatable' \
         '--expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)' \
-        '--api-version - =api-version Version of the API that it is for (the backend\'s)' \
+        '--api-version - =api-version API version of the key (the backend\'s)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'flags-596ee1'
@@ -1110,8 +1110,8 @@ function __gdn_flags
         '--root - dir Directory of the files that tools may read and write (the current one)' \
         '--password-file - file Let tools generate wallets with this password, and sign as owners' \
         '--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
-    case 'flags-893065'
-      printf '%s\n' '--call-timeout - text When a call returns while its work goes on (50s)'
+    case 'flags-b36207'
+      printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'
     case 'gdn'
       printf '%s\n' '--help -h - Help for the command' \
         '--quiet -q - Print only data and errors' \

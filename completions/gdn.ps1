@@ -201,7 +201,7 @@ mcp Serve the commands to coding agents as MCP tools'
   $bundles = @{
     'collection create' = 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
     'collection show' = 'flags-883978 server-b79987 output-d37844'
-    'collection set' = 'settings-7000cd flags-6284fa verifying-ecad79 server-b79987 output-d37844'
+    'collection set' = 'settings-1f8327 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
     'collection list' = 'server-b79987 output-d37844'
     'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844'
     'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
@@ -218,17 +218,17 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch validate' = 'flags-fa68fc server-b79987 output-d37844'
     'batch preview' = 'flags-637b18 server-b79987 output-d37844'
     'batch rehearse' = 'flags-684e16 run-1f03ab server-f6609b output-d37844'
-    'batch mint' = 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844'
+    'batch mint' = 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
     'batch list' = 'flags-1d15ba server-b79987 output-d37844'
     'batch status' = 'flags-f56610 server-b79987 output-d37844'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844'
-    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-15083a server-b79987 output-d37844'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
+    'batch retry' = 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
     'batch results' = 'flags-ebe330 verifying-809177 server-b79987 output-d37844'
     'batch report' = 'flags-2979e6 server-b79987 output-d37844'
     'batch rm' = 'flags-91185e server-b79987 output-d37844'
-    'plan' = 'flags-8e92b7 server-b79987 output-40d955'
-    'apply' = 'flags-67c7c0 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
+    'plan' = 'flags-ff19e7 server-b79987 output-40d955'
+    'apply' = 'flags-2a0636 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
     'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-d37844'
@@ -258,7 +258,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'tx cancel' = 'flags-f0f4c5 output-d37844'
     'tx unknown' = 'flags-ee3a4c output-d37844'
     'tx release' = 'flags-64db77 output-d37844'
-    'key create' = 'flags-fc1a48 output-d37844'
+    'key create' = 'flags-6be913 output-d37844'
     'key list' = 'flags-3db50f output-d37844'
     'key revoke' = 'flags-3db50f output-d37844'
     'webhook add' = 'flags-596ee1 output-d37844'
@@ -287,7 +287,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'completion' = 'output-b31709'
     'api' = 'flags-0418aa output-d62863 server-b79987'
     'schema' = 'output-d37844'
-    'mcp' = 'what-agents-may-do-89eab0 flags-893065 server-b79987 output-b31709'
+    'mcp' = 'what-agents-may-do-89eab0 flags-b36207 server-b79987 output-b31709'
   }
 
   $flags = @{
@@ -331,7 +331,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-883978' = '--blockchain -b =blockchain Blockchain of the collections'
-    'settings-7000cd' = '--royalty - text Royalty of sales, such as 5%; 0% removes it
+    'settings-1f8327' = '--royalty - text Royalty of sales, such as 5%; 0% removes it
 --royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)
 --description - text Description of the collection
 --image - text Image of the collection
@@ -344,7 +344,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-enable-transfer - - Don''t let the API transfer NFTs
 --new-owner - @wallets Offer the ownership to this address or @name
 --accept-owner - - Accept the ownership that was offered to the wallet
---freeze - - Freeze the metadata of all NFTs for good'
+--freeze - - Freeze the metadata of all NFTs permanently'
     'flags-6284fa' = '--wallet - text The owner''s keystore: @name or a file
 --password-file - file File that holds the password; - is standard input
 --blockchain -b =blockchain Blockchain of the collection
@@ -542,10 +542,10 @@ mcp Serve the commands to coding agents as MCP tools'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'cost-15083a' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-38aca1' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
 --max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
---max-fee-gwei - text Most that the run offers for a unit of gas. It waits for cheaper blocks'
+--max-fee-gwei - text Maximum gas price of the run. It waits for cheaper blocks'
     'flags-1d15ba' = '--all - - Include single commands: each is a run of one'
     'flags-f56610' = '--watch - - Show changes until all are final, or until Ctrl-C
 --costs - - Show what the run has spent, from its server'
@@ -567,7 +567,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt'
-    'flags-8e92b7' = '--contract -c @collections Collection of the drop
+    'flags-ff19e7' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -579,7 +579,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace what others changed with what the manifest says
+--take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
@@ -594,7 +594,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-67c7c0' = '--contract -c @collections Collection of the drop
+    'flags-2a0636' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -606,7 +606,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace what others changed with what the manifest says
+--take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
@@ -786,11 +786,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-fc1a48' = '--name - text What the key is for
+    'flags-6be913' = '--name - text Name of the key
 --email - text E-mail address of its account, which is created if it is new
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)
---api-version - =api-version Version of the API that it is for (the backend''s)
+--api-version - =api-version API version of the key (the backend''s)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-596ee1' = '--event - ,event+ Event types to deliver; repeatable
@@ -852,7 +852,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --root - dir Directory of the files that tools may read and write (the current one)
 --password-file - file Let tools generate wallets with this password, and sign as owners
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
-    'flags-893065' = '--call-timeout - text When a call returns while its work goes on (50s)'
+    'flags-b36207' = '--call-timeout - text How long a call waits before it returns `running` (50s)'
     'gdn' = '--help -h - Help for the command
 --quiet -q - Print only data and errors
 --no-input - - Disable prompts

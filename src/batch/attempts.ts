@@ -57,7 +57,7 @@ export class Attempts {
     }
   }
 
-  /** Leaves the outcome unknown if a response has the ID of an NFT that was there before. */
+  /** Leaves the outcome unknown if a response has the ID of an NFT that existed before. */
   async #distrust({ id, body }: Job, verdict: Verdict): Promise<Verdict> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context
@@ -70,7 +70,7 @@ export class Attempts {
       for (const id of verdict.ids) this.#given.add(id)
       return verdict
     }
-    const message = `the server returned the ID ${again}, of an NFT that was there before`
+    const message = `the server returned the ID ${again}, of an NFT that existed before`
     return { outcome: 'unknown', status: verdict.status, message, busy: false }
   }
 

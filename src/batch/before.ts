@@ -329,7 +329,7 @@ async function seemsMinted(
   for await (const found of matches) if (count++ < MAX_NAMED) rows.push(named(found))
   const many = count === 1 ? '1 row' : `${count} rows`
   if (which === 'forgotten') {
-    const message = `${many} of the manifest seem to be in the collection already, and the state of ${run} does not have them`
+    const message = `${many} of the manifest seem to be in the collection already, and the run ${run} has no record of them`
     return new GdnError('seems_minted', message, {
       hint: [
         'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest one.',

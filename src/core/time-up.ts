@@ -2,7 +2,7 @@ import { GdnError } from './errors.ts'
 
 /** Returns the error of a command whose --timeout is over. */
 export const timeUp = (ms: number): GdnError =>
-  new GdnError('timed_out', `the ${ms / 1000} s of --timeout are over`, {
+  new GdnError('timed_out', `the ${ms / 1000} s of --timeout expired`, {
     hint: 'Run the same command again, with a longer --timeout.',
   })
 

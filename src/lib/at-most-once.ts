@@ -288,7 +288,7 @@ async function operateOnce(
   return { operation: result.accepted, wasSentBefore }
 }
 
-/** Returns the error for a key that stands for another request, which names what differs. */
+/** Returns the error for a key of another request, with the fields that differ. */
 async function reusedKey(
   state: State,
   origin: string,
@@ -309,7 +309,7 @@ async function reusedKey(
   const shown = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
   return new GdnError(
     'idempotency_key_reused',
-    `the idempotency key "${terminalText(idempotencyKey)}" stands for another request${shown === '' ? '' : `, which differs in ${shown}`}`,
+    `the idempotency key "${terminalText(idempotencyKey)}" identifies another request${shown === '' ? '' : `, which differs in ${shown}`}`,
     { hint: 'Nothing was sent. Use a new key for a new request.', details: { differs } },
   )
 }

@@ -58,16 +58,16 @@ export interface Client {
   ): Promise<DeployedCollection>
   createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
   /**
-   * Mints the NFTs of a request at most once for an idempotency key, for good: in any number of calls and processes with
-   * the same state directory, at any time. With `sender_wallet_address`, they are created for the sender and transferred
+   * Mints the NFTs of a request at most once for an idempotency key, in any number of calls and processes with the same
+   * state directory, at any time. With `sender_wallet_address`, they are created for the sender and transferred
    * to the receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
    * one ended. If the outcome of the request is unknown, it first looks for what the request did. A request that the
    * server refused had no effect, so its key may be used again.
    *
-   * @throws GdnError as the endpoints, and `idempotency_key_reused` if the key stands for another request;
-   *   `unknown_outcome` if nothing tells what the request did; `pending` after the timeout; `nft_failed`;
+   * @throws GdnError as the endpoints, and `idempotency_key_reused` if the key identifies another request;
+   *   `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`;
    *   `seems_minted` if the state directory may be a copy; `data_dir` if the state can't be used
    * @example
    * const { nfts } = await gdn.mint(request, { idempotencyKey: `order-${order.id}` })
@@ -117,7 +117,7 @@ export interface WaitOptions {
 }
 
 export interface OperationOptions extends WaitOptions {
-  /** Names the operation for good: the same key never stands for another request. At most 255 characters. */
+  /** Names the operation permanently: a key never identifies another request. At most 255 characters. */
   idempotencyKey: string
   /** False to return as soon as the server has accepted the request. By default, the call waits for the blockchain. */
   wait?: boolean | undefined

@@ -26,7 +26,7 @@ export interface Wanted {
   /** The ID of the operation to repeat, or to create; null for the live operation of this content or a random ID. */
   operationId: string | null
   /**
-   * The name of an operation that is never forgotten, so that its ID stands for one request for good. A refused one
+   * The name of an operation that is never forgotten, so that its ID identifies one request permanently. A refused one
    * leaves no record. By default, it is that of a command, which is forgotten some time after its end.
    */
   keptAs?: string

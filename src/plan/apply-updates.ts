@@ -19,7 +19,7 @@ export interface Update extends Named {
   /** The revision that it replaces: the server rejects the update of any other. */
   replacesRevision: number
   /**
-   * Names the update for good, on every machine: {@link updateReference}. So it has one effect, however often it is
+   * Names the update permanently, on every machine: {@link updateReference}. So it has one effect, however often it is
    * sent.
    */
   reference: string

@@ -66,7 +66,7 @@ export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata'> 
 
 /** The reason of a change that was accepted before. */
 export const IN_PROGRESS = 'in progress'
-/** The reason of a row whose NFT is gone for good. */
+/** The reason of a row whose NFT was burned. */
 export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
 export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'

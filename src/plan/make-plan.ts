@@ -303,7 +303,9 @@ class Planner {
     if (count === 0) return
     if (count !== null) {
       const nfts = count === 1 ? '1 NFT of the collection is' : `${count} NFTs of the collection are`
-      this.notes.push(`${nfts} of no row. This machine didn't mint the drop, so it can't tell whether they are of it`)
+      this.notes.push(
+        `${nfts} without a row. This machine didn't mint the drop, so it can't tell whether they belong to it`,
+      )
     }
     this.notes.push(
       'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>',
@@ -378,9 +380,9 @@ class Planner {
       pairs.length === 1 ? '1 row got an ID since its mint' : `${pairs.length} rows got an ID since their mint`
     const wanted = this.paired.filter(({ alias }) => alias === 'wanted')
     const here = this.paired.filter(({ alias }) => alias === 'impossible')
-    if (wanted.length > 0) this.notes.push(`${rowsOf(wanted)}. gdn apply stores which NFTs they are`)
+    if (wanted.length > 0) this.notes.push(`${rowsOf(wanted)}. gdn apply stores which NFTs they belong to`)
     if (here.length > 0)
-      this.notes.push(`${rowsOf(here)}. The server can't store which NFTs they are: only this machine knows it`)
+      this.notes.push(`${rowsOf(here)}. The server can't store which NFTs they belong to: only this machine knows it`)
   }
 
   #note({ hasReferences, hasUpdates }: Pick<Place, 'hasReferences' | 'hasUpdates'>): void {

@@ -195,7 +195,7 @@ function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
     return { kind: 'left', reason: 'its metadata was changed elsewhere' }
   }
   const { [PROVENANCE_ROW]: row } = metadata
-  if (row === undefined) return { kind: 'left', reason: 'it was minted as it is' }
+  if (row === undefined) return { kind: 'left', reason: 'it was minted revealed' }
   if (row !== String(candidate.row.position + 1)) return { kind: 'moved', row: String(row) }
   if (nft.is_frozen === true) return { kind: 'left', reason: 'it is frozen' }
   if (nft.is_dynamic === false) return { kind: 'left', reason: 'it is not dynamic' }

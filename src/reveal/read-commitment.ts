@@ -59,13 +59,13 @@ function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | n
   const extras = extraKeys(metadata)
   const local = new Set(localFiles.map(({ key }) => key))
   for (const { key } of metadata.file_fields) {
-    if (OWN_KEYS.includes(key)) return issue(key, 'is a key of the reveal', 'Choose another key.')
+    if (OWN_KEYS.includes(key)) return issue(key, 'is reserved for the reveal', 'Choose another key.')
     if (!local.has(key)) {
       return issue(key, 'is a URL, whose content can change before the reveal', 'Use a local file.')
     }
   }
   for (const key of extras) {
-    if (OWN_KEYS.includes(key)) return issue(key, 'is a key of the reveal', 'Choose another key.')
+    if (OWN_KEYS.includes(key)) return issue(key, 'is reserved for the reveal', 'Choose another key.')
   }
   for (const key of ['title', 'description', ...extras]) {
     const value = metadata[key]

@@ -41,7 +41,7 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
   const { metadata, localFiles } = row
   const keys = [...extraKeys(metadata), ...metadata.file_fields.map(({ key }) => key)]
   const own = keys.find((key) => key.startsWith(PROVENANCE))
-  if (own !== undefined) throw fail(`${own} is a key of the reveal`, 'Choose another key.')
+  if (own !== undefined) throw fail(`${own} is reserved for the reveal`, 'Choose another key.')
   const tooMany = metadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
   if (tooMany) throw fail('has no room for provenance and provenance_row', 'Remove two metadata items.')
   return { metadata, localFiles }

@@ -280,7 +280,7 @@ test('says on a terminal what the rows are shown as', async () => {
   const argv = ['batch', 'results', path('drop.csv')]
   const shown = async (...more: string[]) => (await cli([...argv, ...more], { ...options, tty: true })).stderr
   expect(await shown()).toBe(
-    'Rows are shown as gdn last minted or applied them. `gdn plan` compares the manifest with what is now.\n',
+    'Rows have the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.\n',
   )
   expect(await shown('--json')).toBe('')
 })

@@ -196,7 +196,7 @@ describe('--verify', () => {
       code: 0,
       rows: [
         { line: 2, verified: true, verify_error: null },
-        { line: 3, verified: null, verify_error: `changed since the mint, as the server says: ${says}` },
+        { line: 3, verified: null, verify_error: `changed since the mint, according to the server: ${says}` },
       ],
     })
     expect(stderr).toContain('1 row changed since the mint: chain and storage are as the server says they are now')

@@ -110,7 +110,7 @@ describe('for people', () => {
     const { stdout, stderr } = await shown('setup', 'polygon', '--dry-run')
     expect(stdout).toMatch(/^COST +at most 0\.\d+ POL for 4,\d{3},\d{3} gas$/m)
     expect(stdout).toMatch(/^BALANCE +0\.\d+ POL$/m)
-    expect(stdout).toMatch(/^NEEDED PER OPERATOR +at least 0\.\d+ POL; for a drop, what gdn cost says$/m)
+    expect(stdout).toMatch(/^NEEDED PER OPERATOR +at least 0\.\d+ POL; for a drop, see gdn cost$/m)
     expect(stderr).toMatch(/^Send coins before the setup: the admin 0x\w+ has .* POL are missing\.$/m)
     const json = JSON.parse((await setup('--dry-run')).stdout)
     expect(json).toMatchObject({ currency: 'POL', cost: expect.stringMatching(/^0\.\d+$/), deployment_cost: null })

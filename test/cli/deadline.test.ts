@@ -23,7 +23,7 @@ describe('the time of a command', () => {
     vi.advanceTimersByTime(4999)
     expect(signals.signal.aborted).toBe(false)
     vi.advanceTimersByTime(1)
-    expect(signals.signal.reason).toMatchObject({ code: 'timed_out', message: 'the 5 s of --timeout are over' })
+    expect(signals.signal.reason).toMatchObject({ code: 'timed_out', message: 'the 5 s of --timeout expired' })
   })
 
   test('does not pass while a person is prompted', async () => {
@@ -112,7 +112,7 @@ describe('--timeout', () => {
     expect([result.code, keys]).toEqual([6, []])
     expect(errorOf(result)).toMatchObject({
       code: 'timed_out',
-      message: 'the 2 s of --timeout are over, and nothing was sent',
+      message: 'the 2 s of --timeout expired, and nothing was sent',
     })
   })
 
@@ -126,7 +126,7 @@ describe('--timeout', () => {
     expect(first.code).toBe(9)
     expect(errorOf(first)).toMatchObject({
       code: 'unknown_outcome',
-      message: expect.stringContaining('the 2 s of --timeout are over before the response was complete'),
+      message: expect.stringContaining('the 2 s of --timeout expired before the response was complete'),
     })
     silent.path = 'nothing'
     const second = await cli([...MINT, '--base-url', url], options)

@@ -70,7 +70,7 @@ describe('gdn mcp', () => {
       expect(answer.error?.hint).toContain('--allow-writes')
     }
     const { answer } = await call('wallet_export', { wallet: '@alice' })
-    expect(answer.error?.message).toBe('gdn wallet export is no tool: it handles private keys')
+    expect(answer.error?.message).toBe("gdn wallet export isn't a tool: it handles private keys")
   })
 
   test('offers at most 25 tools in 30 kB by default with all permissions, without schemas of results', async () => {
@@ -133,7 +133,7 @@ describe('gdn mcp', () => {
       expect(answer).toMatchObject({ status: 'ok', data: [{ status: 'confirmed', transaction_hash: hash }] })
     }
     expect(await royaltyOf()).not.toEqual(before)
-    expect((await call('collection_set', doIt)).answer.next).toContain('done before')
+    expect((await call('collection_set', doIt)).answer.next).toContain('ran before')
     const again = (await call('collection_set', { ...owner, royalty: '5%' })).answer
     expect(again).toMatchObject({ status: 'ok', plan_id: null, next: expect.stringMatching(/^Nothing differs/) })
 
@@ -200,7 +200,7 @@ describe('gdn mcp', () => {
       expect(answer).toMatchObject({ status: 'ok', data: { total: 2, deployed: 2 } })
     }
     const { answer: again } = await call('batch_mint', doIt)
-    expect(again).toMatchObject({ status: 'ok', data: { deployed: 2 }, next: expect.stringContaining('done before') })
+    expect(again).toMatchObject({ status: 'ok', data: { deployed: 2 }, next: expect.stringContaining('ran before') })
     expect((await listed()).sort()).toEqual(['A', 'B'])
     const status = await call('batch_status', { run: 'drop.csv' })
     expect(status.answer.data).toMatchObject({ deployed: 2, unknown: 0 })
@@ -587,8 +587,8 @@ describe('gdn mcp', () => {
   test('rejects a call with unknown or wrong arguments', async () => {
     const { call } = await agent(['--allow-writes'])
     const wrong: [string, object, RegExp][] = [
-      ['nft_list', { contrct: 'x' }, /contrct: there is no such argument/],
-      ['nft_list', { base_url: 'http://x' }, /there is no such argument/],
+      ['nft_list', { contrct: 'x' }, /contrct: unknown argument/],
+      ['nft_list', { base_url: 'http://x' }, /unknown argument/],
       ['nft_list', { contract: ['x'] }, /must be string/],
       ['nft_list', { limit: 'ten' }, /must be integer/],
       ['nft_history', {}, /required/],

@@ -164,7 +164,7 @@ describe('an idempotency key', () => {
     const { operationId } = await gdn.mint(MINT, { idempotencyKey: 'order-42' })
     const error = await failure(gdn.mint(request as MintRequest, { idempotencyKey: 'order-42' }))
     expect(error).toMatchObject({ code: 'idempotency_key_reused', operationId, details: { differs: [differs] } })
-    expect(error.message).toBe(`the idempotency key "order-42" stands for another request, which differs in ${differs}`)
+    expect(error.message).toBe(`the idempotency key "order-42" identifies another request, which differs in ${differs}`)
     expect(service.made).toBe(1)
   })
 
@@ -210,7 +210,7 @@ describe('an idempotency key', () => {
     await gdn.mint(MINT, { idempotencyKey: '\u001b[2J' })
     const other = { ...MINT, receiver_wallet_address: OTHER } as MintRequest
     const error = await failure(gdn.mint(other, { idempotencyKey: '\u001b[2J' }))
-    expect(error.message).toContain('the idempotency key "\\u001b[2J" stands for')
+    expect(error.message).toContain('the idempotency key "\\u001b[2J" identifies')
   })
 
   test('stands for the request of its call, though the caller reuses the objects', async () => {

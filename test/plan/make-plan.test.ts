@@ -88,12 +88,12 @@ describe('--prune on a machine that did not mint the drop', () => {
   test('names the number of NFTs without a row, and where they can be burned', async () => {
     await machine.mint([row('a'), row('b'), row('c'), row('d')])
     expect(await away([row('a')])).toEqual([
-      "3 NFTs of the collection are of no row. This machine didn't mint the drop, so it can't tell whether they are of it",
+      "3 NFTs of the collection are without a row. This machine didn't mint the drop, so it can't tell whether they belong to it",
       where,
     ])
     Object.assign(server.nft('b'), { isBurned: true })
     Object.assign(server.nft('c'), { status: 'failed' })
-    expect(await away([row('a')])).toEqual([expect.stringMatching(/^1 NFT of the collection is of no row/), where])
+    expect(await away([row('a')])).toEqual([expect.stringMatching(/^1 NFT of the collection is without a row/), where])
     expect(await away([row('a'), row('d')])).toEqual([])
     expect((await machine.plan([row('a')], { prune: true })).notes).toEqual([])
   })

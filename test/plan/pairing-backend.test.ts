@@ -91,7 +91,7 @@ test('rows that got their IDs after the mint are unchanged, and can be edited on
   await first.write(withIds())
   const plan = await first.plan('--detailed-exit-code')
   expect(plan.code).toBe(EXIT.changesPending)
-  expect(plan.stderr).toContain(`${ROWS} rows got an ID since their mint. gdn apply stores which NFTs they are.`)
+  expect(plan.stderr).toContain(`${ROWS} rows got an ID since their mint. gdn apply stores which NFTs they belong to.`)
   expect(plan.stderr).toContain(`${ROWS} rows: ${ROWS} unchanged.`)
   expect(plan.stderr).not.toContain('Without an id')
   expect((await succeeded(first.apply())).stderr).toContain(`Stored the IDs of ${ROWS} rows.\n`)

@@ -32,7 +32,7 @@ const plan = (machine: Machine, rows: readonly ManifestRow[], more: Partial<Plan
 const apply = (machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions> = {}) =>
   machine.apply(rows, { ...DROP, ...more })
 
-const STORED = (rows: string) => `${rows} since their mint. gdn apply stores which NFTs they are`
+const STORED = (rows: string) => `${rows} since their mint. gdn apply stores which NFTs they belong to`
 const FILE = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const DROPPED = rowsOf('A', 'B', 'C')
 
@@ -528,7 +528,7 @@ describe('a server without aliases', () => {
     await mint(machine, DROPPED)
     const { notes } = await plan(machine, withIds(DROPPED))
     expect(notes).toEqual([
-      "3 rows got an ID since their mint. The server can't store which NFTs they are: only this machine knows it",
+      "3 rows got an ID since their mint. The server can't store which NFTs they belong to: only this machine knows it",
     ])
     await apply(machine, withIds(DROPPED))
     expect((await plan(machine, withIds(rowsOf('A!', 'B', 'C')))).changes).toEqual([

@@ -172,7 +172,7 @@ test('counts rows again while it finds the updates, because they may be revealed
 test.each<[string, Partial<Nft>, string]>([
   ['is burned', { isBurned: true }, 'it is burned'],
   ['has other metadata', { revision: 1, metadata: { title: 'a' } }, 'its metadata was changed elsewhere'],
-  ['was minted as it is', { metadata: { title: 'a' } }, 'it was minted as it is'],
+  ['was minted as it is', { metadata: { title: 'a' } }, 'it was minted revealed'],
   ['is frozen', { isFrozen: true }, 'it is frozen'],
   ['is not dynamic', { isDynamic: false }, 'it is not dynamic'],
 ])('leaves an NFT as it is that %s', async (_, more, reason) => {

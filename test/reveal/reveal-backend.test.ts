@@ -248,7 +248,7 @@ test('nft verify proves a reveal, and notices what was changed after it', { tags
   const changed = await verify()
   expect(changed.code).toBe(5)
   expect(JSON.parse(changed.stdout)).toMatchObject({ verified: false, provenance: null })
-  expect(changed.stderr).toContain(`${id} differs from what the collection committed to: the leaf of row`)
+  expect(changed.stderr).toContain(`${id} differs from the commitment of the collection: the leaf of row`)
   expect(changed.stderr).toContain('gdn nft history')
 })
 
@@ -272,7 +272,7 @@ test('anybody proves a reveal from node and gateway, without a server and a key'
   const [first] = await nftsOf(collection)
   await one.cli('nft', 'update', first?.nft_gdn_id ?? '', '--title', 'Better', '-b', 'polygon')
   const changed = await prove('--on-chain', ...sources)
-  expect(changed).toMatchObject({ code: 5, stderr: expect.stringContaining('what the collection committed to') })
+  expect(changed).toMatchObject({ code: 5, stderr: expect.stringContaining('the commitment of the collection') })
 })
 
 test('nft verify rejects an update that is not the reveal', async () => {
@@ -473,7 +473,7 @@ test('a dry run commits to nothing, and shows what would be minted', async () =>
 
 test.each<[string, object, string]>([
   ['without room', Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => [`extra:${key}`, 'x'])), 'no room'],
-  ['with a key of the reveal', { 'extra:provenance': 'x' }, 'is a key of the reveal'],
+  ['with a key of the reveal', { 'extra:provenance': 'x' }, 'is reserved for the reveal'],
 ])('refuses a placeholder %s', async (_, more, why) => {
   const one = await machine(await collectionOf())
   const hidden = { title: 'Hidden', description: 'Wait', image: 'art/hidden.txt', ...more }

@@ -163,15 +163,10 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addVerifyFlags(command)
   addCostFlags(command)
   addMaxCostFlag(command, 'the run')
-  valueFlag(
-    command,
-    '--max-fee-gwei <gwei>',
-    'Most that the run offers for a unit of gas. It waits for cheaper blocks',
-    {
-      group: 'Cost',
-      parse: maxFee,
-    },
-  )
+  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price of the run. It waits for cheaper blocks', {
+    group: 'Cost',
+    parse: maxFee,
+  })
   addServerFlags(command)
   return addOutputFlags(command)
 }

@@ -168,7 +168,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
 
 /** Only a person at a terminal who has pressed Ctrl-C can press it again. */
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
-  const start = why === 'time' ? 'The time of --timeout is over' : 'Stopping'
+  const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
   const again = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
   return `${start}: waiting 5 s at most for responses in flight${again}`
 }

@@ -121,7 +121,7 @@ export async function isCommitted(
 /** @throws GdnError `usage`: the manifest is read more than once */
 export function refuseStandardInput(manifest: string): void {
   if (manifest !== '-') return
-  throw new GdnError('usage', 'a manifest that is revealed later is read from a file, not from standard input', {
+  throw new GdnError('usage', 'an unrevealed drop needs a manifest file, not standard input', {
     hint: 'Write it to a file first.',
   })
 }

@@ -95,7 +95,7 @@ async function verificationsOf(
 /** Describes the result of a row in a sentence. Null if everything is as requested. */
 export const rowVerifyText = (verification: RowVerification): string | null =>
   'changed' in verification
-    ? `changed since the mint, as the server says: ${verification.changed}`
+    ? `changed since the mint, according to the server: ${verification.changed}`
     : verifyText(verification)
 
 interface Changed {

@@ -37,7 +37,7 @@ export class VerifyTally {
     const { unread, changed } = this.counts
     if (changed > 0) {
       const rows = `${count(changed, 'row')} changed since the mint`
-      io.warn(`${rows}: chain and storage are as the server says they are now (${linesOf(this.#changed)}).`)
+      io.warn(`${rows}: chain and storage match the server's current record (${linesOf(this.#changed)}).`)
     }
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
   }

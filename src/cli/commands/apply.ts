@@ -65,7 +65,7 @@ const VIEW: View = withPaid({
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says. Everything counts toward the limit of the run. What may exceed it is refused before the first change, and --max-cost raises it.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says. Everything counts toward the limit of the run. Changes that may exceed it are refused before the first one is sent, and --max-cost raises it.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -213,10 +213,10 @@ async function confirmPlan(
   }
   if (pending === 0 || flags.yes) return flags.yes === true
   if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
-  const forGood = burns === 0 ? '' : `, and burn ${count(burns, 'NFT')} for good,`
+  const burning = burns === 0 ? '' : `, and permanently burn ${count(burns, 'NFT')},`
   const priced = { limit: flags.given, kept: plan.run.maxCost, run: plan.run.id, worst: () => worstOfPlan(plan, flags) }
   const cost = await atMostText(deps, connection, blockchain, priced)
-  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${forGood} on ${blockchain} through ${connection.server.origin}${cost}?`
+  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${burning} on ${blockchain} through ${connection.server.origin}${cost}?`
   if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
   return true
 }
@@ -253,7 +253,7 @@ async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: A
   const most = maxBurns ?? (io.interactive && !yes ? all : 0)
   if (all > most) {
     throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, and --max-burns permits ${most}`, {
-      hint: `Nothing was sent. If they are to be burned, add --max-burns ${all}.`,
+      hint: `Nothing was sent. To burn them, add --max-burns ${all}.`,
     })
   }
   let left = MAX_TITLES

@@ -19,7 +19,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 export function command(deps: Deps, run = init): GdnCommand {
   const initCommand = new GdnCommand({
     about:
-      'Prompts for what no flag gives: a hosted service or a backend on this machine, its URL and key, and your default blockchain and wallet. Checks them with a request that has no effect, writes them to a profile and selects it.',
+      'Prompts for values that no flag sets: a hosted service or a backend on this machine, its URL and key, and your default blockchain and wallet. Checks them with a request that has no effect, writes them to a profile and selects it.',
     examples: [
       ['Answer prompts', 'gdn init'],
       ['Set up a backend on this machine without prompts', 'gdn init --local --start -b polygon'],

@@ -24,7 +24,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 50_000
 export function command(deps: Deps, run = mcp): GdnCommand {
   const mcpCommand = new GdnCommand({
     about:
-      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, tools only read. A tool that changes something returns a plan first, and does that plan once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
+      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, tools only read. A tool that changes something returns a plan first, and runs that plan once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
     examples: [
       ['Let an agent read', 'gdn mcp'],
       ['Let it mint on the local backend', 'gdn mcp --local --allow-writes'],
@@ -51,7 +51,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     group: PERMITS,
     parse: someOf(TOOLSET_WORDS),
   })
-  valueFlag(mcpCommand, '--call-timeout <time>', 'When a call returns while its work goes on (50s)', {
+  valueFlag(mcpCommand, '--call-timeout <time>', 'How long a call waits before it returns `running` (50s)', {
     parse: duration,
   })
   addServerFlags(mcpCommand)

@@ -10,7 +10,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection list': 'Other collections are not listed: the API has no list.',
   'nft mint': 'Local files are uploaded. For many NFTs, use batch_mint.',
   'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
-  'nft burn': 'For good. Only in collections created with enable_burn.',
+  'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': 'Shows token, title, status and owner of each NFT.',
   'nft show': '',
   'nft verify': 'Checks that the service created the NFT for this owner.',
@@ -30,7 +30,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'wallet generate': '',
   'nft grant':
     'On the chain, sender is the first owner and receiver the current one. The collection must have enable_transfer. Local files are uploaded.',
-  'nft freeze': 'For good: nobody can update a frozen NFT. collection_set freezes all NFTs of a collection.',
+  'nft freeze': 'Permanent: nobody can update a frozen NFT. collection_set freezes all NFTs of a collection.',
   'batch preview':
     'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',
   'batch resume': 'Sends the rows as the run last recorded them, even if the manifest has changed.',
@@ -39,7 +39,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch rm':
     'NFTs that were minted stay. The record that keeps rows from being minted twice is deleted: the same manifest then starts a new run.',
   reveal:
-    'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must be what the collection was committed to.',
+    'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
   'wallet add': 'Names an address whose key is elsewhere, such as a recipient.',
   'wallet rm': 'Deletes the name of an address, never a keystore.',
   'tx unknown':

@@ -3,7 +3,7 @@ const BACKEND = 'administers a backend'
 const MACHINE = 'starts or stops programs of this machine'
 const SETUP = 'changes the server, key or profile, which the operator chooses'
 
-/** Why a command is no tool. The others are in a toolset. */
+/** Why a command isn't a tool. The others are in a toolset. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   mcp: 'is the server of the tools',
   api: 'sends requests that are neither planned nor counted',

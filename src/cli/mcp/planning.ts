@@ -28,7 +28,7 @@ interface Caller {
 
 /** The flags of apply that a saved plan doesn't have. */
 const APPLY_FLAGS = /^--(only|max-burns|timeout)\b/
-/** Commands whose every effect is for good. */
+/** Commands whose effects are all permanent. */
 const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
 
 /** Plans the effect of tools, and checks that a plan still has it. */
@@ -91,7 +91,7 @@ export class Planning {
   /** Returns why settings can't be changed, or needn't be; null if they can. */
   #obstacleOf({ data }: Outcome): string | null {
     if (Array.isArray(data) && data.length === 0)
-      return 'Nothing differs from these arguments, so nothing is to be done.'
+      return 'Nothing differs from these arguments, so there is nothing to do.'
     if (this.#options.passwordFile !== null) return null
     return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
   }

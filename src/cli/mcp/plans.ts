@@ -85,9 +85,9 @@ export class Plans {
   async get(id: string): Promise<Plan> {
     const plan = UUID.test(id) ? this.#read(id) : null
     if (typeof plan === 'string') {
-      throw new GdnError('file_error', `can't be done by this gdn: ${plan}`, {
+      throw new GdnError('file_error', `can't be run by this version of gdn: ${plan}`, {
         place: { file: this.#path(id) },
-        hint: 'Nothing was sent. Use the gdn that made it. If it was started, a new plan may send its requests again.',
+        hint: 'Nothing was sent. Use the version of gdn that made it. If it was started, a new plan may send its requests again.',
       })
     }
     if (plan !== null) return plan

@@ -86,7 +86,7 @@ export class Session {
     const caller = { ...context, signal: AbortSignal.any([context.signal, this.#stop.signal]) }
     if (isDry !== false && id === undefined) return await this.#planning.plan(tool, values, caller)
     if (isDry !== false) {
-      throw usage('dry_run', 'must be false to do a plan', 'Nothing was sent. Omit plan_id to make another plan.')
+      throw usage('dry_run', 'must be false to run a plan', 'Nothing was sent. Omit plan_id to make another plan.')
     }
     if (id === undefined) {
       throw usage('plan_id', 'is required to change anything', 'Nothing was sent. Call with dry_run true first.')

@@ -48,7 +48,7 @@ export class Toolbox {
   /** Returns the tool of a command, also one that is not offered. */
   of(command: string): Tool {
     const tool = this.#tools.get(toolName(command))
-    if (tool === undefined) throw new Error(`gdn ${command} is no tool`)
+    if (tool === undefined) throw new Error(`gdn ${command} isn't a tool`)
     return tool
   }
 
@@ -73,7 +73,7 @@ export class Toolbox {
 function unknownTool(name: string): GdnError {
   const command = Object.keys(LEFT_OUT).find((one) => toolName(one) === name)
   if (command === undefined) return new GdnError('usage', 'there is no such tool', { hint: 'List the tools.' })
-  return new GdnError('usage', `gdn ${command} is no tool: it ${LEFT_OUT[command]}`, {
+  return new GdnError('usage', `gdn ${command} isn't a tool: it ${LEFT_OUT[command]}`, {
     hint: `Ask the user to run \`gdn ${command}\` in a terminal.`,
   })
 }

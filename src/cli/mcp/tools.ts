@@ -35,7 +35,7 @@ export type Values = Readonly<Record<string, unknown>>
 
 /** Arguments that plan a tool's effect and permit it. */
 const PLAN_PROPERTIES = {
-  dry_run: { type: 'boolean', default: true, description: 'True plans. False does the plan of plan_id' },
+  dry_run: { type: 'boolean', default: true, description: 'True plans. False runs the plan of plan_id' },
   plan_id: { type: 'string', format: 'uuid', description: 'Alone with dry_run false' },
 }
 

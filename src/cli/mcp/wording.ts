@@ -54,11 +54,10 @@ class Wording {
   hint(text: string): string {
     const { text: reworded, commands, flags } = this.#reworded(text)
     const left = [...new Set(flags)]
-    const are = left.length > 1 ? 'are no parameters' : 'is no parameter'
     return [
       reworded,
       ...(commands > 0 ? [`Ask the user to run ${commands > 1 ? 'them' : 'it'} in a terminal.`] : []),
-      ...(left.length > 0 ? [`${left.join(', ')} ${are} of this tool: ask the user.`] : []),
+      ...(left.length > 0 ? [`This tool has no parameter for ${left.join(', ')}: ask the user.`] : []),
     ].join(' ')
   }
 

@@ -10,7 +10,7 @@ const NOT_FINAL = new Set([
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
 ])
 
-const DONE_BEFORE = 'This plan was done before. Nothing was done again.'
+const DONE_BEFORE = 'This plan ran before. Nothing was repeated.'
 
 interface Started {
   promise: Promise<Answer>
@@ -60,7 +60,7 @@ export class Work {
     try {
       const answer = await Promise.race([work.promise, late])
       if (answer !== null) return answer
-      const next = `The work goes on. To wait for it, call ${tool.name} again with dry_run false and this plan_id.`
+      const next = `The work continues. To wait for it, call ${tool.name} again with dry_run false and this plan_id.`
       return runningAnswer(plan.id, next, { ...work.seen })
     } finally {
       clearTimeout(timer)
@@ -95,7 +95,7 @@ export class Work {
     const answer = { ...beginningOf(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
     if (!isFinal) {
-      return { ...answer, next: `To go on, call ${tool.name} again with dry_run false and this plan_id.` }
+      return { ...answer, next: `To continue, call ${tool.name} again with dry_run false and this plan_id.` }
     }
     await this.#plans.save({ ...plan, state: 'done', answer })
     return answer

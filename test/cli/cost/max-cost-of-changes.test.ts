@@ -339,7 +339,7 @@ describe('a single command', () => {
     expect(errorOf(await run(...burn))).toMatchObject({
       code: 'not_confirmed',
       message: expect.stringMatching(
-        `Burn token 1 of ${address.slice(0, 6)}…${address.slice(-4)} on polygon for good, for at most 0\\.\\d+ POL at the current fees\\?$`,
+        `Permanently burn token 1 of ${address.slice(0, 6)}…${address.slice(-4)} on polygon, for at most 0\\.\\d+ POL at the current fees\\?$`,
       ),
     })
     expect(errorOf(await run(...burn, '--max-cost', '0.00000001')).code).toBe('max_cost')

@@ -67,7 +67,7 @@ describe.each(UNUSABLE)('a plan %s', (_, change, why) => {
     const id = await started(change)
     await expect(plans.get(id)).rejects.toMatchObject({
       code: 'file_error',
-      message: `can't be done by this gdn: ${why}`,
+      message: `can't be run by this version of gdn: ${why}`,
       hint: expect.stringContaining('Nothing was sent.'),
     })
   })

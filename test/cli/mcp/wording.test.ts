@@ -106,7 +106,7 @@ describe('errors and hints of tools', () => {
     [
       'batch mint',
       'To mint all rows again, add --again.',
-      'To mint all rows again, add --again. --again is no parameter of this tool: ask the user.',
+      'To mint all rows again, add --again. This tool has no parameter for --again: ask the user.',
     ],
     [
       'batch mint',

@@ -14,7 +14,7 @@ export const SETUP_VIEW: View = {
       (field): CardRow => [field, record[field]],
     ),
     ...(record.status === 'done' ? paidRows(record) : plannedRows(record)),
-    ['needed_per_operator', `at least ${coinsOf(record, 'needed_per_operator', 'up')}; for a drop, what gdn cost says`],
+    ['needed_per_operator', `at least ${coinsOf(record, 'needed_per_operator', 'up')}; for a drop, see gdn cost`],
   ],
 }
 

@@ -47,7 +47,7 @@ export function command(deps: Deps, run = create): GdnCommand {
       ],
     ],
   })
-  valueFlag(createCommand, '--name <name>', 'What the key is for', { required: true })
+  valueFlag(createCommand, '--name <name>', 'Name of the key', { required: true })
   valueFlag(createCommand, '--email <address>', 'E-mail address of its account, which is created if it is new', {
     parse: email,
     required: true,
@@ -62,7 +62,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     '--expires <when>',
     'When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)',
   )
-  valueFlag(createCommand, '--api-version <version>', "Version of the API that it is for (the backend's)", {
+  valueFlag(createCommand, '--api-version <version>', "API version of the key (the backend's)", {
     parse: oneOf(API_VERSIONS),
   })
   addDataDirFlag(createCommand)

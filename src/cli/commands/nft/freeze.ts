@@ -15,7 +15,7 @@ import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord
 export function command(deps: Deps, run = freeze): GdnCommand {
   const freezeCommand = new GdnCommand({
     about:
-      'A frozen NFT keeps its metadata for good: nobody can update it any more. The NFTs are of one collection. The command prompts, because it is for good. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
+      'A frozen NFT keeps its metadata permanently: nobody can update it. The NFTs are of one collection. The command prompts, because a freeze is permanent. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
     examples: [
       ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Without a prompt, for a script', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
@@ -57,10 +57,13 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   const request = async (limit: bigint | null) => {
     if (!flags.yes) {
       for (const { nft_gdn_id, title } of left) io.note(safe(`${title} (${nft_gdn_id})`))
-      const question = left.length === 1 ? 'Freeze its metadata' : `Freeze the metadata of these ${left.length} NFTs`
+      const question =
+        left.length === 1
+          ? 'Permanently freeze its metadata'
+          : `Permanently freeze the metadata of these ${left.length} NFTs`
       const priced = { limit, worst: () => worstOfRequest('freezenft', { nft_gdn_ids }) }
       const cost = await atMostText(deps, connection, blockchain, priced)
-      if (!(await io.confirm(safe(`${question} for good${cost}?`), '--yes')))
+      if (!(await io.confirm(safe(`${question}${cost}?`), '--yes')))
         throw new GdnError('not_confirmed', 'nothing was sent')
     }
     return { contract_address, nft_gdn_ids }

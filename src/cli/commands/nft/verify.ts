@@ -53,7 +53,7 @@ const ON_CHAIN_VIEW: View = {
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read. Of an NFT that was minted unrevealed, it proves that its metadata is what the collection was committed to before. <contract>/<token ID> in place of the ID proves only that, from --rpc-url and --gateway, without a server and an API key.",
+      "Checks with the service that it created the NFT for this owner. The exit code is 5 if it did not. gdn looks up owner and blockchain if no flag sets them. --on-chain also reads owner, token URI and metadata from chain and storage, and compares them with the service's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, it proves that the metadata matches the commitment from before the mint. <contract>/<token ID> in place of the ID proves only that, from --rpc-url and --gateway, without a server and an API key.",
     examples: [
       ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -160,10 +160,10 @@ const provenanceData = (found: Provenance | null) =>
       }
 
 function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenance, tokenId: string): string {
-  const committed = `the collection committed to: row ${row} of ${rows}. The commitment ${hash} was made before token ${firstTokenId} was minted.`
+  const match = `matches row ${row} of ${rows} in commitment ${hash}, made before token ${firstTokenId} was minted.`
   return isRevealed
-    ? `The metadata of token ${tokenId} is what ${committed}`
-    : `Token ${tokenId} is not revealed yet. Its metadata is what ${committed}`
+    ? `The revealed metadata of token ${tokenId} ${match}`
+    : `Token ${tokenId} is not revealed yet. Its metadata ${match}`
 }
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
@@ -287,10 +287,10 @@ function throwUnlessVerified(id: string, verification: Verification, breaksCommi
       hint: `${breaksCommitment ? '' : 'The service confirms that it created the NFT. '}Run the command again, or set --rpc-url and --gateway.`,
     })
   }
-  const other = breaksCommitment ? 'what the collection committed to' : "the service's record"
+  const other = breaksCommitment ? 'the commitment of the collection' : "the service's record"
   throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
     hint: breaksCommitment
-      ? 'Its metadata was changed after the reveal, or is not that of its row. `gdn nft history <nft_gdn_id>` shows changes.'
+      ? 'Its metadata was changed after the reveal, or belongs to another row. `gdn nft history <nft_gdn_id>` shows changes.'
       : 'An owner differs if the NFT was transferred since. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })

@@ -179,7 +179,7 @@ export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
     return new GdnError('pending', `${pending} still pending${because(reason)}`, { hint: RESUME_HINT, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
-    return new GdnError('pending', 'the time was over before every change was sent', { hint: RESUME_HINT, details })
+    return new GdnError('pending', 'the timeout expired before every change was sent', { hint: RESUME_HINT, details })
   }
   const failed = number((one) => one.failed.count)
   if (failed === '') return null

@@ -23,7 +23,7 @@ export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
   valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
   valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
-  switchFlag(command, '--take-over', 'Replace what others changed with what the manifest says')
+  switchFlag(command, '--take-over', 'Replace changes made elsewhere with the values of the manifest')
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   switchFlag(command, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
 }

@@ -56,7 +56,7 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   if (flags.blockchain !== undefined && flags.blockchain !== blockchain) {
     throw otherPlan('--blockchain', `the plan is for ${blockchain}`)
   }
-  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan has another run')
+  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan is for another run')
   if (flags.takeOver === true && !header.take_over) {
     throw otherPlan('--take-over', 'the plan was made without --take-over')
   }

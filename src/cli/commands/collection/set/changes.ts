@@ -59,7 +59,7 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
     })
   }
   if (flags.freeze && !current.frozen) {
-    changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all its NFTs for good'))
+    changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all its NFTs permanently'))
   }
   changes.push(...ownershipOf(flags, current, plain))
   return changes
@@ -75,7 +75,7 @@ function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, pl
   }
   if (!flags.acceptOwner) return []
   if (pendingOwner === null) {
-    throw refused('its ownership was offered to nobody', 'Its owner offers it with --new-owner.')
+    throw refused('its ownership was not offered to anyone', 'Its owner offers it with --new-owner.')
   }
   return [plain('owner', owner, pendingOwner, { kind: 'accept_ownership' })]
 }
@@ -85,7 +85,7 @@ const refused = (message: string, hint?: string) => new GdnError('refused', mess
 function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
   if (royalty === undefined && royaltyReceiver === undefined) return current
   if (royalty === undefined && current === null) {
-    throw new GdnError('usage', 'the collection has no royalty that somebody could receive', {
+    throw new GdnError('usage', 'the collection has no royalty to receive', {
       place: { flag: '--royalty-receiver' },
       hint: 'Add --royalty <percent>.',
     })

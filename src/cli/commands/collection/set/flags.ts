@@ -50,7 +50,7 @@ export function addSetFlags(command: GdnCommand): void {
   eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
   setting('--new-owner <address>', 'Offer the ownership to this address or @name', address)
   switchFlag(command, '--accept-owner', 'Accept the ownership that was offered to the wallet', SETTINGS)
-  switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs for good', SETTINGS)
+  switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
   valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
   addPasswordFlag(command)
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
