@@ -6,7 +6,7 @@ import { createClient } from 'gdn'
 const { COLLECTION, BLOCKCHAIN = 'polygon', PORT = 3000 } = process.env
 const gdn = createClient()
 
-/** The request of an order, which stands for one request for good. A shop takes the ID of a paid order. */
+/** The request of an order. Its key identifies it permanently. A shop uses the ID of a paid order. */
 const requestOf = (address) => ({
   contract_address: COLLECTION,
   blockchain: BLOCKCHAIN,

@@ -12,7 +12,7 @@ const MANGLED = 'is a number, not an address: a spreadsheet seems to have change
 /** A name of a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/** Returns the problem of a text that is no address of any blockchain, if what it is can be told. */
+/** Returns the problem of a text that is not an address of any blockchain, if it can be recognized. */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'

@@ -28,7 +28,7 @@ export interface Before {
   listed: Set<string> | null
   /** Rows that were minted already and are adopted. */
   adopted: Adopted[]
-  /** Those of them that have another label on the server, which is replaced. */
+  /** The rows whose label on the server is replaced. */
   relabeled: OtherLabel[]
   notes: string[]
 }

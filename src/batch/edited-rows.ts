@@ -69,7 +69,7 @@ export function findReplaced(
   rows: RowsIn,
   { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: Paired },
 ): string[] {
-  // What was burned has no NFT that a new row could be an edit of.
+  // A new row can't be an edit of a row whose NFT was burned.
   const vanished = vanishedRows(sql, other, rows).filter(({ id, burned }) => burned !== 1 && !paired.operations.has(id))
   if (vanished.length === 0) return []
   const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))

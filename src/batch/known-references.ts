@@ -19,7 +19,7 @@ const PER_CALL = 1_000
 /** Rows that the server knows. */
 export interface KnownRows {
   rows: Adopted[]
-  /** Those of them that another label is to be replaced of. */
+  /** The rows whose label on the server is replaced. */
   relabeled: OtherLabel[]
 }
 

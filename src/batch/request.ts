@@ -82,7 +82,7 @@ export interface Outgoing {
   rows: readonly KeptRow[]
 }
 
-/** What a request names its rows with. */
+/** The names that a request gives its rows. */
 export interface Naming {
   references: boolean
   /** The label of the run, and what each reference ID is made from; null if the server stores neither. */

@@ -186,7 +186,7 @@ async function limitAccepted({ store: { drop, counts }, limit, client, halt }: R
   await client.call('setrunmaxcost', request, { signal: halt })
 }
 
-/** What requests name their rows with, as far as the server supports it. */
+/** Returns the names that requests give their rows, as far as the server supports them. */
 const namingOf = ({ client, options: { label = null } }: RunContext): Naming => ({
   references: client.supportsReferences() === true,
   labels: client.supportsLabels() === true ? { label } : null,

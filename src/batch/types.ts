@@ -181,7 +181,7 @@ export interface BatchDeps {
   timing?: LockTiming
 }
 
-/** What a start is checked with. Without a client, as in a dry run with `--no-lookup`, no server is queried. */
+/** The dependencies of the checks before a run. Without a client, as in a dry run with `--no-lookup`, no server is queried. */
 export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
   client: BatchDeps['client'] | null
   /** Called for each request of a dry run, in order. */

@@ -47,7 +47,7 @@ const GROUPS = [
   { name: 'getnfts', paths: ['src/api/endpoints/getnfts.ts'] },
   { name: 'zod', paths: ['node_modules/zod'] },
   { name: 'contract', paths: ['src/api'] },
-  // Of every command that may spend.
+  // Code of every command that may spend.
   { name: 'cost', paths: ['confirm-spending', 'limit', 'run-limit'].map((name) => `src/cli/cost/${name}.ts`) },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.

@@ -33,7 +33,7 @@ export interface Edge {
   clock?: Clock
 }
 
-/** What a command gets of it. */
+/** The part of it that a command receives. */
 export type CommandEdge = Edge & { signals: CommandSignals }
 
 /** Requests that create a collection, or create or change NFTs. */

@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
-/** What named a server. An API key is sent only to a server that the user named. */
+/** The source that named the server. An API key is sent only to a server that the user named. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
 
 export type Target =

@@ -3,7 +3,7 @@ import { imageSize } from 'image-size'
 /** How many first bytes of a picture {@link pictureSize} uses. */
 export const PICTURE_BYTES = 128 * 1024
 
-/** By content type, how many bytes are read. An SVG is text, and its parser would take long for much of it. */
+/** Number of bytes to read for each content type. An SVG is text, and its parser would take long for much of it. */
 const READABLE: Readonly<Record<string, number>> = {
   'image/png': 64,
   'image/gif': 32,

@@ -7,7 +7,7 @@ import { privateKeyBytes } from './private-key.ts'
 
 /** Encrypts with a key that was derived beforehand, because the derivation needs memory and time. */
 export interface Seal {
-  /** Returns the text of a keystore: JSON of Web3 Secret Storage, version 3. Of Solana, the content is the keypair. */
+  /** Returns the text of a keystore: JSON of Web3 Secret Storage, version 3. For Solana, the content is the keypair. */
   keystore(privateKey: Secret, address: string): string
   /** Like `keystore`, but for any bytes. `decrypt` returns them, and no wallet mistakes them for its own file. */
   bytes(content: Uint8Array): string

@@ -34,7 +34,7 @@ const MAX_KEY = 255
 /** How often to look whether another process has finished. */
 const BUSY_MS = 100
 
-/** The ID of the operation that an idempotency key stands for. */
+/** The ID of the operation that an idempotency key identifies. */
 export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
 
 /** What calls in flight share: the state, and the backend that was identified for them. */

@@ -9,7 +9,7 @@ export type ColumnRole =
   | { kind: 'file' | 'attr' | 'extra'; key: string }
 
 export interface Column {
-  /** As the manifest spells it. */
+  /** Name of the column, as the manifest spells it. */
   name: string
   /** 1-based position in its row, or undefined if rows have no order. */
   position: number | undefined

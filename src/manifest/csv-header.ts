@@ -7,7 +7,7 @@ import { openSource } from './source.ts'
 /** The header of a CSV manifest. */
 export interface CsvHeader {
   separator: string
-  /** As the manifest spells them. */
+  /** Names of the columns, as the manifest spells them. */
   names: string[]
 }
 

@@ -18,7 +18,7 @@ export class Fingerprint {
     this.#options = options
   }
 
-  /** Of the complete bytes; null before all are read, and for standard input, which can't be read again. */
+  /** Fingerprint of the complete bytes; null before all are read, and for standard input, which can't be read again. */
   get ofRead(): string | null {
     return this.#ofRead
   }
@@ -34,7 +34,7 @@ export class Fingerprint {
     this.#ofRead = this.#with(open, hash.digest('hex'))
   }
 
-  /** Of the current file; null if it can't be read. */
+  /** Fingerprint of the current file; null if it can't be read. */
   async ofFile(): Promise<string | null> {
     if ('stdin' in this.#source) return null
     try {

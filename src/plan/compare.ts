@@ -6,7 +6,7 @@ import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
-/** What a row wants of its NFT. `burn`: the row is gone. */
+/** The change that a row requires of its NFT. `burn`: the row was removed. */
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**

@@ -33,11 +33,11 @@ interface RevealCounts {
   revealed: number
   /** Rows to reveal now. */
   pending: number
-  /** Those of them whose update was accepted before. */
+  /** Number of these rows whose update was accepted before. */
   accepted: number
   /** Rows without a deployed NFT so far. */
   notMinted: number
-  /** Those of them for which the server has no NFT. */
+  /** Number of these rows for which the server has no NFT. */
   withoutNft: number
   /** Rows whose NFTs can't be revealed, or were changed elsewhere. */
   left: number

@@ -87,7 +87,7 @@ async function verify(
   const uri = decodeString(dataOf(await callOnce(chain, { to, data: tokenUri(id) })) ?? '')
   if (uri === null) throw new Unreadable('it has no token URI')
   const file = await readFile(storage, uri)
-  // What was never updated, and has no number of a row, was minted as it is.
+  // An NFT that was never updated and has no row number was minted revealed.
   if (!updated && !Object.hasOwn(file, PROVENANCE_ROW) && !Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }
   const minted = await readFile(storage, await mintedUri(chain, to, id))
   const { [PROVENANCE]: url, [PROVENANCE_ROW]: rowText } = minted

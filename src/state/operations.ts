@@ -22,7 +22,7 @@ export interface OperationName {
 export interface Accepted {
   /** The NFTs of a mint; empty otherwise. */
   nfts: { nft_gdn_id: string; accepted_date: string | null }[]
-  /** Of transfers and collections; null if the outcome was found without a response. */
+  /** ID of the transaction, for transfers and collections; null if the outcome was found without a response. */
   transaction_gdn_id: string | null
   accepted_date: string | null
   /** `answer`: by the server's response. `found`: found on the server afterwards. */

@@ -20,7 +20,7 @@ interface NewRun {
   id: string
   kind: 'command' | 'manifest'
   name: string
-  /** What its process does, for people. */
+  /** Description of what its process does. */
   note: string
   /** Whether it is never forgotten. */
   isKept?: boolean

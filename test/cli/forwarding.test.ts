@@ -44,7 +44,7 @@ test('posts an event once to a URL that is given several times', () => {
   ])
 })
 
-test('a URL that does not respond holds up no other, and each gets its events in order', async () => {
+test('a URL that does not respond does not delay the others, and each gets its events in order', async () => {
   const posted: string[] = []
   const never = new Promise<void>(() => {})
   const targets = [parse('dead.test'), parse('nft.failed=a.test'), parse('b.test')]

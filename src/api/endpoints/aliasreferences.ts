@@ -8,7 +8,7 @@ import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
 
 export const aliasreferences = defineEndpoint({
   name: 'aliasreferences',
-  summary: 'Name NFTs by the IDs that their rows got later',
+  summary: 'Store aliases of NFTs whose rows got IDs later',
   origin: 'extension',
   permissions: ['nft:create'],
   request: z

@@ -30,7 +30,7 @@ export type CollectionSettings = z.output<typeof collectionSettings>
 
 export const getcollectionsettings = defineEndpoint({
   name: 'getcollectionsettings',
-  summary: 'Read what is set in collections now',
+  summary: 'Read the current settings of collections',
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],

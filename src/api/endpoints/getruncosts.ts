@@ -9,7 +9,7 @@ export const runCosts = z.looseObject({
   /** Whether it is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   currency: z.string().nullable(),
-  /** Of transactions in blocks. In one with other NFTs, the share of the run. */
+  /** Gas of transactions in blocks. If one has other NFTs too, only the share of the run. */
   gas_used: digits,
   fee_paid: digits,
   /** Number of signed transactions whose fee is not known yet, so that it is not part of `fee_paid`. */

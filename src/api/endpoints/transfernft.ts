@@ -54,7 +54,7 @@ export const transfernft = defineCreatingEndpoint({
   creates: {
     ...startingTransaction,
     effect: { in: 'owner' },
-    hints: { request: 'Run `gdn nft show` to check the present owner.', command: REPEAT_LATER },
+    hints: { request: 'Run `gdn nft show` to check the current owner.', command: REPEAT_LATER },
   },
   request: z.preprocess(
     spellTokenId,

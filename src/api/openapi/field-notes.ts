@@ -4,7 +4,7 @@ import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   attribute:
-    'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. They are no metadata items.',
+    'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
   block_date: 'The time of its block, in UTC; null while it has none, or if the blockchain does not respond.',
   block_number: 'Number of the block of its transaction; null while it is pending, or without a transaction hash.',
   blockchain: 'Must be the blockchain of the collection.',
@@ -39,19 +39,19 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   is_free: 'True if it failed without effect. The next request with this reference ID creates it again.',
   is_locked: 'Tokens of a locked collection stay with their first owner.',
   key: 'Key of the metadata under which the URL of the stored file is.',
-  max_fee: 'The most that the run offers for a unit of gas: wei, as decimal digits.',
+  max_fee: 'The maximum gas price of the run: wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
   minted_to: 'Extension: wallet address that the NFT was minted to.',
   next_offset: 'The offset of the next page; null after the last event.',
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
   offset: 'Number of events to skip, from the oldest.',
-  only_if_unset: 'Keeps a limit that the run has.',
+  only_if_unset: 'Keeps the limit of the run if it has one.',
   operation: 'The endpoint that the reference IDs were sent to.',
   pending_change:
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason:
-    'Why nothing is signed for it yet: the last problem with the files of an NFT, or what the signers of its blockchain lack. Absent if nothing delays it.',
+    'Why no transaction is signed for it yet: the last problem with the files of an NFT, or why the signers of its blockchain are unable to sign. Absent if nothing delays it.',
   provenance: 'The hash: 0x and 64 hex digits.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_id:

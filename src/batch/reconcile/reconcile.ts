@@ -172,7 +172,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   return short
 }
 
-/** What two looks must have in common. */
+/** Properties that two listings must share. */
 function fingerprint({ matches, alike, strangers, proof }: Look, others: Others): string {
   const found = [...matches].map(([identity, all]) => [
     identity,

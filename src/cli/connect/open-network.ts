@@ -13,7 +13,7 @@ export interface NodeFlags extends ReaderFlags {
 export interface Node {
   /** May contain a key, so it is never shown. */
   url: string
-  /** What named it. */
+  /** The flag or variable that named it. */
   flag: string
 }
 

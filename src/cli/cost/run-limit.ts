@@ -144,7 +144,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
     case 'createcollection':
       return gasOfChange({ kind: 'collection', tokenIds: [], collection: { name, symbol: SYMBOL, royalty_bps } })
     case 'freezenft':
-      // As if they followed each other.
+      // Calculated as if the token IDs were consecutive.
       return gasOfChange({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
     case 'createnfttrans':
       return { gasLimit: grantGasLimit(Array(metadata.length)), bytes: grantBytes(metadata.length) }

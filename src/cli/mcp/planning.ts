@@ -17,7 +17,7 @@ export interface PlanningOptions {
   operatorFlags: readonly string[]
   /** The file with the password of wallets; null permits neither new ones nor their signatures. */
   passwordFile: string | null
-  /** Of the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to load. */
+  /** Provided by the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to load. */
   localFilesIn: LocalFilesIn
 }
 
@@ -76,7 +76,7 @@ export class Planning {
     const now = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
     if (file !== undefined) throw changed('changed since it was planned', file)
-    // What was started has its receivers, and may have made some of its changes.
+    // A plan that was started has its receivers, and may have made some of its changes.
     if (plan.state !== 'planned') return
     if (plan.names !== (await this.#names(caller.signal))) {
       throw changed('the names of addresses changed since it was planned')
@@ -111,7 +111,7 @@ export class Planning {
     const isApply = tool.command === 'apply'
     const own = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
     if (tool.flags.has('--yes')) own.push('--yes')
-    // Of one NFT: several have an operation each.
+    // Only for one NFT: several NFTs have one operation each.
     if (tool.flags.has('--operation') && args.length <= 1) own.push(`--operation=${id}`)
     return this.#runner.argv(tool, { flags: own, args: isApply ? [this.#plans.fileOf(id)] : args })
   }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { keyValue } from '../flags/parse.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** Arguments with a manifest whose rows are minted. Of other tools, the chain or a saved plan has the contents. */
+/** Arguments with a manifest whose rows are minted. For other tools, the chain or a saved plan has the contents. */
 const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'batch mint': ['manifest', 'unrevealed'],
   'nft mint': ['file'],

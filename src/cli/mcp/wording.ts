@@ -28,10 +28,10 @@ const MESSAGES = new Set(['message', 'reason'])
 const HINTS = new Set(['hint', 'fix'])
 const LISTS = new Set(['issues', 'warnings'])
 
-/** What is in the place of a command. */
+/** The replacement of a command in a text. */
 interface Replaced {
   text: string
-  /** What an agent does in the place of running it; null if a person runs it. */
+  /** The verb for what an agent does instead of running it; null if a person runs it. */
   verb: string | null
 }
 

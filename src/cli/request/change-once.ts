@@ -18,7 +18,7 @@ interface Change {
   note: string
   blockchain: Blockchain
   contract: string
-  /** What identifies the operation. */
+  /** The identity of the operation. */
   content: object
   /** Prompts with the limit that this command was given, in wei, and returns the request. */
   request(limit: bigint | null): Promise<object>

@@ -9,7 +9,7 @@ import type { View } from '../render/view.ts'
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000
 
-/** What is looked at again and again. */
+/** The records to watch. */
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(seen: Seen): readonly DataRecord[]
@@ -21,7 +21,7 @@ interface Watched<Seen> {
 }
 
 /**
- * Looks until nothing changes any more, or until Ctrl-C, which is no error. On a terminal, what is seen is redrawn in
+ * Looks until nothing changes any more, or until Ctrl-C, which is not an error. On a terminal, what is seen is redrawn in
  * place and removed at the end. Otherwise, each changed record is printed on a line.
  *
  * @returns what was seen last, for the command to print; null if the lines have it already

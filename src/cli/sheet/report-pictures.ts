@@ -30,7 +30,7 @@ type Found = { id: string } | { why: string }
 /** Pictures of a report. They are embedded, because reports are shared: each one once, for all rows that show it. */
 export class ReportPictures {
   readonly #sources: Sources
-  /** By URL or path. Null for a file that storage lacks. */
+  /** Images by URL or path. Null for a file that the storage doesn't have. */
   readonly #found = new Map<string, Found | null>()
   /** IDs by the hash of the file. */
   readonly #ids = new Map<string, string>()

@@ -5,7 +5,7 @@ import { type Move, moved } from './keys.ts'
 import type { Source } from './source.ts'
 import { Tile, TileBone, type View } from './tile.tsx'
 
-/** As in the style sheet. */
+/** Sizes in pixels, as in the style sheet. */
 const CAPTION = 80
 const LIST_ROW = 64
 const HEADER = 72

@@ -45,10 +45,10 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Fo
     const owned = found.filter(({ receiver_wallet_address: owner }) =>
       sought.owners.some((one) => owner && sameAddress(one, owner)),
     )
-    if (found.length < copies) return undecided('the collection shows fewer than were requested')
+    if (found.length < copies) return undecided('the collection shows fewer NFTs than were requested')
     if (found.some(({ receiver_wallet_address: owner }) => !owner)) return undecided('their owner is not known yet')
     if (owned.length < copies) return undecided('they belong to another wallet now')
-    if (owned.length > copies) return undecided('the collection shows more than were requested')
+    if (owned.length > copies) return undecided('the collection shows more NFTs than were requested')
     free.set(
       content,
       owned.map((nft) => nft.nft_gdn_id),

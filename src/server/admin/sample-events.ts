@@ -1,7 +1,7 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { EventType } from '../../api/webhook-events.ts'
 
-/** The ID of what an event of a test is about. Nothing has it. */
+/** The ID in test events. No NFT or collection has it. */
 const NOTHING = '00000000-0000-0000-0000-000000000000'
 const WALLET = '0x0000000000000000000000000000000000000001'
 const HASH = `0x${'0'.repeat(64)}`

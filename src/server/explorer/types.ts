@@ -126,7 +126,7 @@ export interface HistoryEvent {
   /** Number of further changes. */
   changes_left_out: number
   error: string | null
-  /** Of its block, or when it was accepted; null if neither is known. */
+  /** Time of its block, or of its acceptance; null if neither is known. */
   time: string | null
   block_number: number | null
   transaction_hash: string | null

@@ -147,7 +147,7 @@ export type Verdict =
   | {
       verdict: 'done'
       collection?: CollectionChanges
-      /** Of a commitment: the ID of the next token when it was made. */
+      /** For a commitment, the ID of the next token when it was made. */
       firstTokenId?: string
     }
   | {

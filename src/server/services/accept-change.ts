@@ -14,7 +14,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 /** A change of NFTs, or of what is known of them, by one transaction: what differs between its endpoints. */
 interface Change<Name extends Operation, Echo, Prepared> {
   operation: Name
-  /** What identifies the operation. */
+  /** The identity of the operation. */
   fields: OperationFields[Name]
   /** The fields of the request that the response repeats. */
   echo: Echo

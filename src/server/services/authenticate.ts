@@ -38,7 +38,7 @@ export interface NewKey {
   permissions?: readonly Permission[]
   /** No expiry by default. */
   expiresAt?: number | null
-  /** That of the server by default. */
+  /** By default that of the server. */
   apiVersion?: ApiVersion | null
 }
 

@@ -6,7 +6,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Number of contracts that are read at once. */
 const AT_ONCE = 10
-/** Time for all contracts of a request. Those that are left then are not read. */
+/** Time for all contracts of a request. Collections that are left then are not read. */
 const PATIENCE_MS = 10_000
 
 /** Returns what is set in the account's collections, in the order of the IDs; unknown IDs are left out. */

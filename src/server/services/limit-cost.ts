@@ -26,7 +26,7 @@ import type { MaxCost, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
-/** What a request of a run is checked with. Null if the run has no limit. */
+/** The limit of a run and the fees to check a request with. Null if the run has no limit. */
 export type CostCheck = { maxCost: MaxCost | null; fees: WorstFees; coin: string | null } | null
 
 /** Reads the fees that a run with a limit is checked with. Call it before the transaction that accepts the rows. */
@@ -114,7 +114,7 @@ export async function lockLimit(
   each: { gas: number; bytes: number } | null,
 ): Promise<{ run: CostLimitedRun; fees: WorstFees } | null> {
   const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
-  // What is being signed for it is not assigned to it yet.
+  // A transaction that is being signed is not assigned to it yet.
   if (unlimited !== null) await lockUnsigned(db, unlimited)
   const row = await lockRun(db, { accountId, run })
   const known = row.max_cost === null ? null : BigInt(row.max_cost)

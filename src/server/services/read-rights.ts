@@ -9,7 +9,7 @@ import { askChain, askSolana } from './ask-chain.ts'
 import type { ServiceDeps } from './services.ts'
 
 interface Question {
-  /** What is read, in messages. */
+  /** Name of the value that is read, for messages. */
   subject: string
   /** Tokens to read, and whether they were created as dynamic. */
   tokens?: readonly { tokenId: string; isDynamic: boolean }[]

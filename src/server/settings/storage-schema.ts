@@ -18,7 +18,7 @@ const replaced = z
   .string()
   .min(1)
   .transform((text) => (text.startsWith('s3://') && !text.endsWith('/') ? `${text}/` : text))
-  .describe('Place that this one replaces: all of its content was copied here')
+  .describe('Former storage, whose content was copied here completely')
 
 const files = z.strictObject({ kind: z.literal('files').describe('Files in the data directory') })
 

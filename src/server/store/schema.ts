@@ -303,7 +303,7 @@ export interface UpdatesTable extends Work {
   nft_id: string | null
   blockchain: string
   kind: UpdateKind
-  /** The metadata as sent, JSON; an empty object for a freeze. Of a commitment, its hash: 0x and 64 hex digits. */
+  /** The metadata as sent, JSON; an empty object for a freeze. For a commitment, its hash: 0x and 64 hex digits. */
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
@@ -315,7 +315,7 @@ export interface UpdatesTable extends Work {
   revision: number | null
   /** The client's name for it, if it has one. */
   reference_id: string | null
-  /** Of a commitment: the ID of the next token when it was made, once it is final. */
+  /** For a commitment, the ID of the next token when it was made, once it is final. */
   first_token_id: Generated<string | null>
   /** 1 after a reorg removed its block. */
   returned: Generated<number>

@@ -120,7 +120,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       }
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
-    /** What has said its blocks: a log gets their number once. */
+    /** Steps whose number of blocks was printed: a log gets it once. */
     const counted = new Set<string>()
     const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the setup is not confirmed on the network yet')
     try {

@@ -62,7 +62,7 @@ const AT_ONCE = 4
 /** Events that wait for one URL. While it has more, no others are received. */
 const MOST_WAITING = 10_000
 
-/** Posts events to URLs, to each in its own queue, so that a URL that doesn't respond holds up no other. */
+/** Posts events to URLs, each with its own queue, so that a URL that doesn't respond doesn't delay the others. */
 export class Forwarding<Event extends { type: string }> {
   readonly #queues: { target: Target; waiting: Event[]; active: number }[]
   readonly #post: (event: Event, url: string) => Promise<void>

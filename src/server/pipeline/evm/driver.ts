@@ -46,8 +46,8 @@ const MOST_UNCONFIRMED = 64
 
 /**
  * Whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a batch are valid only
- * if all earlier batches succeed. After a failure, which sets a limit to the batch, one is signed at a time until one
- * succeeds.
+ * if all earlier batches succeed. After a failure, which limits the size of the batch, batches are signed one at a time
+ * until one succeeds.
  *
  * @param mostWaiting maximum number that may wait for a block; 1 allows only one that isn't final
  */

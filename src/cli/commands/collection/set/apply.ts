@@ -155,7 +155,7 @@ interface MostCost {
 
 interface Offer {
   fees: Fees
-  /** By setting. */
+  /** Maximum cost of each setting. */
   costs: ReadonlyMap<string, MostCost>
   /** The maximum cost of all, in wei. */
   most: bigint

@@ -10,7 +10,7 @@ import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 export interface AnvilOptions {
   binary: string
   chainId: number
-  /** What it forks. It appears in the list of processes, so it has no key. */
+  /** URL of the network to fork. It appears in the list of processes, so it has no key. */
   upstreamUrl: string
   /** The block of a public network to fork. An embedded chain forks an empty chain at its genesis. */
   forkBlock?: number
