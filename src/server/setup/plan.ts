@@ -41,7 +41,7 @@ export interface SetupPlan {
   fees: Fees
   /** Whether it deploys the factory, or replaces its pending transaction. */
   deploys: boolean
-  /** Whether the pending transaction of the factory has to be replaced, because blocks take no price as low as its. */
+  /** Whether the pending transaction of the factory has to be replaced, because its price is too low for a block. */
   raises: boolean
   /** Maximum cost in wei, with the fee for data. */
   cost: bigint

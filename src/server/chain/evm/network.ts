@@ -54,7 +54,7 @@ export interface PublicNetwork {
   readonly pollMs: number
   /**
    * Number of blocks after which no reorg is expected; `confirmations` or more. A success counts after `confirmations`
-   * and is watched until here. A revert, or a nonce used by another transaction, counts only here.
+   * and is watched until finality. A revert, or a nonce used by another transaction, counts only at finality.
    */
   readonly finality: number
   /** Milliseconds that a transaction may be its signer's next before it is replaced with higher fees. */
