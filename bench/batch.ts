@@ -55,6 +55,7 @@ async function simulated(chunk: number): Promise<Figure[]> {
     supportsLabels: () => false,
     supportsAliases: () => false,
     supportsUpdates: () => false,
+    limitsCosts: () => null,
     learnIdempotency: () => Promise.resolve(false),
   }
   const pacer = createPacer({ rate: null, observed: () => null, now: clock.now, sleep: clock.sleep })

@@ -1,6 +1,6 @@
 import { addressProblem } from '../api/address.ts'
-import { costsOf } from '../client/run-costs.ts'
-import { limitIn, runLimit, setsLimit } from '../client/run-limit.ts'
+import { limitRun } from '../client/limit-run.ts'
+import { runLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -74,6 +74,11 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, plannedMints(store, gathered.rows, plan))
   await keepLimits(store, options)
+  if (sends) {
+    const { contractAddress: contract, blockchain, signal } = options
+    await limitRun(deps.client, { limit, contract, blockchain, signal })
+    await deps.beforeSending?.(planned, limit)
+  }
   // Before the rows are entered: a run that knows its NFTs does not look at labels again.
   const { relabeled } = prepared.before
   if (relabeled.length > 0 && options.label != null) await relabel(deps.client, options, relabeled, options.label)
@@ -162,28 +167,10 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
       }
     },
   }
-  await limitAccepted(context)
   await limitFees(context)
   const sender = new Sender(context, outbox, store.drop.inOrder, { aside: () => void sweeper.lookAside() })
   await sender.run()
   return { requests: sender.requests, attempts: sender.attempts }
-}
-
-/**
- * Sets the limit of a run for rows that were accepted before, or may have been: a repeated request doesn't change it.
- * Requests set it for the others.
- */
-async function limitAccepted({ store: { drop, counts }, limit, client, halt }: RunContext): Promise<void> {
-  const wei = limitIn(limit)
-  if (wei === null || counts.accepted + counts.unknown === 0) return
-  const { contract: contract_address, blockchain, id: run } = drop
-  if (!setsLimit(limit)) {
-    // It only lowers that of the server: a person may have set a lower one elsewhere.
-    const costs = await costsOf({ client }, run, halt)
-    if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return
-  }
-  const request = { run, contract_address, blockchain, max_cost: String(wei) }
-  await client.call('setrunmaxcost', request, { signal: halt })
 }
 
 /** Returns the names that requests give their rows, as far as the server supports them. */

@@ -66,6 +66,8 @@ export interface BatchClient {
   supportsAliases(): boolean | null
   /** Whether the server said that it has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
   supportsUpdates(): boolean | null
+  /** Whether the server said that it limits the cost of runs; null until it has responded. */
+  limitsCosts(): boolean | null
   /** Queries the server for these if they aren't known yet, or with `refresh`. Null if it gave no response. */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
@@ -167,6 +169,8 @@ export interface BatchDeps {
    * sent. Throws to cancel.
    */
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
+  /** Called once the limit of the run is set, before anything that costs is sent. */
+  beforeSending?(planned: PlannedEvent, limit: RunLimit): Promise<void>
   /** Called for every event, to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock; `performance.now` by default. */

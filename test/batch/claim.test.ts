@@ -257,6 +257,7 @@ describe('two runs with the same rows in one collection', () => {
         supportsLabels: () => server.supportsLabels(),
         supportsAliases: () => server.supportsAliases(),
         supportsUpdates: () => server.supportsUpdates(),
+        limitsCosts: () => null,
         learnIdempotency: () => server.learnIdempotency(),
         async call(endpoint, request) {
           first ??= machine.run(server, rowsUpTo(3), A)

@@ -433,6 +433,7 @@ describe('on a server that honors Idempotency-Key', () => {
     supportsLabels: () => server.supportsLabels(),
     supportsAliases: () => server.supportsAliases(),
     supportsUpdates: () => server.supportsUpdates(),
+    limitsCosts: () => null,
     learnIdempotency: async () => (questions-- > 0 ? null : await server.learnIdempotency()),
   })
 

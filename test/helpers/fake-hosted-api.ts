@@ -113,6 +113,9 @@ export class FakeHostedApi implements BatchClient {
   supportsUpdates(): boolean {
     return false
   }
+  limitsCosts(): null {
+    return null
+  }
 
   async learnIdempotency(): Promise<boolean> {
     this.#idempotency = this.#options.idempotency

@@ -37,7 +37,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
   const { settings } = opened
   const { openUnrevealed } = await import('./unrevealed.ts')
-  const { beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
+  const { check, beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
   const { options } = sending
   const { sendAndPrint } = await import('./send-run.ts')
   const { runBatch } = await import('../../batch/run.ts')
@@ -49,6 +49,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
     await sendAndPrint(deps, {
       ...opened,
       ...sending,
+      ...(check === undefined ? {} : { check }),
       ...(beforeSending === undefined ? {} : { beforeSending }),
       output,
       flags,

@@ -56,7 +56,9 @@ interface Sending {
   warnings?: RowWarnings
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
-  /** Called after the confirmation, before anything is sent, with the limit that requests of the run carry. */
+  /** Called after the confirmation. Throws to refuse the run. */
+  check?: (planned: PlannedEvent, connection: Connection) => Promise<void>
+  /** Called once the limit of the run is set, before anything that costs is sent. Requests of the run carry the limit. */
   beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
   /** Requests of the run in addition to its mints. */
   others?: number
@@ -101,7 +103,7 @@ export async function sendRun(
   deps: Deps,
   { settings, options, read, files = null, localFiles = null, flags, run, ...sending }: Sending,
 ): Promise<SentRun> {
-  const { beforeSending, known, others = 0, onEvent, isApplied = false, warnings } = sending
+  const { check, beforeSending, known, others = 0, onEvent, isApplied = false, warnings } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
@@ -150,10 +152,12 @@ export async function sendRun(
             if (flags.yes) await noteLimit(deps, connection, blockchain, priced)
             else await confirmSpending(deps, false, blockchain, connection, what, priced)
           }
-          const { id: run } = planned.run
+          paidSince = await meterRun(deps, connection, planned.run.id)
+          await check?.(planned, connection)
+        },
+        beforeSending: async (planned, runLimit) => {
           if (limit !== null && planned.rows.accepted + planned.rows.unknown > 0)
-            await warnOfSigned(deps, connection, { limit, run })
-          paidSince = await meterRun(deps, connection, run)
+            await warnOfSigned(deps, connection, { limit, run: planned.run.id })
           await beforeSending?.(planned, connection, runLimit)
           await progress.start()
         },
@@ -215,7 +219,7 @@ async function permitRun(
 ): Promise<bigint | null> {
   const count = rows.pending + rows.unknown + others
   // A limit that this command was given also lets accepted rows go on.
-  if (count === 0 && (given === null || rows.accepted === 0)) return null
+  if (count === 0 && given === null) return null
   const maxCost = given ?? kept
   return await deps.permit({
     ...({ connection, blockchain, kind: 'nft', count } as const),

@@ -24,6 +24,7 @@ import { manifestOptions } from './manifest-options.ts'
 interface Unrevealed {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
+  check?: (planned: PlannedEvent, connection: Connection) => Promise<void>
   beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
   others?: number
 }
@@ -54,7 +55,7 @@ export async function openUnrevealed(
     if (kept !== undefined || flags.again === true) return { options, read }
     return {
       ...{ options, read },
-      beforeSending: async ({ rows }, connection) => {
+      check: async ({ rows }, connection) => {
         if (rows.pending > 0 && (await isCommitted(deps, connection, options, read))) throw committed()
       },
     }

@@ -1,6 +1,7 @@
 import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
-import type { BatchEvent } from '../../batch/types.ts'
+import type { BatchEvent, PlannedEvent } from '../../batch/types.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
@@ -27,7 +28,15 @@ import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { changeNfts, noChanges, problemOf, stoppedAfter, summaryOf } from './plan/change-nfts.ts'
+import {
+  changeNfts,
+  limitChanges,
+  noChanges,
+  permitChanges,
+  problemOf,
+  stoppedAfter,
+  summaryOf,
+} from './plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
 import { changedSince, openSource } from './plan/open-source.ts'
 import { countsText, obstaclesText, pendingCount, pendingPairs, planLines, printPlanNotes } from './plan/plan-view.ts'
@@ -112,7 +121,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       await noteSeen(opened.options, plan)
       const again = applyAgain(manifest, flags)
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
-      const minted = await mint(deps, opened, plan, { ...flags, yes, given, resumedBy: again }).catch(
+      const minted = await mint(deps, connection, opened, plan, { ...flags, yes, given, resumedBy: again }).catch(
         (error: unknown) => {
           throw stoppedAfter(error, noChanges(), { all, minted: null, again })
         },
@@ -129,7 +138,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       }
       const outcomes = noChanges()
       try {
-        await changeNfts(deps, connection, opened, plan, { flags, given, outcomes })
+        await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
@@ -271,23 +280,33 @@ interface Minted {
   left: { pending: number; failed: number; unknown: number }
   /** Why the run ended with them; null if all went well. */
   failure: unknown
+  /** The limit that was permitted for the mints and the changes that follow. */
+  limit: RunLimit
 }
 
-/** Mints the rows of the plan as `batch mint` does. */
+/** Limits the run, and mints the rows of the plan as `batch mint` does. */
 async function mint(
   deps: Deps,
+  connection: Connection,
   { options, settings }: Opened,
   plan: ChangePlan,
   { resumedBy, ...flags }: ApplyFlags & Given & { resumedBy: string },
 ): Promise<Minted> {
-  const { counts } = plan
-  if (counts.mint === 0) return { rows: 0, left: { pending: 0, failed: 0, unknown: 0 }, failure: null }
+  const { counts, run } = plan
+  const { given } = flags
+  const changes = flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn
+  if (counts.mint === 0) {
+    const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, given })
+    if (changes > 0 || given !== null) await limitChanges(deps, connection, options, { limit, given })
+    return { rows: 0, left: { pending: 0, failed: 0, unknown: 0 }, failure: null, limit }
+  }
   let before = 0
+  let limit: RunLimit = { run: run.id }
   const sending = {
     settings,
     options: {
       ...options,
-      maxCost: flags.given ?? undefined,
+      maxCost: given ?? undefined,
       keepEdited: true,
       // Labels are replaced by now, and rows are adopted only by their reference IDs.
       adopt: false,
@@ -298,8 +317,11 @@ async function mint(
     },
     ...{ flags, resumedBy, isApplied: true },
     run: runBatch,
-    given: flags.given,
-    others: flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn,
+    given,
+    others: changes,
+    beforeSending: async (_planned: PlannedEvent, _connection: Connection, permitted: RunLimit) => {
+      limit = permitted
+    },
     onEvent(event: BatchEvent) {
       if (event.type === 'planned') before = event.rows.deployed
     },
@@ -311,5 +333,5 @@ async function mint(
   )
   const { deployed, pending, accepted, failed, unknown } = sent.summary.counts
   const left = { pending: pending + accepted, failed, unknown }
-  return { rows: Math.min(counts.mint, deployed - before), left, failure }
+  return { rows: Math.min(counts.mint, deployed - before), left, failure, limit }
 }

@@ -1,6 +1,6 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
-import { type RunLimit, runLimit } from '../../client/run-limit.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
 import { because } from '../../operations/waiting.ts'
@@ -30,7 +30,7 @@ import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { permitChanges } from './plan/change-nfts.ts'
+import { limitChanges, permitChanges } from './plan/change-nfts.ts'
 import { storeNames } from './plan/store-names.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags
@@ -94,6 +94,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
+        await limitChanges(deps, connection, options, { limit, given })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
         outcomes = await send(deps, connection, opened, { plan, flags, limit })
@@ -187,14 +188,13 @@ async function limitOf(
   deps: Deps,
   connection: Connection,
   { options: { blockchain }, settings }: OpenedManifest,
-  { run: { id, maxCost: kept }, pending, accepted }: RevealPlan,
+  { run, pending, accepted }: RevealPlan,
   flags: RevealFlags,
 ): Promise<{ limit: RunLimit; given: bigint | null }> {
   const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
   const worst = () => worstOfChanges('update', pending - accepted)
-  await refuseAboveLimit(deps, connection, { blockchain, run: id, given, kept, worst })
-  const permitted = await permitChanges(deps, connection, blockchain, { id, count: pending, given })
-  return { limit: runLimit(id, { permitted, given, kept }), given }
+  await refuseAboveLimit(deps, connection, { blockchain, run: run.id, given, kept: run.maxCost, worst })
+  return { limit: await permitChanges(deps, connection, blockchain, { run, count: pending, given }), given }
 }
 
 /** @throws GdnError `not_confirmed` */

@@ -14,7 +14,7 @@ import {
 } from '../../helpers/backend.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
-import { fakeApi } from '../fake-api.ts'
+import { fakeApi, type Handler } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -31,6 +31,10 @@ afterAll(async () => {
 
 /** The most that one NFT alone can cost, in coins. */
 const ONE = Number(mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas) / 1e18
+/** What a server responds that limits the cost of a run. */
+const setrunmaxcost: Handler = (requests: { max_cost: string }) => ({
+  body: { requests, max_cost: requests.max_cost },
+})
 const coins = (amount: number) => amount.toFixed(12)
 
 /** A drop into a new collection, with one row for each receiver. */
@@ -81,6 +85,7 @@ describe('batch mint --max-cost', () => {
     const api = await fakeApi({
       '*': () => missing,
       createnft: () => ({ status: 403, headers, body: { error: { title: 'Forbidden', message: 'not yet' } } }),
+      ...(fee === undefined ? {} : { setrunmaxcost }),
     })
     const at = ['--base-url', api.url]
     const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
@@ -227,7 +232,7 @@ describe('batch mint --max-cost', () => {
     /** Responses with the error, and headers of each. */
     const refusals: Record<string, string>[] = [{}, { 'retry-after': '1' }]
     const api = await fakeApi({
-      ...{ getnfts, getisgdnnft: () => ({ headers, body: {} }) },
+      ...{ getnfts, setrunmaxcost, getisgdnnft: () => ({ headers, body: {} }) },
       createnft(body) {
         const more = refusals.shift()
         if (more === undefined) return { ...createnft(body), headers }

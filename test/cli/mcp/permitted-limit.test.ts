@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { PermitSpending, SpendingRun } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { CSV, folder, service, TARGET } from '../drop.ts'
-import { type Call, fakeApi, knows, nft, OWNER, type Reply } from '../fake-api.ts'
+import { type Call, fakeApi, type Handler, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { cli } from '../harness.ts'
 
 const SUPPORTS = { 'idempotency-supported': 'yes', 'run-max-cost-supported': 'yes' }
@@ -25,6 +25,8 @@ const limitsIn = (calls: readonly Call[], name: string) =>
     .map(({ headers }) => [headers['gdn-run'], headers['gdn-run-max-cost']])
 
 const unknownRun = () => ({ status: 404, body: { error: { title: 'Not Found', message: 'no' } } })
+
+const setrunmaxcost: Handler = (requests) => ({ headers: SUPPORTS, body: { requests, max_cost: '123' } })
 
 const MINT = ['nft', 'mint', ...TARGET, '--receiver', OWNER, '--title', 'Dawn', '--no-wait', '--yes', '--json']
 
@@ -49,7 +51,10 @@ const fees = () => {
 }
 
 test('each request of a drop carries the permitted limit, which never replaces one that a person has set', async () => {
-  const { url, calls } = await fakeApi({ ...service(), getfees: fees, '*': () => ({ headers: SUPPORTS, body: {} }) })
+  const { url, calls, bodies } = await fakeApi({
+    ...{ ...service(), getfees: fees, getruncosts: unknownRun, setrunmaxcost },
+    '*': () => ({ headers: SUPPORTS, body: {} }),
+  })
   const { path, options } = await folder({ 'drop.csv': CSV })
   const { asked, permit } = permitting()
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--chunk-size', '1', '--no-lookup']
@@ -57,6 +62,7 @@ test('each request of a drop carries the permitted limit, which never replaces o
   expect(code).toBe(0)
   const maxCost = { wei: 5n * 10n ** 17n, isSet: true }
   expect(asked).toEqual([{ id: expect.any(String), isOperation: false, canLimit: true, accepted: 0, maxCost }])
+  expect(bodies('setrunmaxcost')).toMatchObject([{ run: asked[0]?.id, max_cost: '123' }])
   expect(limitsIn(calls, 'createnft')).toEqual(Array(2).fill([asked[0]?.id, '123']))
 })
 
@@ -72,7 +78,7 @@ test('a drop that has only requests of unknown outcome to repeat is permitted', 
     getnfts,
     getnftgdnids: () => ({ headers: SUPPORTS, body: { requests: {}, nft_gdn_ids: [] } }),
     getruncosts: unknownRun,
-    setrunmaxcost: (requests) => ({ headers: SUPPORTS, body: { requests, max_cost: '123' } }),
+    setrunmaxcost,
     '*': () => ({ headers: SUPPORTS, body: {} }),
   })
   const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}\n` })
@@ -83,7 +89,7 @@ test('a drop that has only requests of unknown outcome to repeat is permitted', 
   const { asked, permit } = permitting()
   expect((await cli(argv, { ...options, permit })).code).toBe(0)
   expect(asked).toHaveLength(1)
-  expect(bodies('setrunmaxcost')).toMatchObject([{ run: asked[0]?.id, max_cost: '123' }])
+  expect(bodies('setrunmaxcost')).toMatchObject(Array(2).fill({ run: asked[0]?.id, max_cost: '123' }))
   expect(limitsIn(calls, 'createnft').slice(1)).toEqual([[asked[0]?.id, '123']])
 })
 

@@ -1,5 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { runLimit } from '../../../client/run-limit.ts'
+import { limitRun } from '../../../client/limit-run.ts'
+import { type RunLimit, runLimit } from '../../../client/run-limit.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
 import { because } from '../../../operations/waiting.ts'
@@ -8,6 +9,7 @@ import { applyTransfers } from '../../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../../plan/apply-updates.ts'
 import { type MakingDeps, noOutcomes, type Outcomes, type Problem, RESUME_HINT } from '../../../plan/make-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../../plan/planned.ts'
+import { warnOfSigned } from '../../cost/at-most.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { count } from '../../render/count.ts'
@@ -26,8 +28,8 @@ export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer
 
 interface Making {
   flags: { only?: 'mint'; timeout?: number }
-  /** The limit of the run's cost that this command was given, in wei. */
-  given: bigint | null
+  /** The limit that each change carries. */
+  limit: RunLimit
   /** Gets the outcomes while the changes are made. */
   outcomes: ChangeOutcomes
 }
@@ -41,17 +43,11 @@ export async function changeNfts(
   connection: Connection,
   { options, settings }: Opened,
   plan: ChangePlan,
-  { flags, given, outcomes }: Making,
+  { flags, limit, outcomes }: Making,
 ): Promise<void> {
   if (flags.only === 'mint') return
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
-  const all = counts.update + counts.transfer + counts.burn
-  const { id, maxCost: kept } = plan.run
-  // With mints, these changes were permitted together with them.
-  const isPermitted = all === 0 || (counts.mint > 0 && given === null)
-  const permitted = isPermitted ? null : await permitChanges(deps, connection, blockchain, { id, count: all, given })
-  const limit = runLimit(id, { permitted, given, kept })
   const { client } = connection
   const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS }
   if (counts.update > 0) {
@@ -76,16 +72,36 @@ export async function changeNfts(
   }
 }
 
-/** Returns the limit that each change of a run carries; null for that of the run. */
+interface ChangesOfRun {
+  run: Pick<ChangePlan['run'], 'id' | 'maxCost'>
+  count: number
+  /** The limit of the run's cost that this command was given, in wei. */
+  given: bigint | null
+}
+
+/** Returns the limit that each change of a run carries. @throws GdnError if they are not permitted */
 export async function permitChanges(
   deps: Deps,
   connection: Connection,
   blockchain: Blockchain,
-  { id, count, given }: { id: string; count: number; given: bigint | null },
-): Promise<bigint | null> {
+  { run: { id, maxCost: kept }, count, given }: ChangesOfRun,
+): Promise<RunLimit> {
   const limited = { id, isOperation: false, canLimit: true, accepted: 0 }
   const run = given === null ? null : { ...limited, maxCost: { wei: given, isSet: true } }
-  return await deps.permit({ connection, blockchain, kind: 'nft', count, run })
+  const isFree = count === 0 && given === null
+  const permitted = isFree ? null : await deps.permit({ connection, blockchain, kind: 'nft', count, run })
+  return runLimit(id, { permitted, given, kept })
+}
+
+/** Sets the limit of a run before its changes are sent, and warns of what it can't limit any more. */
+export async function limitChanges(
+  deps: Deps,
+  connection: Connection,
+  { blockchain, contractAddress: contract }: Opened['options'],
+  { limit, given }: { limit: RunLimit; given: bigint | null },
+): Promise<void> {
+  await limitRun(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })
+  if (given !== null) await warnOfSigned(deps, connection, { limit: given, run: limit.run })
 }
 
 const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent
