@@ -356,7 +356,7 @@ describe('its pictures', () => {
     const image = png(QUARTERS)
     const { html, stdout } = await reported(await backend({ image }), [row('Dawn', `ipfs://${IMAGE_CID}`)])
     expect(sources(html)).toEqual([`data:image/png;base64,${image.toString('base64')}`])
-    expect(JSON.parse(stdout).pictures).toBe(1)
+    expect(JSON.parse(stdout).images).toBe(1)
   })
 
   test('come from this machine if storage lacks them', async () => {
@@ -392,7 +392,7 @@ describe('its pictures', () => {
     expect(sources(html)).toHaveLength(2)
     expect(shownIn(html)).toEqual(['picture-1', 'picture-1', 'picture-1', 'picture-2', 'picture-1'])
     expect(html).toContain('<svg role="img" aria-label="Tide 2"><use href="#picture-1"/></svg>')
-    expect(JSON.parse(stdout).pictures).toBe(5)
+    expect(JSON.parse(stdout).images).toBe(5)
   })
 
   test('of storage are requested once for all rows that show them', async () => {

@@ -124,6 +124,12 @@ describe('gdn key create', () => {
     expect(await gdn([...CREATE, '--permission', 'nft:read', '--api-version', '2'])).toMatchObject({ code: 2 })
   })
 
+  test('names the help of the command without a data directory after invalid input', async () => {
+    const { gdn } = await withDataDir()
+    const { stderr } = await gdn(['key', 'create', '--name', 'shop', '--email', 'a@b.c', '--permission', 'all'])
+    expect(stderr).toContain('Run `gdn key create --help` for its usage.')
+  })
+
   test('prints the record with the key once with --json', async () => {
     const { json } = await withDataDir()
     const key = await json<Key>(...CREATE, '--permission', 'nft:create,nft:read')

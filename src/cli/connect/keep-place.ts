@@ -21,7 +21,7 @@ export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string
 /** Returns a text whose commands name the same backend as the command that prints it. */
 export function keepPlace(text: string, flags: PlaceFlags): string {
   return text.replace(COMMAND, (command, noun) => {
-    if (/ --(data-dir|database-url|config) /.test(command)) return command
+    if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
     const place = placeWords(noun === 'chain' ? flags : { ...flags, config: undefined })
     return `${command.slice(0, -1)}${place}\``
   })

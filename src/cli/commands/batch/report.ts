@@ -41,7 +41,7 @@ const FIELDS = [
   'failed',
   'unknown',
   'changed',
-  'pictures',
+  'images',
   ...SPENT_FIELDS,
 ]
 const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'], id: 'file' }
@@ -141,7 +141,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     errors: tally.counts.failed + tally.counts.unknown,
     ...tally.counts,
     changed: tally.changed,
-    pictures: pictures.embedded,
+    images: pictures.embedded,
     ...(facts.spent ?? {}),
     gas_used: facts.gasUsed,
   })
