@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop, FileIdentity } from '../state/drops.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type RowsIn,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
+import { leaveBurnedCopies } from './burned-copies.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
 import { type Plan, PlanBuilder } from './plan.ts'
@@ -174,6 +176,10 @@ export async function readRows(
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
   await move()
+  if (store.drop.setId !== null) {
+    const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, to)
+    await (to === 'draft' ? store.state.scratch(leave) : store.write(leave))
+  }
   return paths
 }
 

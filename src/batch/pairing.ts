@@ -14,7 +14,7 @@ import {
 } from './edited-rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { type OtherLabel, otherLabelOf } from './other-labels.ts'
-import { isContentKey, type RowKey, referenceId, rowKey, shownKey } from './row-key.ts'
+import { contentOfKey, copyOfKey, isContentKey, type RowKey, referenceId, rowKey, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import { type MintOperation, ServerNames } from './server-names.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
@@ -123,12 +123,12 @@ export async function findPairs(
   const named = new Set<string | null>(names.values())
   const free = unnamed.filter(({ nftGdnId }) => !named.has(nftGdnId))
   const open = fresh.filter((row) => !names.has(referenceOf(row)))
-  const byContent = await store.read((sql) => matchByContent(sql, store, rows, { open, free }))
+  const ended = (await server?.endedOf(free.flatMap(({ nftGdnId }) => nftGdnId ?? []))) ?? new Set<string | null>()
+  const byContent = await store.read((sql) => matchByContent(sql, store, rows, { open, free, ended }))
   const taken = new Set(byContent.values())
   const left = free.filter((one) => !taken.has(one))
   const added = open.filter((row) => !byContent.has(row))
   if (options.newRows !== true && added.length > 0) {
-    const ended = (await server?.endedOf(left.flatMap(({ nftGdnId }) => nftGdnId ?? []))) ?? new Set<string | null>()
     const existing = left.filter(({ nftGdnId }) => !ended.has(nftGdnId))
     if (existing.length > 0) throw await store.read((sql) => notPaired(sql, store, rows, { existing, added }))
   }
@@ -181,14 +181,26 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
   const counts = await store.read((sql) => copyCounts(sql, rows))
   const pages = pagesOf(state, (sql, after, limit) => namedRows(sql, rows, after, limit), PAGE)
   for await (const page of pages) {
-    const asked = new Set<string>()
-    for (const twin of page.map((row) => row.twin)) {
-      const copies = counts.get(twin) ?? 1
+    const asked = new Map<string, { content: string; copies: number }>()
+    for (const content of page.map((row) => row.twin)) {
+      const copies = counts.get(content) ?? 1
       // Copies on later pages are asked for by now.
-      if (copies > 1) counts.set(twin, 0)
-      for (let copy = 1; copy <= copies; copy++) asked.add(referenceId(drop.referenceScope, rowKey(null, twin, copy)))
+      if (copies > 1) counts.set(content, 0)
+      for (let copy = 1; copy <= copies; copy++) {
+        asked.set(referenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
+      }
     }
-    yield* await server.unaliasedOf([...asked])
+    const found = await server.unaliasedOf([...asked.keys()])
+    yield* found
+    // The copies after them may be those that are left.
+    const ended = await server.endedOf(found.map(({ nftGdnId }) => nftGdnId))
+    const wanted = new Map<string, number>()
+    for (const { reference, nftGdnId } of found) {
+      const of = asked.get(reference)
+      if (of !== undefined && ended.has(nftGdnId)) wanted.set(of.content, of.copies)
+    }
+    const isTaken = (content: string, copy: number) => copy <= (wanted.get(content) ?? 0)
+    yield* await server.otherCopies(drop.referenceScope, [...wanted.keys()], isTaken)
   }
 }
 
@@ -219,12 +231,12 @@ function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonl
   return [...byReference.values()].filter(({ nftGdnId }) => !known.has(nftGdnId))
 }
 
-/** Pairs rows with NFTs of the same content, the first with the first. */
+/** Pairs rows with NFTs of the same content, the first with the first, and those that failed or were burned last. */
 function matchByContent(
   sql: Sql,
   { drop }: RunStore,
   rows: RowsIn,
-  { open, free }: { open: readonly FreshRow[]; free: readonly Unnamed[] },
+  { open, free, ended }: { open: readonly FreshRow[]; free: readonly Unnamed[]; ended: ReadonlySet<string | null> },
 ): Map<FreshRow, Unnamed> {
   const left = new Set(free)
   const contents = new Map<string, Unnamed[]>()
@@ -236,38 +248,41 @@ function matchByContent(
     if (copies === undefined) contents.set(content, [one])
     else copies.push(one)
   }
-  for (const copies of contents.values()) copies.sort((a, b) => copyOf(a) - copyOf(b))
+  const isEnded = ({ nftGdnId, sent }: Unnamed) => Number(ended.has(nftGdnId) || sent?.burned === 1)
+  const copyOf = ({ sent }: Unnamed) => copyOfKey(sent?.key ?? '')
+  for (const copies of contents.values()) copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
   const references = new Map(free.map((one) => [one.reference, one]))
   const counts = copyCounts(sql, rows)
-  const matches = new Map<FreshRow, Unnamed>()
-  const take = (row: FreshRow, one: Unnamed | undefined): boolean => {
-    if (one === undefined || !left.delete(one)) return false
-    matches.set(row, one)
-    return true
+  const byTwin = new Map<string, Unnamed[]>()
+  // A copy of the manifest elsewhere has other paths of its files.
+  const copiesOfTwin = (twin: string): Unnamed[] => {
+    const known = byTwin.get(twin)
+    if (known !== undefined) return known
+    const copies: Unnamed[] = []
+    for (let copy = 1; ; copy++) {
+      const one = references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy)))
+      if (one !== undefined) copies.push(one)
+      else if (copy >= (counts.get(twin) ?? 1)) break
+    }
+    // The order of copies stays as it is otherwise.
+    copies.sort((a, b) => isEnded(a) - isEnded(b))
+    byTwin.set(twin, copies)
+    return copies
   }
+  const matches = new Map<FreshRow, Unnamed>()
   const takeFirst = (row: FreshRow, copies: Unnamed[]): boolean => {
-    for (let one = copies.shift(); one !== undefined; one = copies.shift()) if (take(row, one)) return true
+    for (let one = copies.shift(); one !== undefined; one = copies.shift()) {
+      if (!left.delete(one)) continue
+      matches.set(row, one)
+      return true
+    }
     return false
   }
-  // The copies before were taken, or are not there.
-  const nextCopy = new Map<string, number>()
   for (const row of open) {
-    if (takeFirst(row, contents.get(row.content) ?? [])) continue
-    // A copy of the manifest elsewhere has other paths of its files.
-    const twin = row.twin ?? row.content
-    let copy = nextCopy.get(twin) ?? 1
-    for (let isTaken = false; !isTaken && copy <= (counts.get(twin) ?? 1); copy++) {
-      isTaken = take(row, references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy))))
-    }
-    nextCopy.set(twin, copy)
+    if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesOfTwin(row.twin ?? row.content))
   }
   return matches
 }
-
-/** The number of a copy among equal rows. */
-const copyOf = ({ sent }: Unnamed): number => Number(sent?.key.split('#')[1] ?? 1)
-
-const contentOfKey = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
 
 /** Returns how often a content occurs that occurs more than once. */
 function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {

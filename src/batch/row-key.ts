@@ -10,6 +10,15 @@ export function rowKey(id: string | null, content: string, copy = 1): RowKey {
   return copy === 1 ? `row:${content}` : `row:${content}#${copy}`
 }
 
+/** Returns the number of a copy among equal rows. */
+export const copyOfKey = (key: RowKey): number => Number(key.split('#')[1] ?? 1)
+
+/** Returns the key of the nth copy of the same content. */
+export const withCopy = (key: RowKey, copy: number): RowKey => rowKey(null, contentOfKey(key), copy)
+
+/** Returns the content in the key of a row without an ID. */
+export const contentOfKey = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
+
 /** Whether the key contains the content. Then a row with other content has another key. */
 export function isContentKey(key: RowKey): boolean {
   return key.startsWith('row:')

@@ -3,6 +3,7 @@ import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import type { ResponseOf } from '../client/api-client.ts'
 import type { OtherLabel } from './other-labels.ts'
+import { referenceId, rowKey } from './row-key.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
 /** `createnft` stands for creatednft too: they share their reference IDs. */
@@ -16,6 +17,17 @@ interface Asked {
   operation: MintOperation
   reference: string
 }
+
+/** An NFT that was minted from one of equal rows. */
+export interface Copy extends Asked {
+  content: string
+  copy: number
+  nftGdnId: string
+  label: string | null
+}
+
+/** Copies of a content that are asked for at once, after the next one was found. */
+const MOST_COPIES = 20
 
 /** The names of NFTs in a collection, as a server with reference IDs has them. */
 export class ServerNames {
@@ -79,6 +91,41 @@ export class ServerNames {
       const isFree = reference_kind === 'content' && typeof reference_alias !== 'string'
       return isFree && typeof nftGdnId === 'string' ? [{ ...one, nftGdnId, label }] : []
     })
+  }
+
+  /**
+   * Returns the NFTs of further copies of contents that have no alias, in the order of the copies.
+   *
+   * @param isKnown whether a copy isn't asked for
+   */
+  async otherCopies(
+    scope: string,
+    contents: readonly string[],
+    isKnown: (content: string, copy: number) => boolean,
+  ): Promise<Copy[]> {
+    const found: Copy[] = []
+    let open = contents.map((content) => ({ content, next: 1 }))
+    for (let size = 1; open.length > 0; size = MOST_COPIES) {
+      const asked: (Omit<Copy, 'nftGdnId' | 'label'> & { of: (typeof open)[number] })[] = []
+      for (const of of open) {
+        for (let n = 0; n < size; of.next++) {
+          if (isKnown(of.content, of.next)) continue
+          n++
+          const copy = { content: of.content, copy: of.next }
+          const reference = referenceId(scope, rowKey(null, copy.content, copy.copy))
+          asked.push(...OPERATIONS.map((operation) => ({ ...copy, of, operation, reference })))
+        }
+      }
+      const counts = new Map<(typeof open)[number], number>()
+      for (const [{ of, ...one }, record] of await this.lookUp(asked)) {
+        const { nft_gdn_id: nftGdnId, reference_alias, reference_label: label = null } = record
+        counts.set(of, (counts.get(of) ?? 0) + 1)
+        if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string') found.push({ ...one, nftGdnId, label })
+      }
+      const asMany = size
+      open = open.filter((of) => (counts.get(of) ?? 0) >= asMany)
+    }
+    return found.sort((a, b) => a.copy - b.copy)
   }
 
   /** Returns the NFTs of a label that were minted without an ID and have no alias, each once. */

@@ -227,6 +227,7 @@ export class Sweeper {
       receiver: record.receiver_wallet_address ?? '',
       url: record.metadata_url ?? null,
       error: record.error ?? (record.status === 'deployed' ? null : 'the server reported a failure without a reason'),
+      isBurned: record.burned === true,
     }
   }
 }

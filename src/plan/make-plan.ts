@@ -20,16 +20,10 @@ import { learnSupport } from '../client/learn-support.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
+import { readPage } from './burned-copies.ts'
 import { type Abilities, BURNED, type Change, compareRow, isMoved, type Seen } from './compare.ts'
 import { OtherLabels } from './find-labels.ts'
-import {
-  type Candidate,
-  findCandidates,
-  type OwnerHistory,
-  ownerHistories,
-  type Place,
-  readRecords,
-} from './find-nfts.ts'
+import { type Candidate, type OwnerHistory, ownerHistories, type Place, readRecords } from './find-nfts.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { type BurnedRow, burnsOf, countUnnamed, lookAtGone } from './prune.ts'
@@ -184,18 +178,21 @@ class Planner {
   }
 
   async #comparePage(
-    page: readonly RowRecord[],
+    rows: readonly RowRecord[],
     { place, scope, can }: { place: Place; scope: string; can: Omit<Abilities, 'noTransfers'> },
   ): Promise<void> {
-    const candidates = await findCandidates(this.#store, place, page)
+    const { page, candidates, records } = await readPage(this.#store, place, rows)
     await this.#labels.add(candidates)
-    for (const candidate of candidates) candidate.nftGdnId ??= this.#pairs.get(candidate.row.position)?.nftGdnId ?? null
+    const paired = candidates.filter((candidate) => {
+      candidate.nftGdnId ??= this.#pairs.get(candidate.row.position)?.nftGdnId ?? null
+      return candidate.nftGdnId !== null && !records.has(candidate.nftGdnId)
+    })
+    for (const [id, record] of await readRecords(place, paired)) records.set(id, record)
     this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
     const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     await this.#store.state.scratch((sql) => {
       for (const nft of named) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
     })
-    const records = await readRecords(place, candidates)
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)

@@ -31,17 +31,19 @@ export interface NftEnd {
   receiver: string
   url: string | null
   error: string | null
+  isBurned: boolean
 }
 
 export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd): void {
   sql.run(
-    `UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ?, body = NULL, is_burned = 0
+    `UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ?, body = NULL, is_burned = ?
       WHERE operation_id = ?`,
     end.token_id,
     end.contract,
     end.receiver,
     end.url,
     end.error,
+    end.isBurned ? 1 : 0,
     operationId,
   )
   moveOperation(sql, operationId, status)
@@ -71,6 +73,11 @@ export function noteChanged(sql: Sql, runId: string, { nftGdnId, owner, metadata
     nftGdnId,
     runId,
   )
+}
+
+/** Records that an NFT was burned, in each run that has it. */
+export function noteBurned(sql: Sql, nftGdnId: string): void {
+  sql.run('UPDATE nfts SET is_burned = 1 WHERE nft_gdn_id = ?', nftGdnId)
 }
 
 /** Returns how many NFTs of a run were burned. */

@@ -68,6 +68,18 @@ export function moveDraft(sql: Sql, set: number): void {
   sql.run('DELETE FROM temp.draft')
 }
 
+/** Gives a row another key. */
+export function moveRow(
+  sql: Sql,
+  rows: RowsIn,
+  position: number,
+  { key, reference }: Pick<RowRecord, 'key' | 'reference'>,
+): void {
+  const [table, set] = rows === 'draft' ? ['temp.draft', []] : ['rows', [rows.set]]
+  const where = rows === 'draft' ? 'position = ?' : 'position = ? AND set_id = ?'
+  sql.run(`UPDATE ${table} SET key = ?, reference = ? WHERE ${where}`, ...[key, reference, position, ...set])
+}
+
 /** Adds a set of rows to a run. Nothing reads it until the run points to it. */
 export function newSet(sql: Sql, runId: string): number {
   sql.run('INSERT INTO row_sets (run_id) VALUES (?)', runId)

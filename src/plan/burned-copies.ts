@@ -1,0 +1,67 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { moveToCopy } from '../batch/burned-copies.ts'
+import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/row-key.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import { ServerNames } from '../batch/server-names.ts'
+import { type RowRecord, rowsAt } from '../state/rows.ts'
+import { type Candidate, findCandidates, type Place, readRecords } from './find-nfts.ts'
+
+/** A page of rows with their NFTs. */
+export interface SeenPage {
+  page: readonly RowRecord[]
+  candidates: Candidate[]
+  records: Map<string, NftRecord>
+}
+
+/**
+ * Returns a page of rows with their NFTs. A row without an ID whose NFT was burned gets that of an equal row that left
+ * the manifest, if the server has one that is not burned.
+ */
+export async function readPage(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<SeenPage> {
+  const candidates = await findCandidates(store, place, page)
+  const records = await readRecords(place, candidates)
+  const burned = candidates.flatMap(({ row, nftGdnId }, at) => {
+    const record = page[at]
+    const isBurned = records.get(nftGdnId ?? '')?.burned === true
+    return record !== undefined && isBurned && isContentKey(row.key) ? [record] : []
+  })
+  if (burned.length === 0 || !place.hasReferences || !(await leaveBurned(store, place, burned))) {
+    return { page, candidates, records }
+  }
+  const positions = page.map(({ position }) => position)
+  const moved = await store.state.read((sql) => rowsAt(sql, 'draft', positions))
+  const found = await findCandidates(store, place, moved)
+  return { page: moved, candidates: found, records: await readRecords(place, found) }
+}
+
+/** Returns whether a row got another copy. */
+async function leaveBurned({ state, drop }: RunStore, place: Place, burned: readonly RowRecord[]): Promise<boolean> {
+  const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
+  const names = await state.read((sql) =>
+    sql.all<{ name: RowKey }>(
+      `SELECT name FROM (SELECT coalesce(reference, key) AS name FROM temp.draft WHERE key LIKE 'row:%')
+        WHERE substr(name, 5, instr(name || '#', '#') - 5) IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(contents),
+    ),
+  )
+  const known = new Set(names.map(({ name }) => `${contentOfKey(name)} ${copyOfKey(name)}`))
+  const server = new ServerNames(place.client, place)
+  const copies = await server.otherCopies(drop.referenceScope, contents, (content, copy) =>
+    known.has(`${content} ${copy}`),
+  )
+  const ended = await server.endedOf(copies.map(({ nftGdnId }) => nftGdnId))
+  const left = copies.filter(({ nftGdnId }) => !ended.has(nftGdnId))
+  return await state.scratch((sql) => {
+    let isMoved = false
+    for (const row of burned) {
+      const at = left.findIndex(({ content }) => content === contentOfKey(nameOf(row)))
+      const [one] = at === -1 ? [] : left.splice(at, 1)
+      if (one === undefined) continue
+      isMoved = true
+      moveToCopy(sql, 'draft', row, one.copy)
+    }
+    return isMoved
+  })
+}
+
+const nameOf = ({ key, reference }: RowRecord): RowKey => reference ?? key
