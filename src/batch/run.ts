@@ -6,7 +6,7 @@ import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
-import { countTwice } from '../state/row-outcomes.ts'
+import { countBurned, countTwice } from '../state/row-outcomes.ts'
 import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
@@ -100,9 +100,11 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
       await store.write((sql) => endRun(sql, store.id, Date.now()))
     }
     const twice = await store.read((sql) => countTwice(sql, store.id, LATE))
+    const burned = await store.read((sql) => countBurned(sql, store.id))
     return {
       run: { id: drop.id, name: drop.name },
       counts,
+      burned,
       ...sent,
       changes: gathered.changes,
       stopped,

@@ -314,6 +314,8 @@ export interface ResultRow {
 export interface BatchSummary {
   run: RunRef
   counts: RowCounts
+  /** Deployed rows whose NFTs were burned since, as far as this machine knows. */
+  burned: number
   /** Requests sent by this call, and how many attempts they took. */
   requests: number
   attempts: number

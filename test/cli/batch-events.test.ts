@@ -67,6 +67,7 @@ describe('the events of a batch', () => {
       pending: 0,
       failed: 0,
       unknown: 0,
+      burned: 0,
       requests: 1,
       attempts: 1,
       reconciled: null,

@@ -7,6 +7,7 @@ import { counts } from './progress/events.ts'
 const summary = (some: Partial<BatchSummary>): BatchSummary => ({
   run: { id: '3f9a000000000000', name: 'drop-3f9a' },
   counts: counts({}),
+  burned: 0,
   requests: 1,
   attempts: 1,
   changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] },

@@ -621,6 +621,27 @@ describe('gdn plan and apply against a backend', () => {
       expect(JSON.parse(status.stdout)).toMatchObject({ total: 3, deployed: 3, burned: 1 })
     })
 
+    test('of nft burn are counted by status and batch mint, which mints nothing again', async () => {
+      const collection = await collectionOf({ enable_burn: true })
+      const one = await machine(collection)
+      await one.mint(rows)
+      const [, dusk] = await nftsOf(collection)
+      const burned = await one.cli('nft', 'burn', String(dusk?.nft_gdn_id), '-b', 'polygon', '--yes')
+      expect(burned.code, burned.stderr).toBe(0)
+      const status = await one.cli('batch', 'status', one.path('drop.csv'), '--json')
+      expect(JSON.parse(status.stdout)).toMatchObject({ total: 3, deployed: 3, burned: 1 })
+      const again = await one.run(['batch', 'mint'], rows, '--yes', '--json')
+      expect(JSON.parse(again.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })
+      const two = await machine(collection)
+      const elsewhere = await two.run(['batch', 'mint'], rows, '--yes', '--json')
+      expect(JSON.parse(elsewhere.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })
+      for (const each of [one, two]) {
+        const { stderr } = await each.run(['batch', 'mint'], rows, '--yes')
+        expect(stderr).toContain("1 row was burned and isn't minted again")
+      }
+      expect(await stateOf(collection)).toEqual([false, true, false])
+    })
+
     test('leave NFTs alone that others have transferred, also back to a former owner', {
       tags: ['promise'],
     }, async () => {

@@ -8,7 +8,7 @@ import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
 import { keptText, refuseDiffering, verifyFinished } from './send-run.ts'
-import { summaryData } from './summary.ts'
+import { burnedText, summaryData } from './summary.ts'
 
 /** A run that has nothing left to do. */
 export interface FinishedRun {
@@ -45,7 +45,11 @@ export async function printFinished(
   const { io } = deps
   const { status } = finished
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
-  const data = summaryData({ run: status, counts: status.counts, ...NOTHING_SENT }, options, verified?.counts ?? null)
+  const data = summaryData(
+    { run: status, counts: status.counts, burned: status.burned, ...NOTHING_SENT },
+    options,
+    verified?.counts ?? null,
+  )
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
   if (verified !== null) refuseDiffering(verified)
@@ -57,7 +61,7 @@ const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
 /** Says that a run is finished. @throws GdnError `batch_failed_rows` where rows failed */
 export function noteFinished(
   { io }: Deps,
-  { status: { name, counts }, kept }: FinishedRun,
+  { status: { name, counts, burned }, kept }: FinishedRun,
   { stateDir }: Pick<BatchMintFlags, 'stateDir'>,
 ): void {
   if (kept > 0) io.note(keptText(kept))
@@ -68,5 +72,6 @@ export function noteFinished(
       hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
     })
   }
+  if (burned > 0) io.note(burnedText(burned))
   io.note(`The run ${safe(name)} is already finished. To mint all its rows a second time, add --again.`)
 }

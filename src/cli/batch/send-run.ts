@@ -39,7 +39,7 @@ import { BatchProgress } from './progress.ts'
 import { confirmDuplicates, printRowWarnings } from './row-warnings.ts'
 import { runCommands } from './run-commands.ts'
 import { differingRows, errorOfRun } from './run-error.ts'
-import { printNextSteps, summaryData } from './summary.ts'
+import { burnedText, printNextSteps, summaryData } from './summary.ts'
 import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
@@ -92,6 +92,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending &
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     await refuseFailure(deps, sent, sending)
+    if (sent.summary.burned > 0) io.note(burnedText(sent.summary.burned))
     if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, sent.summary, flags.stateDir)
   } finally {
     await events?.written()

@@ -31,6 +31,7 @@ export const summaryView = (stateDir: string | undefined): View =>
       'pending',
       'failed',
       'unknown',
+      'burned',
       'requests',
       'attempts',
       'reconciled',
@@ -68,10 +69,11 @@ export function summaryData(
   {
     run,
     counts,
+    burned,
     requests,
     attempts,
     reconciled,
-  }: Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'attempts' | 'reconciled'>,
+  }: Pick<BatchSummary, 'run' | 'counts' | 'burned' | 'requests' | 'attempts' | 'reconciled'>,
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
   verified: VerifiedCounts | null,
 ): DataRecord {
@@ -81,6 +83,7 @@ export function summaryData(
     blockchain,
     contract_address: contractAddress,
     ...counts,
+    burned,
     requests,
     attempts,
     reconciled,
@@ -88,8 +91,14 @@ export function summaryData(
   }
 }
 
+/** Says that rows whose NFTs were burned are not minted again. */
+export const burnedText = (rows: number): string =>
+  rows === 1
+    ? "1 row was burned and isn't minted again. To mint it again, give it another id."
+    : `${rows} rows were burned and aren't minted again. To mint them again, give them other ids.`
+
 /** Prints the outcome and the next command, if the summary went to a file or a program. */
-export function printNextSteps(io: Io, { run, counts }: BatchSummary, stateDir: string | undefined): void {
-  io.note(io.errPaint.good(rowsByState({ ...counts })))
+export function printNextSteps(io: Io, { run, counts, burned }: BatchSummary, stateDir: string | undefined): void {
+  io.note(io.errPaint.good(rowsByState({ ...counts, burned })))
   io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)
 }

@@ -447,7 +447,7 @@ const MINT_EVENT = {
 }
 const TARGETED = ['run', 'blockchain', 'contract_address']
 const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
-const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, 'requests', 'attempts', 'reconciled']
+const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, 'burned', 'requests', 'attempts', 'reconciled']
 const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
 const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', ...RUN_STATUS]
 const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
 import { withPaid } from '../../cost/paid.ts'
@@ -45,7 +46,16 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     throw new GdnError('usage', 'is for one NFT', { place: { flag: single }, hint: 'Burn one NFT at a time.' })
   }
   const connection = await deps.connect(await deps.settings(flags))
-  const nfts = (await findNfts(deps, connection, ids)).filter(({ burned }) => burned !== true)
+  const found = await findNfts(deps, connection, ids)
+  const nfts = found.filter(({ burned }) => burned !== true)
+  const { stateDir } = connection.settings
+  const before = found.filter(({ burned }) => burned === true)
+  if (!flags.dryRun) {
+    await storeBurned(
+      stateDir,
+      before.map(({ nft_gdn_id }) => nft_gdn_id),
+    )
+  }
   if (nfts.length === 0) {
     await output.many([])
     return io.note(ids.length === 1 ? 'It is burned already.' : 'They are burned already.')
@@ -69,6 +79,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
       }
       await changeOnce(deps, connection, flags, change, async (seen) => {
         const isBurned = seen.status === 'deployed'
+        if (isBurned) await storeBurned(stateDir, [nft_gdn_id])
         const after = isBurned ? { status: 'burned', receiver_wallet_address: null } : {}
         burned.push({ ...shortRecord(nft), ...seen, ...after })
       })
