@@ -123,7 +123,7 @@ describe('a run whose state is an older copy', () => {
     }
     await restore(planned)
     await expect(run(server, rowsUpTo(6))).rejects.toMatchObject({
-      message: expect.stringMatching(/^4 rows of the manifest seem .* the state of drop-\w+ does not have them$/),
+      message: expect.stringMatching(/^4 rows of the manifest seem .*, and the run drop-\w+ has no record of them$/),
       hint: expect.stringMatching(/older copy.*--adopt.*--no-lookup/s),
     })
     expect((await run(server, rowsUpTo(6), { adopt: true })).counts.deployed).toBe(6)

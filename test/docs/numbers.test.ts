@@ -151,7 +151,12 @@ const STATED: readonly Stated[] = [
     'src/server/pipeline/webhooks/schedule.ts',
     'GIVE_UP_AFTER_MS =',
   ],
-  ['docs/webhooks.md', (n) => `An account has at most ${n} webhooks.`, 'src/server/admin/webhooks.ts', 'MOST_OF_AN_ACCOUNT ='],
+  [
+    'docs/webhooks.md',
+    (n) => `An account has at most ${n} webhooks.`,
+    'src/server/admin/webhooks.ts',
+    'MOST_OF_AN_ACCOUNT =',
+  ],
   ['SECURITY.md', (n) => `${n / SECOND} s, 64 MiB unpacked`, 'src/files/exchange.ts', 'DEFAULT_TIMEOUT_MS ='],
   ['SECURITY.md', (n) => `sessions of ${n / HOUR} hours`, 'src/server/explorer/session.ts', 'SESSION_MS ='],
   ['SECURITY.md', (n) => `share ${n} slots`, 'src/server/pipeline/file-step.ts', 'CONCURRENT ='],

@@ -502,7 +502,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     const { error } = await machine.command(service, 'createnft')
     expect(error).toEqual(unknown)
     expect(error).toMatchObject({ details: { nft_gdn_ids: ['nft-1', 'nft-2'] } })
-    expect(error?.message).toContain('more than were requested')
+    expect(error?.message).toContain('more NFTs than were requested')
   })
 
   test('prefers the NFT with the right owner', async () => {
@@ -575,7 +575,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     service.faults = ['cut_after']
     expect((await machine.command(service, 'createnft', { again: true })).error).toEqual(unknown)
-    expect((await machine.command(service, 'createnft')).error?.message).toContain('fewer than were requested')
+    expect((await machine.command(service, 'createnft')).error?.message).toContain('fewer NFTs than were requested')
     service.hidden.clear()
     expect(printedIds(await machine.command(service, 'createnft'))).toHaveLength(1)
     expect(service.made).toBe(2)
