@@ -11,6 +11,7 @@ import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import { knownReferences } from './known-references.ts'
 import type { Adopted, KeptRow } from './manifest-row.ts'
+import { noteOfUnnamed, notesOfRenamed } from './moved-run.ts'
 import { type OtherLabel, otherLabels, shownLabels } from './other-labels.ts'
 import { type Pair, pairsOfOthers } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
@@ -109,7 +110,12 @@ export async function lookBefore(
   const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await strangers(ids), deps.onEvent)
   await look(before.listed)
   const settled = options.adopt === true ? others(await settleListing(options, deps, asker, look)) : null
-  if (!lookup.hasMatches) return { ...before, listed: settled ?? before.listed }
+  if (!lookup.hasMatches) {
+    if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
+      before.notes.push(...(await notesOfOthers(store, options, deps, await strangers(before.listed))))
+    }
+    return { ...before, listed: settled ?? before.listed }
+  }
   // A run that started meanwhile may have minted them. Then the error names it, and nothing is adopted.
   await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending }))
   const matches = () => unsent(store, lookup.found(), open)
@@ -127,6 +133,18 @@ export async function lookBefore(
     throw await seemsMinted(matches(), drop.name, isNew ? 'new' : 'forgotten', hasReferences)
   }
   return before
+}
+
+/** Returns notes about the NFTs of the collection, if none is of a row: the manifest may have been renamed. */
+async function notesOfOthers(
+  store: RunStore,
+  options: BatchOptions,
+  { client }: CheckDeps,
+  strangers: readonly string[],
+): Promise<string[]> {
+  const renamed = await store.read((sql) => notesOfRenamed(sql, options))
+  if (renamed.length > 0 || strangers.length === 0 || client?.supportsReferences() !== true) return renamed
+  return [noteOfUnnamed(strangers.length)]
 }
 
 /**

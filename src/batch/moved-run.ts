@@ -60,6 +60,38 @@ export function movedRuns(sql: Sql, options: BatchOptions): Drop[] {
   return found.filter(({ alike }) => alike === most).map(({ drop }) => drop)
 }
 
+/**
+ * Returns the newest drop of each run whose manifest is gone and has another name, if this run is new: the manifest may
+ * have been renamed.
+ */
+export function renamedRuns(sql: Sql, options: BatchOptions): (Drop & { manifest: string })[] {
+  const { manifestPath, runName = null } = options
+  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) return []
+  const wanted = sharedScope({ runName, manifest: manifestPath })
+  const newest = new Map<string, Drop & { manifest: string }>()
+  for (const drop of dropsIn(sql, options).toReversed()) {
+    const { manifest, setId, family } = drop
+    if (manifest === null || setId === null || sharedScope(drop) === wanted || existsSync(manifest)) continue
+    newest.set(family, { ...drop, manifest })
+  }
+  return [...newest.values()]
+}
+
+const MAX_RENAMED = 3
+
+/** Returns notes for people that name the runs whose manifests may have been renamed to this one. */
+export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
+  renamedRuns(sql, options)
+    .slice(0, MAX_RENAMED)
+    .map(({ name, manifest, runName }) => {
+      const run = shellWord(runName ?? basename(manifest))
+      return `The run ${name} is of a manifest that is gone: ${manifest}. If it was renamed to this one, add --run ${run} --adopt`
+    })
+
+/** Says that a manifest may have been renamed since it was minted on another machine. */
+export const noteOfUnnamed = (nfts: number): string =>
+  `The collection has ${nfts === 1 ? '1 NFT' : `${nfts} NFTs`} of no row. If this manifest was renamed since its mint, add --run <former file name>`
+
 /** The number of names that two paths end with. */
 function commonEnd(path: string, other: string): number {
   const names = path.split(sep).toReversed()

@@ -8,7 +8,7 @@ import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
 import { withMintedElsewhere } from '../batch/minted-elsewhere.ts'
 import { rowsWithMovedFiles } from '../batch/moved-files.ts'
-import { movedRuns } from '../batch/moved-run.ts'
+import { movedRuns, noteOfUnnamed, notesOfRenamed } from '../batch/moved-run.ts'
 import { shownLabel, shownLabels } from '../batch/other-labels.ts'
 import { findPairs, type Pair, pairedOf, renamedOf } from '../batch/pairing.ts'
 import { isContentKey } from '../batch/row-key.ts'
@@ -24,6 +24,7 @@ import { readPage } from './burned-copies.ts'
 import { type Abilities, BURNED, type Change, compareRow, isMoved, type Seen } from './compare.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, type OwnerHistory, ownerHistories, type Place, readRecords } from './find-nfts.ts'
+import { OtherDrop } from './other-drop.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { type BurnedRow, burnsOf, countUnnamed, lookAtGone } from './prune.ts'
@@ -102,6 +103,7 @@ class Planner {
   #noTransfers: string | null | undefined
   #isUnrevealed: boolean | undefined
   readonly #seen: SeenNfts
+  readonly #doubts: OtherDrop
 
   constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges) {
     this.#store = store
@@ -110,6 +112,7 @@ class Planner {
     this.#saved = saved
     this.#labels = new OtherLabels(store, options.label ?? null)
     this.#seen = new SeenNfts(store)
+    this.#doubts = new OtherDrop(options.label ?? null)
   }
 
   get relabeled(): ChangePlan['relabeled'] {
@@ -152,7 +155,11 @@ class Planner {
       this.#gone.push(...first)
     }
     await this.#refuseTaken()
-    await this.#noteMove()
+    if (drop.setId === null && !adopt && this.#options.isSaved !== true) {
+      const note = this.#doubts.refuse()
+      if (note !== null) this.notes.push(note)
+    }
+    await this.#noteMove(place)
     this.#note({ hasReferences, hasUpdates })
   }
 
@@ -211,6 +218,7 @@ class Planner {
       ])
     }
     this.#count(found)
+    this.#doubts.add(candidates, found)
     await this.#seen.add(page, candidates, records, found)
     for (const [at, [, changes]] of found.entries()) {
       const isNew = candidates[at]?.sent === null && changes.some(({ action }) => action === 'mint')
@@ -361,15 +369,27 @@ class Planner {
     return await this.#store.read((sql) => newDuplicates(sql, this.#store.drop, 'draft', (at) => minted.has(at)))
   }
 
-  async #noteMove(): Promise<void> {
+  async #noteMove(place: Place): Promise<void> {
     const { movedFrom, drop } = this.#store
     if (movedFrom !== null) {
       this.notes.push(`The manifest was moved from ${movedFrom}. gdn apply stores its path with the run ${drop.name}`)
     }
     if (drop.setId !== null) return
+    await this.#noteRenamed(place)
     for (const { name, manifest } of await this.#store.read((sql) => movedRuns(sql, this.#options))) {
       this.notes.push(`The run ${name} is of a manifest that is gone: ${manifest}. If it was moved here, add --adopt`)
     }
+  }
+
+  /** Says that the manifest may have been renamed, if no row has an NFT. */
+  async #noteRenamed(place: Place): Promise<void> {
+    const { mint, rows } = this.counts
+    if (mint === 0 || mint < rows) return
+    const renamed = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
+    this.notes.push(...renamed)
+    if (renamed.length > 0 || !place.hasReferences || this.#options.prune === true) return
+    const others = (await countUnnamed(this.#store, place)) ?? 0
+    if (others > 0) this.notes.push(noteOfUnnamed(others))
   }
 
   #notePairs(): void {

@@ -1,0 +1,74 @@
+import { shownKey } from '../batch/row-key.ts'
+import { GdnError } from '../core/errors.ts'
+import { type Change, fileField } from './compare.ts'
+import type { Candidate } from './find-nfts.ts'
+
+const MAX_FIRST = 50
+/** With fewer rows, all of them may well have been edited. */
+const MIN_REFUSED = 5
+/** More rows than this part are of another drop: every NFT has other content than its row. */
+const MOST = 0.9
+/** From this part on, the plan has a note. */
+const MANY = 0.5
+
+/**
+ * Finds out whether the IDs of a manifest are those of another drop. Manifests of one file name have the same reference
+ * IDs in a collection. Without labels, a machine that has minted neither can't tell them apart but by their content.
+ */
+export class OtherDrop {
+  readonly #label: string | null
+  #named = 0
+  #others = 0
+  readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
+
+  /** @param label the label of the run; null without one */
+  constructor(label: string | null) {
+    this.#label = label
+  }
+
+  /** Adds a page of rows that this machine has not minted. */
+  add(candidates: readonly Candidate[], found: readonly [number, readonly Change[]][]): void {
+    for (const [at, { row, named, sent }] of candidates.entries()) {
+      if (sent !== null || named === null || row.row.id === null) continue
+      // The same label tells that it is the same drop.
+      if (this.#label !== null && named.label === this.#label) continue
+      this.#named++
+      if (!found[at]?.[1].some((change) => hasOtherContent(change, row.row))) continue
+      this.#others++
+      const { nftGdnId: nft_gdn_id } = named
+      if (this.#first.length < MAX_FIRST) this.#first.push({ key: shownKey(row.key), line: row.row.line, nft_gdn_id })
+    }
+  }
+
+  /**
+   * Returns a note for people if many NFTs have other content than their rows; null otherwise.
+   *
+   * @throws GdnError `seems_minted` if all of them have, or nearly all
+   */
+  refuse(): string | null {
+    const [named, others] = [this.#named, this.#others]
+    if (others === 0 || others < named * MANY) return null
+    const nfts = `${others} of ${named} NFTs with the IDs of rows have another title and other content`
+    if (named < MIN_REFUSED || others < named * MOST) {
+      return `${nfts}. If they are of another drop with this file name, add --run <name>`
+    }
+    throw new GdnError('seems_minted', nfts, {
+      hint: [
+        'Nothing was sent. This machine has not minted this manifest. Another manifest of this file name may have been.',
+        'If this is another drop, add --run <name>. Its rows are minted as NFTs of their own.',
+        'If the NFTs are those of these rows, which were edited since, add --adopt.',
+      ].join('\n'),
+      details: { rows: this.#first, count: others },
+    })
+  }
+}
+
+type Row = Candidate['row']['row']
+
+/** Whether an NFT has another title than its row, and another description or other files if it has any. */
+function hasOtherContent({ want, fields }: Change, { metadata, localFiles }: Row): boolean {
+  const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))
+  if (want !== 'update' || !changed((field) => field === 'title')) return false
+  const isPlain = metadata.description === '' && metadata.file_fields.length + localFiles.length === 0
+  return isPlain || changed((field) => field === 'description' || field.startsWith(fileField('')))
+}
