@@ -53,9 +53,9 @@ test('mints a drop, opens it in the explorer, draws it in the terminal, and repo
   expect((await cli(['nft', 'show', nft], atTerminal)).stdout.startsWith('\u001b[38;2;255;0;0m')).toBe(true)
 
   const reported = await run('batch', 'report', 'drop', '--to', 'r.html', '--json')
-  const { gas_used, pictures } = JSON.parse(reported.stdout)
+  const { gas_used, images } = JSON.parse(reported.stdout)
   expect(Number(gas_used)).toBeGreaterThan(50_000)
-  expect(pictures).toBe(1)
+  expect(images).toBe(1)
   expect(await readFile(path('r.html'), 'utf8')).toContain('<dt>Collection</dt><dd><bdi>Tides</bdi></dd>')
 })
 
