@@ -231,8 +231,8 @@ __gdn_bundles() {
     'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-d37844' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-d37844' ;;
     'batch rm') REPLY='flags-91185e server-b79987 output-d37844' ;;
-    'plan') REPLY='flags-ff19e7 server-b79987 output-40d955' ;;
-    'apply') REPLY='flags-2a0636 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844' ;;
+    'plan') REPLY='flags-e61016 server-b79987 output-40d955' ;;
+    'apply') REPLY='flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844' ;;
     'reveal') REPLY='flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844' ;;
     'cost') REPLY='flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844' ;;
     'wallet generate') REPLY='flags-3a5d8d server-b79987 output-d37844' ;;
@@ -574,7 +574,7 @@ __gdn_flags() {
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt' ;;
-    'flags-ff19e7') REPLY='--contract -c @collections Collection of the drop
+    'flags-e61016') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -590,6 +590,7 @@ __gdn_flags() {
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
+--allow-duplicates - - Mint rows that equal another row without a prompt
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`' ;;
     'output-40d955') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
@@ -601,7 +602,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-2a0636') REPLY='--contract -c @collections Collection of the drop
+    'flags-771fd8') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -617,6 +618,7 @@ __gdn_flags() {
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
+--prune - - Accept only a plan that was saved with --prune
 --max-burns - text Most NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint rows that equal another row without a prompt' ;;
     'cost-49ae25') REPLY='--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD

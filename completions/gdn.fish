@@ -327,9 +327,9 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-91185e server-b79987 output-d37844'
     case 'plan'
-      printf '%s\n' 'flags-ff19e7 server-b79987 output-40d955'
+      printf '%s\n' 'flags-e61016 server-b79987 output-40d955'
     case 'apply'
-      printf '%s\n' 'flags-2a0636 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
+      printf '%s\n' 'flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
     case 'reveal'
       printf '%s\n' 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
     case 'cost'
@@ -776,7 +776,7 @@ function __gdn_flags
     case 'flags-91185e'
       printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
         '--yes -y - Remove without a prompt'
-    case 'flags-ff19e7'
+    case 'flags-e61016'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -793,6 +793,7 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
+        '--allow-duplicates - - Mint rows that equal another row without a prompt' \
         '--detailed-exit-code - - Exit with 10 when changes are pending' \
         '--out - file Save the plan for `gdn apply`'
     case 'output-40d955'
@@ -805,7 +806,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-2a0636'
+    case 'flags-771fd8'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -822,6 +823,7 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--only - =only Make only these changes: mint' \
+        '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Most NFTs to burn (0 without a prompt)' \
         '--allow-duplicates - - Mint rows that equal another row without a prompt'
     case 'cost-49ae25'

@@ -227,8 +227,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = 'flags-ebe330 verifying-809177 server-b79987 output-d37844'
     'batch report' = 'flags-2979e6 server-b79987 output-d37844'
     'batch rm' = 'flags-91185e server-b79987 output-d37844'
-    'plan' = 'flags-ff19e7 server-b79987 output-40d955'
-    'apply' = 'flags-2a0636 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
+    'plan' = 'flags-e61016 server-b79987 output-40d955'
+    'apply' = 'flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
     'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-d37844'
@@ -567,7 +567,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
 --yes -y - Remove without a prompt'
-    'flags-ff19e7' = '--contract -c @collections Collection of the drop
+    'flags-e61016' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -583,6 +583,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
+--allow-duplicates - - Mint rows that equal another row without a prompt
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`'
     'output-40d955' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
@@ -594,7 +595,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-2a0636' = '--contract -c @collections Collection of the drop
+    'flags-771fd8' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -610,6 +611,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
+--prune - - Accept only a plan that was saved with --prune
 --max-burns - text Most NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint rows that equal another row without a prompt'
     'cost-49ae25' = '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD

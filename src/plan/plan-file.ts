@@ -39,6 +39,8 @@ const header = z.object({
   prune: z.boolean(),
   /** Whether rows with an ID are minted while NFTs without one have lost their rows. */
   new_rows: z.boolean().default(false),
+  /** Whether rows that equal another row are minted without a prompt. */
+  allow_duplicates: z.boolean().default(false),
   counts: z.record(z.string(), z.number()),
 })
 
@@ -82,6 +84,7 @@ interface Saving {
   options: BatchOptions
   takeOver: boolean
   prune: boolean
+  allowDuplicates: boolean
   contents: LocalContents
 }
 
@@ -92,7 +95,7 @@ interface Saving {
 export async function savePlan(
   path: string,
   plan: ChangePlan,
-  { options, takeOver, prune, contents }: Saving,
+  { options, takeOver, prune, allowDuplicates, contents }: Saving,
 ): Promise<void> {
   const folder = await realpath(dirname(path))
   const lines = () => linesOf(plan, folder, contents)
@@ -116,6 +119,7 @@ export async function savePlan(
     moved: plan.movedFrom !== null,
     prune,
     new_rows: options.newRows === true,
+    allow_duplicates: allowDuplicates,
     counts: plan.counts,
   }
   await writeDurably(path, async (file) => {

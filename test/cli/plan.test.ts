@@ -105,14 +105,31 @@ describe('gdn plan', () => {
     expect(await action()).toBe('drift,its owner was changed elsewhere')
   })
 
-  test('shows the first 50 changes, and tells how to print all', async () => {
+  test('prints all changes with whole values where a program reads them', async () => {
     const rows = Array.from({ length: 60 }, (_, n) => `r${n},Title ${n},x,${OWNER}`)
-    const { plan } = await machine(`id,title,description,receiver\n${rows.join('\n')}\n`)
+    const { mint, plan, write } = await machine(`id,title,description,receiver\n${rows.join('\n')}\n`)
+    expect(await mint()).toMatchObject({ code: 0 })
+    const long = 'A description that is longer than any column. '.repeat(5).trim()
+    await write(`id,title,description,receiver\n${rows.join('\n').replaceAll(',x,', `,${long},`)}\n`)
     const { stdout, stderr } = await plan()
-    expect(stdout.trimEnd().split('\n')).toHaveLength(50)
-    expect(stderr).toContain('And 10 more changes. Add `-o ndjson` to print all of them.')
-    expect(stderr).toContain('60 rows: 60 to mint.')
-    expect((await plan('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(60)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(60)
+    expect(stdout).toContain(`description: "x" → "${long}"`)
+    expect(stderr).not.toContain('more change')
+  })
+
+  test('shows the first 50 changes on a terminal, impossible ones first, and tells how to print all', async () => {
+    const { mint, write, plan, planAtTerminal } = await machine()
+    expect(await mint()).toMatchObject({ code: 0 })
+    const rows = Array.from({ length: 60 }, (_, n) => `r${n},Title ${n},x,${OWNER}\n`)
+    await write(CSV.replace('a,Dawn', `${rows.join('')}a,Noon`))
+    const { stdout, stderr } = await planAtTerminal()
+    const actions = [...stdout.matchAll(/(impossible|mint)\S* line (\d+)/g)].map(
+      ([, action, line]) => `${action} ${line}`,
+    )
+    expect(actions).toHaveLength(50)
+    expect(actions.slice(0, 2)).toEqual(['impossible 62', 'mint 2'])
+    expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all of them.')
+    expect((await plan('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(61)
     expect((await plan('--json')).stderr).toBe('')
   })
 

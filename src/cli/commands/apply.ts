@@ -45,6 +45,7 @@ import { storeNames } from './plan/store-names.ts'
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
   maxBurns?: number
+  prune?: boolean
 }
 
 const FIELDS = [
@@ -85,6 +86,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
   applyCommand.argument('<manifest>')
   addPlanFlags(applyCommand)
   valueFlag(applyCommand, '--only <action>', 'Make only these changes: mint', { parse: oneOf(['mint'] as const) })
+  switchFlag(applyCommand, '--prune', 'Accept only a plan that was saved with --prune')
   valueFlag(applyCommand, '--max-burns <n>', 'Most NFTs to burn (0 without a prompt)', {
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
@@ -100,10 +102,11 @@ export function command(deps: Deps, run = apply): GdnCommand {
   }) as GdnCommand
 }
 
-export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Promise<void> {
+export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, VIEW, { manifest })
-  const opened = await openSource(deps, manifest, flags)
+  const output = createOutput(io, given, VIEW, { manifest })
+  const opened = await openSource(deps, manifest, given)
+  const flags = opened.allowDuplicates === true ? { ...given, allowDuplicates: true } : given
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
@@ -111,21 +114,24 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
       // Identical rows are named before they are minted.
       if (pendingCount(plan.counts) > 0) printBriefly(deps, opened.warnings?.all ?? [])
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-      const given = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
-      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given })
+      const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
+      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit })
       const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => ({})
-      if (given !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, given)
+      if (limit !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
       const stored = pendingPairs(plan)
       if (stored > 0) io.note(`Stored the ${stored === 1 ? 'ID of 1 row' : `IDs of ${stored} rows`}.`)
       await noteSeen(opened.options, plan)
       const again = applyAgain(manifest, flags)
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
-      const minted = await mint(deps, connection, opened, plan, { ...flags, yes, given, resumedBy: again }).catch(
-        (error: unknown) => {
-          throw stoppedAfter(error, noChanges(), { all, minted: null, again })
-        },
-      )
+      const minted = await mint(deps, connection, opened, plan, {
+        ...flags,
+        yes,
+        given: limit,
+        resumedBy: again,
+      }).catch((error: unknown) => {
+        throw stoppedAfter(error, noChanges(), { all, minted: null, again })
+      })
       const print = async (changes: DataRecord) =>
         await output.one({
           ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted: minted.rows },

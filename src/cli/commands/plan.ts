@@ -5,8 +5,8 @@ import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
-import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
-import { TARGET_ALIASES } from '../batch/flags.ts'
+import type { PlannedChange } from '../../plan/planned.ts'
+import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { serverFlagsAgain } from '../batch/flags-again.ts'
 import { openManifest } from '../batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
@@ -51,6 +51,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
   planCommand.argument('<manifest>')
   addPlanFlags(planCommand)
   switchFlag(planCommand, '--prune', 'Burn NFTs of this run whose rows are no longer in the manifest')
+  addDuplicatesFlag(planCommand)
   switchFlag(planCommand, '--detailed-exit-code', 'Exit with 10 when changes are pending')
   valueFlag(planCommand, '--out <file>', 'Save the plan for `gdn apply`', { parse: notEmpty })
   addServerFlags(planCommand)
@@ -91,20 +92,26 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
       }
       const isList = !isMarkdown && output.mode === 'table'
-      const isForPeople = isList && io.stdoutTty && flags.fields === undefined
+      // A program gets all changes.
+      const isBrief = isList && io.stdoutTty
+      const isForPeople = isBrief && flags.fields === undefined
       if (isMarkdown) await io.data(await planMarkdown(manifest, found))
       else if (isForPeople) {
         const lines = await planLines(found, { columns: io.columns, paint: io.outPaint })
         await io.read(lines.map((line) => `${line}\n`).join(''))
-      } else await output.many(records(isList ? shownChanges(found) : found.changes()))
-      printPlanNotes(io, found, isList)
+      } else
+        await output.many(
+          records(isList ? shownChanges(isBrief ? firstChanges(found) : found.changes()) : found.changes()),
+        )
+      printPlanNotes(io, found, isBrief)
       // What apply refuses is not saved. With --prune, the plan shows the burns of rows that are gone.
       if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
       if (saveAs !== null) {
-        await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true })
-        io.note(
-          `Saved. To apply exactly this plan: gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`,
-        )
+        const allowDuplicates = flags.allowDuplicates === true
+        await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
+        const again = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
+        const asks = !allowDuplicates && found.counts.mint > 0 && (await found.duplicates()).count > 0
+        io.note(`Saved. To apply exactly this plan: ${again}${asks ? ' --allow-duplicates' : ''}`)
       }
       if (flags.detailedExitCode && pendingCount(found.counts) + pendingPairs(found) > 0)
         deps.setExitCode(EXIT.changesPending)
@@ -114,9 +121,9 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   }
 }
 
-/** Yields the first changes with their fields as people read them. */
-async function* shownChanges(plan: ChangePlan): AsyncGenerator<PlannedChange> {
-  for await (const change of firstChanges(plan)) yield { ...change, fields: change.shown ?? change.fields }
+/** Yields changes with their fields as people read them. */
+async function* shownChanges(changes: AsyncIterable<PlannedChange>): AsyncGenerator<PlannedChange> {
+  for await (const change of changes) yield { ...change, fields: change.shown ?? change.fields }
 }
 
 async function* records(changes: AsyncIterable<Parameters<typeof planRecord>[0]>): AsyncGenerator<DataRecord> {

@@ -2,15 +2,23 @@ import type { ResponseOf } from '../../client/api-client.ts'
 
 export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
 
-/** Describes an event of an NFT in one line. */
-export function whatOf({ kind, from, to, revision, changes }: HistoryEvent): string {
+/**
+ * Describes an event of an NFT in one line.
+ *
+ * @param textOf formats a value; without it, long values are cut
+ */
+export function whatOf({ kind, from, to, revision, changes }: HistoryEvent, textOf = short): string {
   if (kind === 'mint') return `to ${to}`
   if (kind === 'transfer') return `${from} to ${to}`
   if (kind === 'burn') return from === null ? 'by its holder' : `of ${from}`
   if (kind === 'freeze') return 'of its metadata'
-  const named = changes?.map(({ field, before, after }) => `${field}: ${short(before)} to ${short(after)}`)
+  const named = changes?.map(({ field, before, after }) => `${field}: ${textOf(before)} to ${textOf(after)}`)
   return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')
 }
+
+/** Describes an event with whole values, for programs. */
+export const wholeWhatOf = (event: HistoryEvent): string =>
+  whatOf(event, (value) => (value === null ? 'none' : `"${value}"`))
 
 /** Describes an event for a narrow terminal: of a transfer the new owner, since the events before it have the other. */
 export function shortWhatOf(event: HistoryEvent): string {

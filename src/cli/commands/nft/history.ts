@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { type HistoryEvent, shortWhatOf, whatOf } from '../../render/history-event.ts'
+import { type HistoryEvent, shortWhatOf, whatOf, wholeWhatOf } from '../../render/history-event.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { fetchNfts } from '../../request/fetch-nfts.ts'
@@ -34,11 +34,12 @@ const VIEW: View = {
 /** Below this width, a line has no room for two addresses. */
 const WIDE = 150
 
-/** Returns the view for a terminal, where the new owner has to fit. */
-const viewFor = ({ stdoutTty, columns }: Io): View =>
-  stdoutTty && columns < WIDE
-    ? { ...VIEW, cells: (record) => ({ ...VIEW.cells?.(record), what: shortWhatOf(record as HistoryEvent) }) }
-    : VIEW
+/** Returns the view for a terminal, where the new owner has to fit, or for a program, which gets whole values. */
+function viewFor({ stdoutTty, columns }: Io): View {
+  if (stdoutTty && columns >= WIDE) return VIEW
+  const textOf = stdoutTty ? shortWhatOf : wholeWhatOf
+  return { ...VIEW, cells: (record) => ({ ...VIEW.cells?.(record), what: textOf(record as HistoryEvent) }) }
+}
 
 export function command(deps: Deps, run = history): GdnCommand {
   const historyCommand = new GdnCommand({

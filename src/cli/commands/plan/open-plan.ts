@@ -37,6 +37,8 @@ export interface PlanSource {
   adoptLabels?: readonly string[]
   /** Whether a saved plan mints new rows even if rows without an ID are missing. */
   newRows?: boolean
+  /** Whether a saved plan mints rows that equal another row without a prompt. */
+  allowDuplicates?: boolean
   /** Whether NFTs whose rows are gone are burned. */
   prune?: boolean
   /** What is valid in the manifest, but most likely not intended. A saved plan has none. */

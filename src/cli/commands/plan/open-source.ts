@@ -5,6 +5,7 @@ import type { BatchOptions } from '../../../batch/types.ts'
 import { isRestored } from '../../../client/backend.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { LocalContents } from '../../../files/local-content.ts'
 import { runOrigin } from '../../../operations/run-origin.ts'
 import { type PlanHeader, readPlan, readPlanHeader } from '../../../plan/plan-file.ts'
@@ -18,7 +19,7 @@ import type { PlanFlags, PlanSource } from './open-plan.ts'
 export async function openSource(
   deps: Deps,
   manifest: string,
-  flags: PlanFlags,
+  flags: PlanFlags & { prune?: boolean },
 ): Promise<PlanSource & { settings: Settings; takeOver: boolean }> {
   const path = resolve(deps.cwd, manifest)
   const header = manifest === '-' ? null : await readPlanHeader(path)
@@ -31,6 +32,12 @@ export async function openSource(
   const takeOver = flags.takeOver === true
   const { signal } = deps.signals
   const contents = new LocalContents(signal)
+  if (header === null && flags.prune === true) {
+    throw new GdnError('usage', 'only a saved plan burns NFTs', {
+      place: { flag: '--prune' },
+      hint: `Nothing was sent. Run \`gdn plan ${shellWord(safe(manifest))} --prune --out plan.json\`, review it, and apply plan.json.`,
+    })
+  }
   if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
   const settings = await deps.settings(flags)
   const options = await optionsOf(deps, settings, flags, header)
@@ -42,13 +49,19 @@ export async function openSource(
     isSaved: true,
     prune: header.prune,
     adoptLabels: header.adopt,
-    newRows: header.new_rows || flags.newRows === true,
+    newRows: header.new_rows,
+    allowDuplicates: header.allow_duplicates,
     read: (saved) => readPlan(path, header, { contents, saved, fileFolders: [deps.cwd], signal }),
   }
 }
 
 /** Returns the options of the run that a plan was made for. */
-async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, header: PlanHeader): Promise<BatchOptions> {
+async function optionsOf(
+  deps: Deps,
+  settings: Settings,
+  flags: PlanFlags & { prune?: boolean },
+  header: PlanHeader,
+): Promise<BatchOptions> {
   const { contract_address: contract, blockchain } = header
   if (flags.contract !== undefined && !sameAddress(flags.contract, contract)) {
     throw otherPlan('--contract', `the plan is for the collection ${contract}`)
@@ -63,6 +76,14 @@ async function optionsOf(deps: Deps, settings: Settings, flags: PlanFlags, heade
   if (flags.adopt === true && header.adopt.length === 0 && !header.moved) {
     throw otherPlan('--adopt', 'the plan was made without --adopt, or nothing is to be adopted')
   }
+  if (flags.newRows === true && !header.new_rows) {
+    throw otherPlan('--new-rows', 'the plan was made without --new-rows')
+  }
+  if (flags.prune === true && !header.prune) throw otherPlan('--prune', 'the plan was made without --prune')
+  const { receiver, sender, map, unknownColumns } = flags
+  const given = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
+  const ofRows = Object.entries(given).find(([, value]) => value !== undefined)
+  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the plan has its rows as they were read')
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
   if (backend.silence !== null) throw backend.silence

@@ -11,7 +11,6 @@ import { wrapLine } from '../../text/wrap.ts'
 
 /** Changes that a terminal shows. */
 const MAX_SHOWN = 50
-const MAX_VALUE = 40
 const MIN_TITLE = 20
 
 export const PLAN_VIEW: View = {
@@ -42,8 +41,7 @@ export const planRecord = (change: PlannedChange): DataRecord => {
   }
 }
 
-const shorten = (text: string) => (text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text)
-const shown = (value: string | null) => (value === null ? 'none' : `"${safe(shorten(value))}"`)
+const shown = (value: string | null) => (value === null ? 'none' : `"${safe(value)}"`)
 
 const fieldsText = (fields: PlannedChange['fields']): string =>
   fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
@@ -124,10 +122,14 @@ export function countsText(counts: PlanCounts): string {
   return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
 }
 
-/** Prints what the list of changes does not have. */
-export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isList: boolean): void {
+/**
+ * Prints what the list of changes does not have.
+ *
+ * @param isBrief whether the list has only the first changes
+ */
+export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isBrief: boolean): void {
   const hidden = changesIn(counts) - MAX_SHOWN
-  if (isList && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
+  if (isBrief && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.drift > counts.burned) {
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
