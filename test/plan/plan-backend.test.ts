@@ -645,6 +645,21 @@ describe('gdn plan and apply against a backend', () => {
       expect(await one.cli('apply', file, '--yes', '--prune')).toMatchObject({ code: 2 })
     })
 
+    test('and transfers do not stop a mint with local files on another machine', async () => {
+      const collection = await collectionOf({ enable_burn: true })
+      const files = `id,title,description,receiver,image\na,Dawn,x,${ALICE},dawn.png\nb,Dusk,x,${ALICE},dawn.png`
+      const [one, two] = [await machine(collection), await machine(collection)]
+      for (const each of [one, two]) await writeFile(each.path('dawn.png'), pngOf('dawn'))
+      await one.mint(files)
+      const [dawn, dusk] = (await nftsOf(collection)).map(({ nft_gdn_id }) => String(nft_gdn_id))
+      expect((await one.run(['apply'], files.replace(`Dawn,x,${ALICE}`, `Dawn,x,${BOB}`), '--yes')).code).toBe(0)
+      expect((await one.cli('nft', 'burn', String(dusk), '-b', 'polygon', '--yes')).code).toBe(0)
+      const minted = await two.run(['batch', 'mint'], files, '--yes', '--json')
+      expect(minted.code, minted.stderr).toBe(0)
+      expect(JSON.parse(minted.stdout)).toMatchObject({ total: 2, burned: 1, requests: 0 })
+      expect((await nftsOf(collection)).map(({ nft_gdn_id }) => nft_gdn_id)).toEqual([dawn, dusk])
+    })
+
     test('of nft burn are counted by status and batch mint, which mints nothing again', async () => {
       const collection = await collectionOf({ enable_burn: true })
       const one = await machine(collection)

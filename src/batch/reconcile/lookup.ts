@@ -90,7 +90,9 @@ export class RowLookup {
     return contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
   }
 
-  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address: owner }: NftRecord): void {
+  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): void {
+    // It may have been transferred or burned since its mint.
+    const owner = minted_to ?? receiver_wallet_address
     this.#read.add(id)
     if (request_metadata === null || typeof request_metadata !== 'object') return
     const metadata = { ...request_metadata } as Metadata

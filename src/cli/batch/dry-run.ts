@@ -96,7 +96,7 @@ export async function printBatchDryRun(
             ]
           }
           printWarnings(io, { warnings: found })
-          refuseDuplicates(deps, flags.allowDuplicates, duplicates)
+          refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
           if (connection !== null && planned.rows.pending > 0)
             await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
         },

@@ -38,10 +38,12 @@ export function refuseDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
   { count: all, rows }: Duplicates,
+  file?: string,
 ): void {
   const [first] = rows
   if (first === undefined || allowed || io.interactive) return
   throw new GdnError('not_confirmed', told(first) + (all > 1 ? ` (and ${all - 1} more)` : ''), {
+    ...(file === undefined ? {} : { place: { file } }),
     hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
     details: { duplicates: rows, count: all },
   })
@@ -56,11 +58,12 @@ export async function confirmDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
   duplicates: Duplicates = { count: 0, rows: [] },
+  file?: string,
 ): Promise<void> {
   const { count: all } = duplicates
   if (all === 0) return
-  refuseDuplicates({ io }, allowed, duplicates)
-  printDuplicates({ io }, duplicates)
+  refuseDuplicates({ io }, allowed, duplicates, file)
+  printDuplicates({ io }, duplicates, file)
   if (allowed) return
   const question = `Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
   if (await io.confirm(question, '--allow-duplicates')) return
@@ -72,7 +75,9 @@ export async function confirmDuplicates(
 }
 
 /** Names identical rows. */
-export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates): void {
-  for (const row of rows.slice(0, MAX_SHOWN)) io.warn(`${io.errPaint.busy('warning:')} ${told(row)}`)
+export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates, file?: string): void {
+  for (const row of rows.slice(0, MAX_SHOWN)) {
+    printWarning(io, { place: file === undefined ? {} : { file }, message: told(row) })
+  }
   if (all > MAX_SHOWN) io.warn(`  … and ${count(all - MAX_SHOWN, 'more identical row')}`)
 }

@@ -145,7 +145,7 @@ export async function sendRun(
           printPlan(deps, planned, isApplied)
           if (rows > 0) {
             printRowWarnings(deps, warnings)
-            await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates)
+            await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates, warnings?.file)
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
             const what = `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`
             const worst = () => worstOfMints(mints, others)

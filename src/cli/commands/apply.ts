@@ -173,7 +173,7 @@ interface Given {
 
 /** Returns the command that goes on after an interruption. The run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
-  const { run, only, maxBurns, takeOver, newRows } = flags
+  const { run, only, maxBurns, takeOver, newRows, allowDuplicates } = flags
   return [
     `gdn apply ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
     ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
@@ -181,6 +181,7 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
     ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
     ...(takeOver === true ? ['--take-over'] : []),
     ...(newRows === true ? ['--new-rows'] : []),
+    ...(allowDuplicates === true ? ['--allow-duplicates'] : []),
   ].join(' ')
 }
 
@@ -194,7 +195,7 @@ type Opened = Awaited<ReturnType<typeof openSource>>
 async function confirmPlan(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain, newRows } }: PlanSource,
+  { options: { blockchain, newRows }, warnings }: PlanSource,
   plan: ChangePlan,
   flags: ApplyFlags & Given,
 ): Promise<boolean> {
@@ -216,7 +217,7 @@ async function confirmPlan(
   if (counts.mint > 0) {
     // A saved plan was made with the rows that it mints. The mint would refuse others after the prompt.
     if (newRows !== true) await plan.refuseEdited()
-    refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates())
+    refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn

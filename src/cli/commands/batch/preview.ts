@@ -185,7 +185,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     minted,
   })
   io.note(`Wrote ${safe(path)}`)
-  if (!io.settings.machine) printDuplicates(deps, duplicates)
+  if (!io.settings.machine) printDuplicates(deps, duplicates, manifest)
   if (run !== null && minted > 0) io.note(`The run ${safe(run.name)} has minted ${minted} of ${count(rows, 'row')}.`)
   if (flags.open) await openSheet(deps, path)
   throwProblems({ issues, issueCount }, null)
