@@ -118,6 +118,9 @@ describe('for people', () => {
 
   test('shows what the deployment paid, also in a run that only waited for it', async () => {
     await configureBoth()
+    // Slow enough that the setup sees the deployment before it is final.
+    await stopMining()
+    stopMining = real.mineEvery(200)
     const first = await cli(['chain', 'setup', 'polygon', '--data-dir', dataDir, '--yes'])
     expect(first.code).toBe(0)
     // Once, also in a log.

@@ -93,7 +93,10 @@ test('a reveal that is killed gives each NFT the metadata that was committed to,
   const shown = await one.json<Nft[]>('nft', 'list', '-c', contract)
   const [first] = shown
   const verified = await one.run('nft', 'verify', first?.nft_gdn_id ?? '', '--on-chain')
-  expect({ ...verified, stdout: '' }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(' in commitment 0x') })
+  expect({ ...verified, stdout: '' }).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining(' in commitment 0x'),
+  })
   const { rows: counts } = await withUpdates(
     sql<{ n: number; most: number }>`select count(*) as n, max(c) as most from
       (select count(*) as c from updates where kind = 'update' and status = 'deployed' group by nft_id) as counted`,
