@@ -138,11 +138,13 @@ it('does not keep the limit of an agent whose request is refused', async () => {
 })
 
 it('counts what a run had paid before it got a limit', async () => {
-  await settled(backend, idsOf(await send({ 'gdn-run': run }, { count: 3 })))
+  // Its transactions have no NFTs of other tests, whose part of the fee would count as well.
+  const to = await createTestCollection(backend, { name: 'Alone' })
+  await settled(backend, idsOf(await send({ 'gdn-run': run }, { count: 3, to })))
   const before = (await backend.post('/api/v1/getruncosts', { run })).json.costs
   const left = limited(`${ONE + BigInt(before.fee_paid)};set`)
-  expect((await send(limited(`${ONE + BigInt(before.fee_paid) - 1n};set`))).status).toBe(409)
-  const more = await send(left)
+  expect((await send(limited(`${ONE + BigInt(before.fee_paid) - 1n};set`), { to })).status).toBe(409)
+  const more = await send(left, { to })
   expect(more.status).toBe(200)
   await settled(backend, idsOf(more))
   expect((await backend.post('/api/v1/getruncosts', { run })).json.costs.fee_paid).toBe(String(await spent()))
