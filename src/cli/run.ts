@@ -148,12 +148,6 @@ const READ_ON: Partial<Record<ErrorCode, string>> = {
   bad_answer: 'Run `gdn doctor` to check the server.',
 }
 
-/** Returns the hint for an error without one. */
-const readOn = ({ code, message }: GdnError): string | undefined =>
-  message.endsWith(' is not a collection of this account')
-    ? 'Check the address, the server and the account of the API key. Run `gdn collection list` to list the collections.'
-    : READ_ON[code]
-
 /** Parses the arguments and runs the command. Converts Commander's errors to usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
   const end = argv.indexOf('--')
@@ -167,7 +161,7 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
   } catch (error) {
     if (error instanceof GdnError) {
       const isInput = ['usage', 'invalid_input'].includes(error.code)
-      const hint = isInput ? usageHint(command) : readOn(error)
+      const hint = isInput ? usageHint(command) : READ_ON[error.code]
       const hinted = hint === undefined ? error : error.withHint(hint)
       throw withPlace(isInput ? withQuotesHint(hinted, own) : hinted, command.opts())
     }

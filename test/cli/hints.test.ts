@@ -60,15 +60,6 @@ test('a collection refused for its owner says which wallets a service accepts', 
   expect(stderr).toContain(`gdn wallet generate --base-url ${url} --name <name>`)
 })
 
-test('an address that is not a collection of the account names the command that lists collections', async () => {
-  const { options } = await folder()
-  const message = `contract_address ${CONTRACT} is not a collection of this account`
-  const { url } = await fakeApi({ '*': () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }) })
-  const { code, stderr } = await cli(['nft', 'list', '-c', CONTRACT, '-b', 'polygon', '--base-url', url], options)
-  expect(code).toBe(5)
-  expect(stderr).toContain('Run `gdn collection list` to list the collections.')
-})
-
 test('chain setup without the settings of a network names --data-dir before the settings to add', async () => {
   const { options } = await folder()
   for (const [name, keys] of [
