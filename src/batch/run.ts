@@ -74,17 +74,15 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, plannedMints(store, gathered.rows, plan))
   await keepLimits(store, options)
-  if (sends) {
-    const { contractAddress: contract, blockchain, signal } = options
-    await limitRun(deps.client, { limit, contract, blockchain, signal })
-    await deps.beforeSending?.(planned, limit)
-  }
+  const { contractAddress: contract, blockchain, signal } = options
+  const carried = sends ? await limitRun(deps.client, { limit, contract, blockchain, signal }) : limit
+  if (sends) await deps.beforeSending?.(planned, carried)
   // Before the rows are entered: a run that knows its NFTs does not look at labels again.
   const { relabeled } = prepared.before
   if (relabeled.length > 0 && options.label != null) await relabel(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
   const rows = await enterRows(store, options, prepared)
-  const context = new RunContext(options, deps, store, limit)
+  const context = new RunContext(options, deps, store, carried)
   const sweeper = new Sweeper(context, drop.marker ?? undefined)
   try {
     if (sends) context.emit(planned)

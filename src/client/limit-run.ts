@@ -27,19 +27,24 @@ interface LimitedRun {
  *
  * A limit that this command was given replaces that of the server. Any other only lowers it, because a person may have
  * set a lower one elsewhere. The server needn't know the run: requests that were sent before may arrive after this.
+ *
+ * @returns the limit that each request of the run carries, which only lowers that of the server: a request of a stopped
+ *   command may arrive after a person has set a lower limit
  */
 export async function limitRun(
   client: LimitingClient,
   { limit, contract: contract_address, blockchain, signal }: LimitedRun,
-): Promise<void> {
+): Promise<RunLimit> {
   const wei = limitIn(limit)
-  if (wei === null) return
+  if (wei === null) return limit
   await client.learnIdempotency({ signal })
-  if (client.limitsCosts() !== true) return
+  if (client.limitsCosts() !== true) return limit
   const { run } = limit
+  const carried = { run, maxCost: String(wei) }
   if (!setsLimit(limit)) {
     const costs = await costsOf({ client }, run, signal)
-    if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return
+    if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
   }
   await client.call('setrunmaxcost', { run, contract_address, blockchain, max_cost: String(wei) }, { signal })
+  return carried
 }

@@ -304,8 +304,9 @@ async function mint(
   const changes = flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn
   if (counts.mint === 0) {
     const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, given })
-    if (changes > 0 || given !== null) await limitChanges(deps, connection, options, { limit, given })
-    return { rows: 0, left: { pending: 0, failed: 0, unknown: 0 }, failure: null, limit }
+    const isSent = changes > 0 || given !== null
+    const carried = isSent ? await limitChanges(deps, connection, options, { limit, given }) : limit
+    return { rows: 0, left: { pending: 0, failed: 0, unknown: 0 }, failure: null, limit: carried }
   }
   let before = 0
   let limit: RunLimit = { run: run.id }

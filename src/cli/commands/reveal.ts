@@ -94,10 +94,10 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
-        await limitChanges(deps, connection, options, { limit, given })
+        const carried = await limitChanges(deps, connection, options, { limit, given })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
-        outcomes = await send(deps, connection, opened, { plan, flags, limit })
+        outcomes = await send(deps, connection, opened, { plan, flags, limit: carried })
         paid = await paidSince()
       } else if (flags.dryRun !== true) await storeNames(deps, connection, options, plan)
       const { done, failed, unknown, pending } = outcomes

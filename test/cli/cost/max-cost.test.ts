@@ -83,9 +83,8 @@ describe('batch mint --max-cost', () => {
     const headers = { 'run-max-cost-supported': limits, 'idempotency-key-supported': 'yes' }
     const missing = { status: 404, headers, body: { error: { title: 'Not Found', message: 'there is no run' } } }
     const api = await fakeApi({
-      '*': () => missing,
+      '*': (body, call) => (call.path.endsWith('/setrunmaxcost') ? setrunmaxcost(body, call) : missing),
       createnft: () => ({ status: 403, headers, body: { error: { title: 'Forbidden', message: 'not yet' } } }),
-      ...(fee === undefined ? {} : { setrunmaxcost }),
     })
     const at = ['--base-url', api.url]
     const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
@@ -168,6 +167,11 @@ describe('batch mint --max-cost', () => {
     expect((await mint(['--max-cost', '0.5'], stop)).stderr).toContain('outcome of 2 rows is unknown')
     await mint(['--max-cost', '0.4'])
     expect(max_cost).toBe(String(parseUnits('0.4')))
+    // A late request of the command that was stopped must not raise the limit again.
+    const carried = api.calls
+      .map(({ headers: sent }) => sent['gdn-run-max-cost'])
+      .filter((value) => value !== undefined)
+    expect(new Set(carried)).toEqual(new Set([String(parseUnits('0.5')), String(parseUnits('0.4'))]))
     // Set elsewhere: the limit of the run lowers one, and raises none.
     max_cost = String(parseUnits('0.45'))
     await mint([])

@@ -79,7 +79,7 @@ interface ChangesOfRun {
   given: bigint | null
 }
 
-/** Returns the limit that each change of a run carries. @throws GdnError if they are not permitted */
+/** Returns the limit of a run for its changes. @throws GdnError if they are not permitted */
 export async function permitChanges(
   deps: Deps,
   connection: Connection,
@@ -93,15 +93,19 @@ export async function permitChanges(
   return runLimit(id, { permitted, given, kept })
 }
 
-/** Sets the limit of a run before its changes are sent, and warns of what it can't limit any more. */
+/**
+ * Sets the limit of a run before its changes are sent, and warns of what it can't limit any more. Returns the limit that
+ * each change carries.
+ */
 export async function limitChanges(
   deps: Deps,
   connection: Connection,
   { blockchain, contractAddress: contract }: Opened['options'],
   { limit, given }: { limit: RunLimit; given: bigint | null },
-): Promise<void> {
-  await limitRun(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })
+): Promise<RunLimit> {
+  const carried = await limitRun(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })
   if (given !== null) await warnOfSigned(deps, connection, { limit: given, run: limit.run })
+  return carried
 }
 
 const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent
