@@ -90,7 +90,7 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
 
 /** Says that a manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
-  `The collection has ${nfts === 1 ? '1 NFT' : `${nfts} NFTs`} of no row. If this manifest was renamed since its mint, add --run <former file name>`
+  `The collection has ${nfts === 1 ? '1 NFT' : `${nfts} NFTs`} without a row in this manifest. If it was renamed since its mint, add --run <former file name>`
 
 /** The number of names that two paths end with. */
 function commonEnd(path: string, other: string): number {

@@ -6,19 +6,21 @@ import type { Candidate } from './find-nfts.ts'
 const MAX_FIRST = 50
 /** With fewer rows, all of them may well have been edited. */
 const MIN_REFUSED = 5
-/** More rows than this part are of another drop: every NFT has other content than its row. */
+/** Share of NFTs with other content than their rows, from which on the rows are those of another drop. */
 const MOST = 0.9
-/** From this part on, the plan has a note. */
+/** Share from which on the plan has a note. */
 const MANY = 0.5
 
 /**
  * Finds out whether the IDs of a manifest are those of another drop. Manifests of one file name have the same reference
- * IDs in a collection. Without labels, a machine that has minted neither can't tell them apart but by their content.
+ * IDs in a collection. A machine that has minted neither tells them apart by their labels, or else by their content.
  */
 export class OtherDrop {
   readonly #label: string | null
   #named = 0
   #others = 0
+  /** Those with the label of this run: manifests at the root of two repositories share one. */
+  #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
 
   /** @param label the label of the run; null without one */
@@ -30,11 +32,10 @@ export class OtherDrop {
   add(candidates: readonly Candidate[], found: readonly [number, readonly Change[]][]): void {
     for (const [at, { row, named, sent }] of candidates.entries()) {
       if (sent !== null || named === null || row.row.id === null) continue
-      // The same label tells that it is the same drop.
-      if (this.#label !== null && named.label === this.#label) continue
       this.#named++
       if (!found[at]?.[1].some((change) => hasOtherContent(change, row.row))) continue
       this.#others++
+      if (this.#label !== null && named.label === this.#label) this.#alike++
       const { nftGdnId: nft_gdn_id } = named
       if (this.#first.length < MAX_FIRST) this.#first.push({ key: shownKey(row.key), line: row.row.line, nft_gdn_id })
     }
@@ -46,11 +47,12 @@ export class OtherDrop {
    * @throws GdnError `seems_minted` if all of them have, or nearly all
    */
   refuse(): string | null {
-    const [named, others] = [this.#named, this.#others]
-    if (others === 0 || others < named * MANY) return null
+    const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]
     const nfts = `${others} of ${named} NFTs with the IDs of rows have another title and other content`
-    if (named < MIN_REFUSED || others < named * MOST) {
-      return `${nfts}. If they are of another drop with this file name, add --run <name>`
+    const isMost = named >= MIN_REFUSED && others >= named * MOST
+    if (!isMost || unlike < named * MOST) {
+      const isNoted = isMost || (unlike > 0 && unlike >= named * MANY)
+      return isNoted ? `${nfts}. If they are of another drop with this file name, add --run <name>` : null
     }
     throw new GdnError('seems_minted', nfts, {
       hint: [

@@ -49,12 +49,12 @@ describe('a manifest with the file name of another drop, on a machine that minte
     expect(notes).toEqual([expect.stringMatching(/^3 of 6 NFTs .* add --run <name>$/)])
   })
 
-  test('is planned without a question if its label is that of the NFTs', async () => {
+  test('is planned with a note if its label is that of the NFTs', async () => {
     server.label('drop.csv')
     const other = await Machine.start(server)
     const { notes, counts } = await other.plan(drop('February'), { ...FEB, label: 'drop.csv' })
     expect(counts).toMatchObject({ update: 6 })
-    expect(notes).toEqual([])
+    expect(notes).toEqual([expect.stringMatching(/^6 of 6 NFTs .* add --run <name>$/)])
   })
 
   test('is planned on the machine that minted it, however much was edited', async () => {
@@ -92,8 +92,10 @@ describe('a manifest that was renamed and edited since its mint', () => {
     expect((await other.plan(rows, renamed)).notes).toHaveLength(1)
   })
 
-  test('has a note on NFTs of no row on another machine', async () => {
-    const note = expect.stringMatching(/^The collection has 6 NFTs of no row. .* add --run <former file name>$/)
+  test('has a note on NFTs without a row on another machine', async () => {
+    const note = expect.stringMatching(
+      /^The collection has 6 NFTs without a row in this manifest. .* add --run <former file name>$/,
+    )
     const other = await Machine.start(server)
     expect((await other.plan(rows, renamed)).notes).toEqual([note])
     expect(await notesOfMint(other)).toEqual([note])
