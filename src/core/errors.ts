@@ -51,7 +51,7 @@ export type ErrorCode = keyof typeof EXIT_BY_CODE
 export interface Place {
   flag?: string
   field?: string
-  file?: string
+  file?: string | undefined
   line?: number
   column?: number
 }

@@ -49,8 +49,8 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
     await sendAndPrint(deps, {
       ...opened,
       ...sending,
-      ...(check === undefined ? {} : { check }),
-      ...(beforeSending === undefined ? {} : { beforeSending }),
+      check,
+      beforeSending,
       output,
       flags,
       run: runBatch,

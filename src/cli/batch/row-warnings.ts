@@ -43,7 +43,7 @@ export function refuseDuplicates(
   const [first] = rows
   if (first === undefined || allowed || io.interactive) return
   throw new GdnError('not_confirmed', told(first) + (all > 1 ? ` (and ${all - 1} more)` : ''), {
-    ...(file === undefined ? {} : { place: { file } }),
+    place: { file },
     hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
     details: { duplicates: rows, count: all },
   })
@@ -77,7 +77,7 @@ export async function confirmDuplicates(
 /** Names identical rows. */
 export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates, file?: string): void {
   for (const row of rows.slice(0, MAX_SHOWN)) {
-    printWarning(io, { place: file === undefined ? {} : { file }, message: told(row) })
+    printWarning(io, { place: { file }, message: told(row) })
   }
   if (all > MAX_SHOWN) io.warn(`  … and ${count(all - MAX_SHOWN, 'more identical row')}`)
 }

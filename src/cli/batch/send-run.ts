@@ -57,9 +57,9 @@ interface Sending {
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
   /** Called after the confirmation. Throws to refuse the run. */
-  check?: (planned: PlannedEvent, connection: Connection) => Promise<void>
+  check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   /** Called once the limit of the run is set, before anything that costs is sent. Requests of the run carry the limit. */
-  beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
+  beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   /** Requests of the run in addition to its mints. */
   others?: number
   /** The limit that this command was given, in wei; read from the flags if undefined. */

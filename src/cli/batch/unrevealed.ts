@@ -24,8 +24,8 @@ import { manifestOptions } from './manifest-options.ts'
 interface Unrevealed {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
-  check?: (planned: PlannedEvent, connection: Connection) => Promise<void>
-  beforeSending?: (planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>
+  check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
+  beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   others?: number
 }
 
