@@ -79,10 +79,14 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
     ...(issue.input === undefined && ABSENT.has(issue.code) ? { missing: true } : {}),
     ...(issue.code === 'custom' && issue.params?.inconsistent === true ? { inconsistent: true } : {}),
   })
-  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => make([...path, key])) : [make(path)]
+  if (issue.code !== 'unrecognized_keys') return [make(path)]
+  const listed = issue.keys.slice(0, MAX_UNKNOWN_FIELDS).map((key) => make([...path, key]))
+  return issue.keys.length > MAX_UNKNOWN_FIELDS ? [...listed, TOO_MANY] : listed
 }
 
 const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many problems to list', code: 'custom' }
+/** Listing 99,000 unknown fields of one object takes as long as parsing them. */
+const MAX_UNKNOWN_FIELDS = 1000
 
 /** Compiling a schema takes as long as about fifty parses, so only a schema that is used repeatedly is compiled. */
 const USES_BEFORE_COMPILED = 8

@@ -45,6 +45,13 @@ describe('an error message begins with the field', () => {
     ])
   })
 
+  it('lists 1,000 unknown fields of an object and says that there are more', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`f${n}`, n]))
+    const listed = sentences(z.strictObject({}), unknown)
+    expect(listed).toHaveLength(1001)
+    expect(listed.slice(-2)).toEqual(['f999 is not a known field', 'the request has too many problems to list'])
+  })
+
   it('reports the exceeded limit as a number too', () => {
     const result = validate(schema, { name: 'x', size: 11 })
     expect(result).toMatchObject({ ok: false, issues: [{ path: ['size'], code: 'too_big', limit: 10 }] })

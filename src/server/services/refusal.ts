@@ -48,7 +48,7 @@ function tell(issues: readonly FieldIssue[]): string {
     const sentence = formatIssue(issue)
     return sentence.length <= MAX_ISSUE_LENGTH ? sentence : `${sentence.slice(0, MAX_ISSUE_LENGTH).toWellFormed()}…`
   })
-  if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more problems`)
+  if (issues.length > MAX_ISSUES) shown.push('and more problems')
   return shown.join('; ')
 }
 
