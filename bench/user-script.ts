@@ -56,7 +56,7 @@ export const PIPELINED: Script = {
           await send('mint', [WALLET, uri], nonce++)
         }
       }
-      await Promise.all(Array.from({ length: IN_FLIGHT }, sender))
+      await inParallel(sender)
     }),
 }
 
@@ -145,11 +145,18 @@ function timeReadyBatches(count: number): Promise<number> {
         await receiptOf(chain, hash)
       }
     }
-    await Promise.all(Array.from({ length: IN_FLIGHT }, sender))
+    await inParallel(sender)
     const seconds = (performance.now() - since) / 1000
     await checkTokens(url, address, gdnCollection.abi, count)
     return count / seconds
   })
+}
+
+/** Runs senders until all have ended, so that none writes to a folder that is being removed. Throws the first error. */
+async function inParallel(sender: () => Promise<void>): Promise<void> {
+  const ended = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, sender))
+  const failed = ended.find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
 }
 
 async function withAnvil<Result>(work: (url: string) => Promise<Result>): Promise<Result> {
