@@ -20,8 +20,9 @@ export interface Endpoint<
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
   /** `reference` is the API reference v1.1 (in `v12`, v1.2). `extension` is ours, supported by gdn's backend only. */
   readonly origin: 'reference' | 'extension'
-  /** All of them are required. */
   readonly permissions: readonly Permission[]
+  /** Whether all of the permissions are required, or any of them. */
+  readonly needs: 'all' | 'any'
   /** Allowed requests per second for each key; null if the reference has no limit. */
   readonly ratePerSecond: number | null
   readonly errorForm: ErrorForm
@@ -45,7 +46,7 @@ type Declaration<Request extends z.ZodMiniType, Response extends z.ZodMiniType, 
 > &
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
-/** Defines an endpoint with its path and the defaults: NFTs, form A, 400, no rate limit, JSON, of the reference, the same in v1.2. */
+/** Defines an endpoint with its path and the defaults: NFTs, all permissions, form A, 400, no rate limit, JSON, of the reference, the same in v1.2. */
 export function defineEndpoint<
   Request extends z.ZodMiniType,
   Response extends z.ZodMiniType,
@@ -55,6 +56,7 @@ export function defineEndpoint<
     path: `/api/v1/${endpoint.name}`,
     tag: 'NFTs',
     origin: 'reference',
+    needs: 'all',
     ratePerSecond: null,
     errorForm: 'A',
     validationStatus: 400,

@@ -9,4 +9,13 @@ export const PERMISSIONS = [
   'wallet:create',
 ] as const
 
+/** Permissions whose requests cost something, each of which may limit the cost of a run. */
+export const SPENDING_PERMISSIONS = [
+  'collection:create',
+  'nft:create',
+  'nft:transfer',
+  'nft:update',
+  'nft:burn',
+] as const satisfies readonly (typeof PERMISSIONS)[number][]
+
 export type Permission = (typeof PERMISSIONS)[number]

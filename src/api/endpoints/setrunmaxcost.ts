@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { address, blockchain } from '../fields.ts'
+import { SPENDING_PERMISSIONS } from '../permissions.ts'
 
 const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
 
@@ -9,7 +10,8 @@ export const setrunmaxcost = defineEndpoint({
   name: 'setrunmaxcost',
   summary: 'Limit the cost of a run',
   origin: 'extension',
-  permissions: ['nft:create'],
+  permissions: SPENDING_PERMISSIONS,
+  needs: 'any',
   request: z
     .strictObject({
       run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),

@@ -4,10 +4,14 @@ import { errorAnswers, headerRefs } from './answers.ts'
 import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
-function describe({ permissions, ratePerSecond, creates, origin }: Endpoint): string {
-  const plural = permissions.length === 1 ? 'permission' : 'permissions'
+function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoint): string {
+  const names = permissions.map((name) => `\`${name}\``)
+  const required =
+    needs === 'any'
+      ? `one of the permissions ${names.join(', ')}`
+      : `the ${names.length === 1 ? 'permission' : 'permissions'} ${names.join(' and ')}`
   const lines = [
-    `Requires an API key with the ${plural} ${permissions.map((name) => `\`${name}\``).join(' and ')}.`,
+    `Requires an API key with ${required}.`,
     ratePerSecond === null
       ? 'The reference has no rate limit.'
       : `At most ${ratePerSecond} requests a second for a key.`,
@@ -64,7 +68,7 @@ function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint
 
 /** Returns the OpenAPI operation of an endpoint. */
 export function operationOf(endpoint: Endpoint): Json {
-  const { name, summary, permissions, ratePerSecond, errorForm, creates, response, example } = endpoint
+  const { name, summary, permissions, needs, ratePerSecond, errorForm, creates, response, example } = endpoint
   const headers = [
     'x-request-id',
     'Idempotency-Supported',
@@ -87,7 +91,7 @@ export function operationOf(endpoint: Endpoint): Json {
     tags: [endpoint.tag],
     summary,
     description: describe(endpoint),
-    security: [{ apiKey: [...permissions] }],
+    security: needs === 'any' ? permissions.map((one) => ({ apiKey: [one] })) : [{ apiKey: [...permissions] }],
     'x-permissions': permissions,
     'x-rate-limit': ratePerSecond === null ? null : { requests: ratePerSecond, seconds: 1 },
     'x-origin': endpoint.origin,

@@ -167,7 +167,7 @@ function addEndpoint(
     if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return response
   }
-  const config = { access: endpoint.permissions, errorForm: endpoint.errorForm, contracts }
+  const config = { access: endpoint.permissions, needs: endpoint.needs, errorForm: endpoint.errorForm, contracts }
   for (const url of [endpoint.path, `${endpoint.path}/`]) app.post(url, { config }, handler)
 }
 

@@ -59,10 +59,15 @@ export function addAuthentication(
   })
   app.addHook('onRequest', async (request) => {
     // Undefined only if no route matches, which returns 404.
-    const { access } = request.routeOptions.config
+    const { access, needs = 'all' } = request.routeOptions.config
     if (access === undefined || access === 'public' || access === 'explorer' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]
-    const caller = await authenticate(store.db, header === undefined ? undefined : String(header), access, now())
+    const caller = await authenticate(
+      store.db,
+      header === undefined ? undefined : String(header),
+      { access, needs },
+      now(),
+    )
     await refuseElsewhere(request, caller)
     request.caller = caller
     request.apiVersion = caller.apiVersion ?? apiVersion

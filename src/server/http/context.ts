@@ -10,6 +10,8 @@ import type { Draining } from './draining.ts'
 export interface RouteConfig {
   /** `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts. */
   access: 'public' | 'explorer' | readonly Permission[]
+  /** Whether all of the permissions are required, or any of them. Default: all. */
+  needs?: 'all' | 'any'
   errorForm: ErrorForm
   /** The contract of an endpoint in each version of the API. */
   contracts?: Readonly<Record<ApiVersion, Endpoint>>

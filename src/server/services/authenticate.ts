@@ -87,7 +87,7 @@ function toCaller(row: ApiKeyRow | null, now: number): Caller | null {
 export async function authenticate(
   db: Db,
   header: string | undefined,
-  needed: readonly Permission[],
+  { access, needs }: { access: readonly Permission[]; needs: 'all' | 'any' },
   now: number,
 ): Promise<Caller> {
   if (header === undefined || header === '') {
@@ -95,8 +95,11 @@ export async function authenticate(
   }
   const caller = await findCaller(db, new Secret(header, { known: false }), now)
   if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'the API key in x-api-key is not valid')
-  const missing = needed.filter((permission) => !caller.permissions.has(permission))
-  if (missing.length > 0) {
+  const missing = access.filter((permission) => !caller.permissions.has(permission))
+  if (needs === 'any' && missing.length === access.length) {
+    throw new Refusal(403, TITLES.forbidden, `the API key needs one of the permissions ${access.join(', ')}`)
+  }
+  if (needs === 'all' && missing.length > 0) {
     throw new Refusal(403, TITLES.forbidden, `the API key lacks the permission ${missing.join(', ')}`)
   }
   return caller

@@ -96,13 +96,18 @@ describe('/openapi.json', () => {
       path,
       summary,
       permissions,
+      needs,
       ratePerSecond,
       creates,
       errorForm,
       validationStatus,
     } of Object.values(ENDPOINTS)) {
       const { post } = whole.paths[path]
-      expect(post).toMatchObject({ operationId: name, summary, security: [{ apiKey: permissions }] })
+      expect(post).toMatchObject({
+        operationId: name,
+        summary,
+        security: needs === 'any' ? permissions.map((one) => ({ apiKey: [one] })) : [{ apiKey: permissions }],
+      })
       for (const permission of permissions) expect(post.description).toContain(permission)
       const references = JSON.stringify(post.parameters)
       expect([name, references.includes('IdempotencyKey')]).toEqual([name, creates !== null])

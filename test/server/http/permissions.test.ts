@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
-import { PERMISSIONS, type Permission } from '../../../src/api/permissions.ts'
+import { PERMISSIONS, type Permission, SPENDING_PERMISSIONS } from '../../../src/api/permissions.ts'
 import { isHere } from '../../../src/server/http/auth.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
 import { getApiKeys } from '../../../src/server/services/api-keys.ts'
@@ -43,7 +43,6 @@ const REQUIRED = {
   aliasreferences: { permissions: ['nft:create'], form: 'A' },
   getfees: { permissions: ['nft:read'], form: 'A' },
   getruncosts: { permissions: ['nft:read'], form: 'A' },
-  setrunmaxcost: { permissions: ['nft:create'], form: 'A' },
   setrunmaxfee: { permissions: ['nft:create'], form: 'A' },
   files: { permissions: ['nft:create'], form: 'A' },
 } as const satisfies Record<string, { permissions: readonly Permission[]; form: 'A' | 'B' }>
@@ -112,11 +111,7 @@ it('a route without declared access cannot be registered', async () => {
 
 it('every route of the API is in the table of endpoints and permissions', async () => {
   const registered = (await routesOf('POST')).filter((path) => path.startsWith('/api/'))
-  expect(registered).toEqual(
-    Object.keys(REQUIRED)
-      .map((name) => `/api/v1/${name}`)
-      .sort(),
-  )
+  expect(registered).toEqual([...Object.keys(REQUIRED), 'setrunmaxcost'].map((name) => `/api/v1/${name}`).sort())
 })
 
 describe.each(ROUTES)('%s', (route, { permissions, form }) => {
@@ -171,6 +166,23 @@ describe.each(ROUTES)('%s', (route, { permissions, form }) => {
   it('checks the key before the body', async () => {
     const answer = await backend.post(route, '{', { 'x-api-key': 'wrong' })
     expectRefusal(answer, form, 401, 'the API key in x-api-key is not valid')
+  })
+})
+
+describe('setrunmaxcost', () => {
+  const path = '/api/v1/setrunmaxcost'
+  const spending: readonly Permission[] = SPENDING_PERMISSIONS
+
+  it.each(SPENDING_PERMISSIONS)('accepts a key with %s alone, which may spend for a run', async (permission) => {
+    expect((await backend.post(path, {}, keyWith([permission]))).status).toBe(400)
+  })
+
+  it('returns 403 for a key that may not spend', async () => {
+    const needed = SPENDING_PERMISSIONS.join(', ')
+    for (const subset of SUBSETS.filter((one) => !one.some((permission) => spending.includes(permission)))) {
+      const refused = await backend.post(path, {}, keyWith(subset))
+      expectRefusal(refused, 'A', 403, `the API key needs one of the permissions ${needed}`)
+    }
   })
 })
 
