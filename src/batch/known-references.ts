@@ -2,6 +2,7 @@ import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { operationDigest } from '../api/operation-digest.ts'
 import { GdnError } from '../core/errors.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
+import type { MintOperation } from '../state/row-requests.ts'
 import { MAX_NAMED } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
@@ -119,7 +120,7 @@ async function refuseOthers(client: BatchClient, found: readonly Adopted[], sign
 }
 
 function digestOf(
-  operation: 'createnft' | 'createnfttrans',
+  operation: MintOperation,
   { key, row }: Adopted['row'],
   markers: ReturnType<typeof markerOf>,
 ): string {

@@ -1,5 +1,6 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
 import { GdnError } from '../core/errors.ts'
+import type { MintOperation } from '../state/row-requests.ts'
 import { MAX_NAMED } from './claim.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
@@ -9,7 +10,7 @@ export interface OtherLabel {
   key: string
   line: number
   nftGdnId: string
-  operation: 'createnft' | 'createnfttrans'
+  operation: MintOperation
   reference: string
   /** The label on the server. */
   label: string
@@ -84,7 +85,7 @@ export async function relabel(
   found: readonly Pick<OtherLabel, 'operation' | 'reference' | 'label'>[],
   reference_label: string,
 ): Promise<void> {
-  const groups = new Map<string, { operation: OtherLabel['operation']; replaces_label: string; ids: string[] }>()
+  const groups = new Map<string, { operation: MintOperation; replaces_label: string; ids: string[] }>()
   for (const { operation, reference, label } of found) {
     const key = `${operation} ${label}`
     const group = groups.get(key) ?? { operation, replaces_label: label, ids: [] }

@@ -1,5 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
+import type { MintOperation } from '../state/row-requests.ts'
 import { pagesOf, type RowsIn, rowsAt, tableOf } from '../state/rows.ts'
 import {
   type FreshRow,
@@ -16,7 +17,7 @@ import { type KeptRow, keptRow } from './manifest-row.ts'
 import { type OtherLabel, otherLabelOf } from './other-labels.ts'
 import { contentOfKey, copyOfKey, isContentKey, type RowKey, referenceId, rowKey, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
-import { type MintOperation, ServerNames } from './server-names.ts'
+import { ServerNames } from './server-names.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
 /** A row that got its `id` after the mint, and its NFT. */

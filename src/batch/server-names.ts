@@ -2,12 +2,9 @@ import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import type { ResponseOf } from '../client/api-client.ts'
-import type { OtherLabel } from './other-labels.ts'
+import type { MintOperation } from '../state/row-requests.ts'
 import { referenceId, rowKey } from './row-key.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
-
-/** `createnft` stands for creatednft too: they share their reference IDs. */
-export type MintOperation = OtherLabel['operation']
 
 const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
 

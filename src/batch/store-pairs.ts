@@ -2,9 +2,9 @@ import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
 import { GdnError } from '../core/errors.ts'
 import { openState } from '../state/open-state.ts'
 import { renameStoredRows } from '../state/row-outcomes.ts'
+import type { MintOperation } from '../state/row-requests.ts'
 import { holdStore } from './open-store.ts'
 import type { Pair } from './pairing.ts'
-import type { MintOperation } from './server-names.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
 /** A pair as it is stored. */

@@ -3,6 +3,7 @@ import { moveToCopy } from '../batch/burned-copies.ts'
 import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { ServerNames } from '../batch/server-names.ts'
+import { namesOfContents } from '../state/draft-rows.ts'
 import { type RowRecord, rowsAt } from '../state/rows.ts'
 import { type Candidate, findCandidates, type Place, readRecords } from './find-nfts.ts'
 
@@ -37,14 +38,8 @@ export async function readPage(store: RunStore, place: Place, page: readonly Row
 /** Returns whether a row got another copy. */
 async function leaveBurned({ state, drop }: RunStore, place: Place, burned: readonly RowRecord[]): Promise<boolean> {
   const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
-  const names = await state.read((sql) =>
-    sql.all<{ name: RowKey }>(
-      `SELECT name FROM (SELECT coalesce(reference, key) AS name FROM temp.draft WHERE key LIKE 'row:%')
-        WHERE substr(name, 5, instr(name || '#', '#') - 5) IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(contents),
-    ),
-  )
-  const known = new Set(names.map(({ name }) => `${contentOfKey(name)} ${copyOfKey(name)}`))
+  const names = await state.read((sql) => namesOfContents(sql, contents))
+  const known = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
   const server = new ServerNames(place.client, place)
   const copies = await server.otherCopies(drop.referenceScope, contents, (content, copy) =>
     known.has(`${content} ${copy}`),

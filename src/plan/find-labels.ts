@@ -4,15 +4,14 @@ import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { GdnError } from '../core/errors.ts'
 import { isGivenElsewhere } from '../state/known-nfts.ts'
+import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tables.ts'
+import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /** A plan with more labels is no drop that was moved. */
 const MAX_LABELS = 20
 const MAX_FIRST = 50
 const PAGE = 1_000
-
-/** A reference ID whose label is to be replaced. */
-export type Relabeling = Pick<OtherLabel, 'operation' | 'reference' | 'label'>
 
 /** The rows of a plan whose NFTs have another label on the server, and that this machine doesn't know. */
 export class OtherLabels {
@@ -30,10 +29,7 @@ export class OtherLabels {
 
   /** @param pairs rows that got their IDs since their mint */
   async begin(pairs: readonly Pair[]): Promise<void> {
-    await this.#store.state.scratch((sql) =>
-      sql.script(`DROP TABLE IF EXISTS temp.relabeled;
-        CREATE TEMP TABLE relabeled (n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)`),
-    )
+    await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
     await this.#take(pairsOfOthers(pairs, this.#own))
   }
 
@@ -61,14 +57,7 @@ export class OtherLabels {
       if (this.#first.length < MAX_FIRST) this.#first.push(one)
     }
     await this.#store.state.scratch((sql) => {
-      for (const { operation, reference, label } of found) {
-        sql.run(
-          'INSERT INTO temp.relabeled (operation, reference, label) VALUES (?, ?, ?)',
-          operation,
-          reference,
-          label,
-        )
-      }
+      for (const one of found) addRelabeled(sql, one)
     })
   }
 
@@ -92,13 +81,7 @@ export class OtherLabels {
   /** Yields the reference IDs, in pages. */
   async *pages(): AsyncGenerator<Relabeling[]> {
     for (let after = 0; ; ) {
-      const page = await this.#store.state.scratch((sql) =>
-        sql.all<Relabeling & { n: number }>(
-          'SELECT n, operation, reference, label FROM temp.relabeled WHERE n > ? ORDER BY n LIMIT ?',
-          after,
-          PAGE,
-        ),
-      )
+      const page = await this.#store.state.scratch((sql) => relabeledPage(sql, after, PAGE))
       const last = page.at(-1)
       if (last === undefined) return
       after = last.n

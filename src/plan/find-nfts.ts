@@ -5,8 +5,10 @@ import type { KeptRow } from '../batch/manifest-row.ts'
 import { referenceId } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
+import { type SentOperation, sentBetween } from '../state/draft-rows.ts'
+import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
+import type { MintOperation } from '../state/row-requests.ts'
 import type { RowRecord } from '../state/rows.ts'
-import type { OperationState } from '../state/transitions.ts'
 
 /** A row of a page, with what is known of its mint. */
 export interface Candidate {
@@ -16,13 +18,10 @@ export interface Candidate {
   /** The reference ID on the server; null where that is free, unknown or not supported. */
   named: Named | null
   /** Its operation in the state; null where the run has not sent it. */
-  sent: Sent | null
+  sent: SentOperation | null
   /** Its NFT; null if it isn't minted. */
   nftGdnId: string | null
 }
-
-/** `createnft` stands for creatednft too: they share their reference IDs. */
-type MintOperation = 'createnft' | 'createnfttrans'
 
 /** What a reference ID names on the server. */
 interface Named {
@@ -33,14 +32,6 @@ interface Named {
   label: string | null
   /** The reference ID that the NFT got when its row got an ID; null without one. */
   alias: string | null
-}
-
-/** The operation of a row in the state. */
-interface Sent {
-  id: string
-  state: OperationState
-  reason: string | null
-  nft: string | null
 }
 
 /** What `findNfts` and `lastOwners` need to know of the collection and its server. */
@@ -80,20 +71,9 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
 }
 
 /** Returns the operations of a page of rows, by position. */
-async function sentRows({ state, drop }: RunStore, page: readonly RowRecord[]): Promise<Map<number, Sent>> {
+async function sentRows({ state, drop }: RunStore, page: readonly RowRecord[]): Promise<Map<number, SentOperation>> {
   const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
-  const rows = await state.read((sql) =>
-    sql.all<Sent & { position: number }>(
-      `SELECT r.position, o.id, o.state, coalesce(n.error, o.reason) AS reason, n.nft_gdn_id AS nft FROM temp.draft r
-        JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-        LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
-        WHERE r.position BETWEEN ? AND ?`,
-      drop.id,
-      drop.scope,
-      first,
-      last,
-    ),
-  )
+  const rows = await state.read((sql) => sentBetween(sql, drop, first, last))
   return new Map(rows.map(({ position, ...one }) => [position, one]))
 }
 
@@ -204,14 +184,7 @@ function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; 
 async function sentHistory(store: RunStore, scope: string, moved: Moved): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
-  const sent = await store.state.read((sql) =>
-    sql.all<{ id: string; state: OperationState }>(
-      `SELECT id, state FROM operations WHERE id > ? AND id < ? AND state <> 'failed'
-        ORDER BY accepted_at IS NULL, accepted_at`,
-      prefix,
-      `${prefix}~`,
-    ),
-  )
+  const sent = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
   const name = transferName(scope, candidate, candidate.row.row.receiver)
   const moving = sent.find(({ id, state }) => id.startsWith(name) && state !== 'deployed')
   const last = sent.findLast((one) => one !== moving)
@@ -230,12 +203,5 @@ async function isMintedTo({ state }: RunStore, { candidate: { sent }, nft }: Mov
   const owner = nft.receiver_wallet_address ?? ''
   if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
   if (sent === null) return false
-  const request = await state.read((sql) =>
-    sql.get<{ body: string }>(
-      'SELECT q.body FROM requests q JOIN operations o ON o.request_id = q.id WHERE o.id = ?',
-      sent.id,
-    ),
-  )
-  const body = request === undefined ? {} : (JSON.parse(request.body) as { receiver_wallet_address?: string })
-  return sameAddress(body.receiver_wallet_address ?? '', owner)
+  return sameAddress((await state.read((sql) => receiverOf(sql, sent.id))) ?? '', owner)
 }

@@ -17,8 +17,11 @@ import type { RunStore } from '../batch/run-store.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
+import { countGone } from '../state/draft-rows.ts'
+import { addBurn, addChanges, addNamed } from '../state/plan-tables.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
+import { createTables } from '../state/temporary-tables.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { readPage } from './burned-copies.ts'
 import { type Abilities, BURNED, type Change, compareRow, isMoved, type Seen } from './compare.ts'
@@ -132,14 +135,7 @@ class Planner {
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#findPairs()
     await this.#labels.begin([...this.#pairs.values()])
-    await state.scratch((sql) =>
-      sql.script(`DROP TABLE IF EXISTS temp.changes;
-        CREATE TEMP TABLE changes (position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID;
-        DROP TABLE IF EXISTS temp.burns;
-        CREATE TEMP TABLE burns (position INTEGER PRIMARY KEY, change TEXT NOT NULL);
-        DROP TABLE IF EXISTS temp.named;
-        CREATE TEMP TABLE named (nft TEXT PRIMARY KEY)`),
-    )
+    await state.scratch((sql) => createTables(sql, 'changes', 'burns', 'named'))
     await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
       await this.#comparePage(page, { place, scope, can })
@@ -171,17 +167,10 @@ class Planner {
     if (drop.setId !== null) pairs.push(...(await state.read((sql) => rowsWithMovedFiles(sql, drop, 'draft'))))
     this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
     if (drop.setId === null) return
-    const gone = await state.read((sql) =>
-      sql.get<{ n: number; unnamed: number }>(
-        `SELECT count(*) AS n, count(*) FILTER (WHERE substr(identity, ?, 4) = 'row:') AS unnamed FROM operations
-          WHERE run_id = ? AND released_at IS NULL AND is_replaced = 0
-          AND state IN ('accepted', 'deployed') AND substr(identity, ?) NOT IN (SELECT key FROM temp.draft)`,
-        ...[drop.scope.length + 1, drop.id, drop.scope.length + 1],
-      ),
-    )
+    const gone = await state.read((sql) => countGone(sql, drop))
     const renamed = renamedOf(pairs).length
-    this.counts.vanished = (gone?.n ?? 0) - renamed
-    this.#vanishedUnnamed = (gone?.unnamed ?? 0) - renamed
+    this.counts.vanished = gone.n - renamed
+    this.#vanishedUnnamed = gone.unnamed - renamed
   }
 
   async #comparePage(
@@ -197,9 +186,7 @@ class Planner {
     for (const [id, record] of await readRecords(place, paired)) records.set(id, record)
     this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
     const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-    await this.#store.state.scratch((sql) => {
-      for (const nft of named) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
-    })
+    await this.#store.state.scratch((sql) => addNamed(sql, named))
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)
@@ -226,11 +213,7 @@ class Planner {
     }
     if (this.#options.isSaved === true) await this.#saved.compare(candidates, found)
     await this.#store.state.scratch((sql) => {
-      for (const [position, changes] of found) {
-        for (const [n, change] of changes.entries()) {
-          sql.run('INSERT INTO temp.changes VALUES (?, ?, ?)', position, n, JSON.stringify(change))
-        }
-      }
+      for (const [position, changes] of found) addChanges(sql, position, changes)
     })
   }
 
@@ -287,8 +270,7 @@ class Planner {
     for await (const change of burnsOf(this.#store, place, { scope, noBurns, onBurned })) {
       this.counts[change.action]++
       if (isSaved) await this.#saved.compareBurn(change)
-      const text = JSON.stringify(change)
-      await state.scratch((sql) => sql.run('INSERT INTO temp.burns VALUES (?, ?)', position++, text))
+      await state.scratch((sql) => addBurn(sql, position++, change))
     }
     for (const row of burned) await this.#seen.addBurned(row)
     if (!isSaved) return await this.#noteUnnamed(place)

@@ -2,7 +2,8 @@ import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import { shownName } from '../manifest/shown-name.ts'
-import { pagesOf, type RowRecord } from '../state/rows.ts'
+import { burnsPage, changedPage } from '../state/plan-tables.ts'
+import { pagesOf } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
 import { type Change, fileField } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
@@ -32,27 +33,13 @@ export async function* changesOf(store: RunStore, contents: LocalContents): Asyn
 
 /** Yields the changes of NFTs without a row. */
 export async function* burnsIn({ state }: RunStore): AsyncGenerator<PlannedChange> {
-  const pages = pagesOf(state, (sql, after, limit) =>
-    sql.all<{ position: number; change: string }>(
-      'SELECT position, change FROM temp.burns WHERE position > ? ORDER BY position LIMIT ?',
-      after,
-      limit,
-    ),
-  )
+  const pages = pagesOf(state, burnsPage)
   for await (const page of pages) for (const { change } of page) yield JSON.parse(change) as PlannedChange
 }
 
 /** Yields rows with their changes: all rows, or only those that have changes. */
 export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
-  const pages = pagesOf(store.state, (sql, after, limit) =>
-    sql.all<RowRecord & { changes: string }>(
-      `SELECT r.*, json_group_array(json(c.change)) FILTER (WHERE c.change IS NOT NULL) AS changes FROM temp.draft r
-        ${join} temp.changes c ON c.position = r.position WHERE r.position > ?
-        GROUP BY r.position ORDER BY r.position LIMIT ?`,
-      after,
-      limit,
-    ),
-  )
+  const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
     for (const { changes, ...record } of page)
       yield { row: store.keep(record), changes: JSON.parse(changes) as Change[] }

@@ -4,10 +4,10 @@ import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient, BatchOptions, FieldChange, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
+import type { Relabeling } from '../state/plan-tables.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import type { Update } from './apply-updates.ts'
 import type { Action, Change } from './compare.ts'
-import type { Relabeling } from './find-labels.ts'
 
 export interface PlanOptions extends BatchOptions {
   /** Change NFTs back that others have changed. */

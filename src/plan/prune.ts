@@ -6,20 +6,11 @@ import type { RunStore } from '../batch/run-store.ts'
 import { ServerNames } from '../batch/server-names.ts'
 import { GdnError } from '../core/errors.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
+import { type GoneRow, goneRows, unnamedNfts } from '../state/draft-rows.ts'
+import { operationsWithPrefix } from '../state/operations.ts'
 import { IN_PROGRESS, pendingChange } from './compare.ts'
 import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
-
-/** A row that this run has minted and that is no longer in the manifest. */
-interface GoneRow {
-  id: string
-  key: string
-  line: number
-  nftGdnId: string
-  /** The reference ID of its mint. */
-  reference: string
-  receiver: string
-}
 
 /** A row that is gone, whose NFT was burned. */
 export type BurnedRow = Pick<GoneRow, 'id' | 'nftGdnId'>
@@ -40,7 +31,7 @@ export async function* burnsOf(
   { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
 ): AsyncGenerator<PlannedChange> {
   for (let after: Pick<GoneRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
-    const page = await goneRows(store, after)
+    const page = await gonePage(store, after)
     const last = page.at(-1)
     if (last === undefined) return
     after = last
@@ -69,7 +60,7 @@ const MAX_NAMED = 5
 export async function lookAtGone(store: RunStore, place: Place): Promise<Gone> {
   const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
-    const page: GoneRow[] = await goneRows(store, after)
+    const page: GoneRow[] = await gonePage(store, after)
     const records = await readRecords(place, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
@@ -99,36 +90,14 @@ export async function countUnnamed({ state }: RunStore, place: Place): Promise<n
     throw error
   })
   if (listed === null) return null
-  const found = await state.scratch((sql) =>
-    sql.all<{ id: string }>(
-      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
-        AND NOT EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)`,
-      JSON.stringify([...listed]),
-    ),
-  )
-  const ids = found.map(({ id }) => id)
+  const ids = await state.scratch((sql) => unnamedNfts(sql, listed))
   return ids.length - (await new ServerNames(place.client, place).endedOf(ids)).size
 }
 
 const NO_BURNS = "the server can't burn NFTs"
 
-async function goneRows({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
-  const digits = drop.scope.length + 1
-  // A request without reference IDs was not sent by this run: its NFTs were found on the server.
-  const rows = await state.read((sql) =>
-    sql.all<GoneRow>(
-      `SELECT o.id, substr(o.identity, ?) AS key, o.line, n.nft_gdn_id AS nftGdnId,
-          json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference,
-          json_extract(q.body, '$.receiver_wallet_address') AS receiver
-        FROM operations o JOIN requests q ON q.id = o.request_id JOIN nfts n ON n.operation_id = o.id AND n.position = 0
-        WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
-          AND (o.line, o.id) > (?, ?) AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.draft)
-          AND n.nft_gdn_id NOT IN (SELECT nft FROM temp.named)
-          AND json_extract(q.body, '$.reference_ids[' || o.position || ']') IS NOT NULL
-        ORDER BY o.line, o.id LIMIT ?`,
-      ...[digits, drop.id, after.line, after.id, digits, PAGE],
-    ),
-  )
+async function gonePage({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
+  const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
   // A row that got an ID since its mint was transferred under that.
   return rows.map((row) =>
     isContentKey(row.key) ? row : { ...row, reference: referenceId(drop.referenceScope, row.key) },
@@ -143,14 +112,8 @@ async function isOwnerNamed(
   nft: NftRecord,
 ): Promise<boolean> {
   const prefix = transfersPrefix(scope, reference)
-  const last = await state.read((sql) =>
-    sql.get<{ id: string }>(
-      `SELECT id FROM operations WHERE id > ? AND id < ? AND state IN ('accepted', 'deployed')
-        ORDER BY accepted_at DESC LIMIT 1`,
-      prefix,
-      `${prefix}~`,
-    ),
-  )
+  const sent = await state.read((sql) => operationsWithPrefix(sql, prefix))
+  const last = sent.findLast(({ state }) => state === 'accepted' || state === 'deployed')
   const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
   // A restored backend knows fewer transfers.
   return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
@@ -158,6 +121,8 @@ async function isOwnerNamed(
 
 function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
+  // The same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number: it is the last
+  // change of an NFT.
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
   const obstacle =

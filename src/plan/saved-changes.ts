@@ -1,5 +1,7 @@
 import { shownKey } from '../batch/row-key.ts'
 import type { State } from '../state/open-state.ts'
+import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from '../state/plan-tables.ts'
+import { createTables } from '../state/temporary-tables.ts'
 import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { ChangePlan, PlannedChange } from './planned.ts'
@@ -23,12 +25,7 @@ export class SavedChanges {
   }
 
   async begin(): Promise<void> {
-    await this.#state.scratch((sql) =>
-      sql.script(`DROP TABLE IF EXISTS temp.saved;
-        CREATE TEMP TABLE saved (position INTEGER PRIMARY KEY, changes TEXT NOT NULL);
-        DROP TABLE IF EXISTS temp.saved_burns;
-        CREATE TEMP TABLE saved_burns (nft TEXT PRIMARY KEY, change TEXT NOT NULL)`),
-    )
+    await this.#state.scratch((sql) => createTables(sql, 'saved', 'saved_burns'))
   }
 
   readonly row = async (changes: readonly Change[]): Promise<void> => {
@@ -39,29 +36,21 @@ export class SavedChanges {
   }
 
   readonly burn = async (change: PlannedChange): Promise<void> => {
-    await this.#state.scratch((sql) =>
-      sql.run('INSERT OR REPLACE INTO temp.saved_burns VALUES (?, ?)', change.nftGdnId, JSON.stringify(change)),
-    )
+    await this.#state.scratch((sql) => addSavedBurn(sql, change.nftGdnId, change))
   }
 
   async flush(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
     await this.#state.scratch((sql) => {
-      for (const row of waiting) sql.run('INSERT INTO temp.saved VALUES (?, ?)', ...row)
+      for (const row of waiting) addSaved(sql, ...row)
     })
   }
 
   /** Finds rows with a change that the saved plan does not have. One that has fewer was applied in part. */
   async compare(candidates: readonly Candidate[], found: readonly [number, Change[]][]): Promise<void> {
     const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
-    const rows = await this.#state.scratch((sql) =>
-      sql.all<{ position: number; changes: string }>(
-        'SELECT position, changes FROM temp.saved WHERE position BETWEEN ? AND ?',
-        first,
-        last,
-      ),
-    )
+    const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
     const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as Change[]]))
     for (const [at, [position, changes]] of found.entries()) {
       const known = new Set(saved.get(position)?.map(essence))
@@ -73,12 +62,8 @@ export class SavedChanges {
 
   /** Compares a change of an NFT without a row with the saved one. */
   async compareBurn(change: PlannedChange): Promise<void> {
-    const saved = await this.#state.scratch((sql) => {
-      const found = sql.get<{ change: string }>('SELECT change FROM temp.saved_burns WHERE nft = ?', change.nftGdnId)
-      sql.run('DELETE FROM temp.saved_burns WHERE nft = ?', change.nftGdnId)
-      return found
-    })
-    if (saved !== undefined && essence(JSON.parse(saved.change) as Change) === essence(change)) return
+    const saved = await this.#state.scratch((sql) => takeSavedBurn(sql, change.nftGdnId))
+    if (saved !== undefined && essence(JSON.parse(saved) as Change) === essence(change)) return
     this.#add(change.key, change.line, [change])
   }
 
@@ -88,7 +73,7 @@ export class SavedChanges {
    * @param isBurned whether an NFT is burned already
    */
   async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
-    const left = await this.#state.scratch((sql) => sql.all<{ change: string }>('SELECT change FROM temp.saved_burns'))
+    const left = await this.#state.scratch(savedBurns)
     for (let from = 0; from < left.length; from += PAGE) {
       const page = left.slice(from, from + PAGE).map(({ change }) => JSON.parse(change) as PlannedChange)
       const burned = await isBurned(page.flatMap(({ nftGdnId }) => nftGdnId ?? []))

@@ -1,15 +1,12 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import type { RunStore } from '../batch/run-store.ts'
+import { addSeen, seenPage } from '../state/plan-tables.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
+import { createTables } from '../state/temporary-tables.ts'
 import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
-
-interface SeenColumns extends Omit<NftNow, 'isBurned'> {
-  position: number
-  isBurned: number
-}
 
 /** NFTs of a run that were changed after their mint, as a plan has seen them. They are in a temporary table. */
 export class SeenNfts {
@@ -22,11 +19,7 @@ export class SeenNfts {
   }
 
   async begin(): Promise<void> {
-    await this.#store.state.scratch((sql) =>
-      sql.script(`DROP TABLE IF EXISTS temp.seen;
-        CREATE TEMP TABLE seen (position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT,
-          isBurned INTEGER NOT NULL, body BLOB)`),
-    )
+    await this.#store.state.scratch((sql) => createTables(sql, 'seen'))
   }
 
   /** Adds the changed NFTs of a page of rows, which the run has sent. */
@@ -51,23 +44,13 @@ export class SeenNfts {
   }
 
   async *pages(): AsyncGenerator<NftNow[]> {
-    const pages = pagesOf(this.#store.state, (sql, after, limit) =>
-      sql.all<SeenColumns>('SELECT * FROM temp.seen WHERE position > ? ORDER BY position LIMIT ?', after, limit),
-    )
-    for await (const page of pages) {
-      yield page.map(({ position: _, isBurned, ...nft }) => ({ ...nft, isBurned: isBurned === 1 }))
-    }
+    for await (const page of pagesOf(this.#store.state, seenPage)) yield page.map(({ position: _, ...nft }) => nft)
   }
 
   async #insert(seen: readonly NftNow[]): Promise<void> {
     if (seen.length === 0) return
     await this.#store.state.scratch((sql) => {
-      for (const { nftGdnId, owner, metadataUrl, isBurned, body } of seen) {
-        sql.run(
-          'INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body) VALUES (?, ?, ?, ?, ?)',
-          ...[nftGdnId, owner, metadataUrl, isBurned ? 1 : 0, body && Buffer.from(body)],
-        )
-      }
+      for (const nft of seen) addSeen(sql, nft)
     })
   }
 }

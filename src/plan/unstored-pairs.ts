@@ -2,14 +2,8 @@ import type { RunStore } from '../batch/run-store.ts'
 import { ServerNames } from '../batch/server-names.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient } from '../batch/types.ts'
+import { mintReferences } from '../state/draft-rows.ts'
 import type { Candidate, Place } from './find-nfts.ts'
-
-interface Minted {
-  id: string
-  operation: StoredPair['operation']
-  /** The reference ID of its request; null without one. */
-  reference: string | null
-}
 
 /** Returns pairs that the state has and the server doesn't: storing them was interrupted, or the server can't do it. */
 export async function unstoredPairs(
@@ -25,13 +19,7 @@ export async function unstoredPairs(
     ),
   )
   if (unknown.size === 0) return []
-  const minted = await state.read((sql) =>
-    sql.all<Minted>(
-      `SELECT o.id, o.kind AS operation, json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference
-        FROM json_each(?) j JOIN operations o ON o.id = j.value JOIN requests q ON q.id = o.request_id`,
-      JSON.stringify([...unknown.keys()]),
-    ),
-  )
+  const minted = await state.read((sql) => mintReferences(sql, unknown.keys()))
   const renamed = minted.flatMap(({ id, operation, reference }) => {
     const candidate = unknown.get(id)
     const isRenamed = candidate !== undefined && reference !== null && reference !== candidate.reference

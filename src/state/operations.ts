@@ -153,6 +153,31 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
   return row !== undefined
 }
 
+/** Returns the state of an operation and its run; undefined if there is no such operation. */
+export function stateOf(sql: Sql, id: string): { runId: string; state: OperationState } | undefined {
+  return sql.get('SELECT run_id AS runId, state FROM operations WHERE id = ?', id)
+}
+
+/** Returns the operations whose IDs have a prefix and that did not fail, in the order in which they were accepted. */
+export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; state: OperationState }[] {
+  return sql.all(
+    `SELECT id, state FROM operations WHERE id > ? AND id < ? AND state <> 'failed'
+      ORDER BY accepted_at IS NULL, accepted_at`,
+    prefix,
+    `${prefix}~`,
+  )
+}
+
+/** Returns the receiver in the request of a mint; undefined without a request. */
+export function receiverOf(sql: Sql, id: string): string | undefined {
+  const found = sql.get<{ receiver: string | null }>(
+    `SELECT json_extract(q.body, '$.receiver_wallet_address') AS receiver FROM requests q
+      JOIN operations o ON o.request_id = q.id WHERE o.id = ?`,
+    id,
+  )
+  return found?.receiver ?? undefined
+}
+
 /** @throws GdnError `data_dir` if its request is damaged */
 export function readOperation(sql: Sql, id: string): Operation {
   const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)

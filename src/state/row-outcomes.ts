@@ -1,6 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { reopenRun } from './runs.ts'
+import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
 /** Assigns an NFT to a row: the server accepted it, or it was found there. */
@@ -258,8 +259,7 @@ export function renameStoredRows(
   { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>,
   renamed: readonly (Renamed & { nftGdnId: string })[],
 ): void {
-  sql.script(`DROP TABLE IF EXISTS temp.renaming;
-    CREATE TEMP TABLE renaming (key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID`)
+  createTables(sql, 'renaming')
   for (const { operation, key, nftGdnId } of renamed) {
     sql.run(
       `INSERT INTO temp.renaming SELECT substr(o.identity, ?), ?, o.id FROM operations o

@@ -10,6 +10,9 @@ import type { OperationState } from './transitions.ts'
  */
 export type RowEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
+/** The kind of the operation of a row: `createnft` stands for creatednft too, and they share their reference IDs. */
+export type MintOperation = Exclude<RowEndpoint, 'creatednft'>
+
 /**
  * The outcome of a request with rows; null while in flight. `found`: never sent, because its rows had been minted
  * before.
@@ -57,7 +60,7 @@ interface RequestRow {
   body: string
   sha256: string
   honors_key: number | null
-  kind: Exclude<RowEndpoint, 'creatednft'> | null
+  kind: MintOperation | null
   dynamic: number
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
 import type { StateReader } from './open-state.ts'
+import { createTables } from './temporary-tables.ts'
 import type { OperationState } from './transitions.ts'
 
 /** A row of a manifest as a run stores it. */
@@ -39,11 +40,7 @@ const COLUMNS = `${USUAL}, reference, twin, files`
 const ROWS_PER_INSERT = 100
 
 /** Begins a new draft, and removes the previous one. */
-export function emptyDraft(sql: Sql): void {
-  sql.script(`CREATE TEMP TABLE IF NOT EXISTS draft (position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL,
-    reference TEXT, content TEXT NOT NULL, twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0,
-    body BLOB NOT NULL); DELETE FROM temp.draft`)
-}
+export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
 /** Adds rows to the draft. Defaults are left out: through libsql, passing a value takes longer than storing it. */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
@@ -238,8 +235,7 @@ export function changesOf(
   rows: RowsIn,
   { id, scope, setId }: { id: string; scope: string; setId: number },
 ): RowChange[] {
-  sql.script(`DROP TABLE IF EXISTS temp.earlier;
-    CREATE TEMP TABLE earlier (key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID`)
+  createTables(sql, 'earlier')
   sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', setId)
   const changes = sql.all<RowChange>(
     `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.position, d.key, d.line,

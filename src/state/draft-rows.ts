@@ -1,0 +1,105 @@
+// Queries of a plan, which compare the rows of the draft with the operations of a run.
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
+import type { MintOperation } from './row-requests.ts'
+import type { OperationState } from './transitions.ts'
+
+/** The operation of a row. */
+export interface SentOperation {
+  id: string
+  state: OperationState
+  reason: string | null
+  nft: string | null
+}
+
+/** Returns the operations of the rows from one position of the draft to another. */
+export function sentBetween(
+  sql: Sql,
+  { id, scope }: Drop,
+  first: number,
+  last: number,
+): (SentOperation & { position: number })[] {
+  return sql.all(
+    `SELECT r.position, o.id, o.state, coalesce(n.error, o.reason) AS reason, n.nft_gdn_id AS nft FROM temp.draft r
+      JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+      WHERE r.position BETWEEN ? AND ?`,
+    ...[id, scope, first, last],
+  )
+}
+
+/** Returns how many rows a run has minted that the draft doesn't have, and how many of them have no ID. */
+export function countGone(sql: Sql, { id, scope }: Drop): { n: number; unnamed: number } {
+  const found = sql.get<{ n: number; unnamed: number }>(
+    `SELECT count(*) AS n, count(*) FILTER (WHERE substr(identity, ?, 4) = 'row:') AS unnamed FROM operations
+      WHERE run_id = ? AND released_at IS NULL AND is_replaced = 0
+      AND state IN ('accepted', 'deployed') AND substr(identity, ?) NOT IN (SELECT key FROM temp.draft)`,
+    ...[scope.length + 1, id, scope.length + 1],
+  )
+  return found ?? { n: 0, unnamed: 0 }
+}
+
+/** A row that a run has minted and that is no longer in the manifest. */
+export interface GoneRow {
+  id: string
+  key: string
+  line: number
+  nftGdnId: string
+  /** The reference ID of its mint. */
+  reference: string
+  receiver: string
+}
+
+/**
+ * Returns rows that the run has minted, and that neither the draft has nor the table `named` by their NFTs. An NFT that
+ * was found on the server is not among them, because its request has no reference IDs: the run has not sent it.
+ */
+export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
+  const digits = scope.length + 1
+  return sql.all(
+    `SELECT o.id, substr(o.identity, ?) AS key, o.line, n.nft_gdn_id AS nftGdnId,
+        json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference,
+        json_extract(q.body, '$.receiver_wallet_address') AS receiver
+      FROM operations o JOIN requests q ON q.id = o.request_id JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
+        AND (o.line, o.id) > (?, ?) AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.draft)
+        AND n.nft_gdn_id NOT IN (SELECT nft FROM temp.named)
+        AND json_extract(q.body, '$.reference_ids[' || o.position || ']') IS NOT NULL
+      ORDER BY o.line, o.id LIMIT ?`,
+    ...[digits, id, after.line, after.id, digits, limit],
+  )
+}
+
+/** Returns the NFTs that neither the table `named` nor an operation has. */
+export function unnamedNfts(sql: Sql, nfts: Iterable<string>): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
+        AND NOT EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)`,
+      JSON.stringify([...nfts]),
+    )
+    .map(({ id }) => id)
+}
+
+/** Returns the names of the rows without an ID that have these contents. A name is the input of a reference ID. */
+export function namesOfContents(sql: Sql, contents: readonly string[]): string[] {
+  return sql
+    .all<{ name: string }>(
+      `SELECT name FROM (SELECT coalesce(reference, key) AS name FROM temp.draft WHERE key LIKE 'row:%')
+        WHERE substr(name, 5, instr(name || '#', '#') - 5) IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(contents),
+    )
+    .map(({ name }) => name)
+}
+
+/** Returns operations with the reference IDs of their requests; null without one. */
+export function mintReferences(
+  sql: Sql,
+  ids: Iterable<string>,
+): { id: string; operation: MintOperation; reference: string | null }[] {
+  return sql.all(
+    `SELECT o.id, o.kind AS operation, json_extract(q.body, '$.reference_ids[' || o.position || ']') AS reference
+      FROM json_each(?) j JOIN operations o ON o.id = j.value JOIN requests q ON q.id = o.request_id`,
+    JSON.stringify([...ids]),
+  )
+}

@@ -1,0 +1,42 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+
+/**
+ * The temporary tables of a connection. A function that reads one relies on others to have filled it in the same
+ * connection. Only a plan leaves tables for later statements.
+ */
+const TABLES = {
+  /**
+   * The rows of the manifest that was read last. `addRows` fills it, `moveRow` changes it, and `moveDraft` empties it.
+   * Each function with a parameter `RowsIn` reads it, and so do `draft-rows.ts` and `rowsOfOther`.
+   */
+  draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
+    twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
+  /** The changes of rows. `addChanges` fills it, and `changedPage` reads it with the draft. */
+  changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
+  /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
+  burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',
+  /** The NFTs of all rows. `addNamed` fills it for each page of the draft, and `goneRows` and `unnamedNfts` read it. */
+  named: '(nft TEXT PRIMARY KEY)',
+  /** The changes of the rows of a saved plan. `addSaved` fills it, and `savedBetween` reads it. */
+  saved: '(position INTEGER PRIMARY KEY, changes TEXT NOT NULL)',
+  /** The burns of a saved plan. `addSavedBurn` fills it, `takeSavedBurn` removes one, and `savedBurns` reads the rest. */
+  saved_burns: '(nft TEXT PRIMARY KEY, change TEXT NOT NULL)',
+  /** Reference IDs whose label is to be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
+  relabeled: '(n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)',
+  /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
+  seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,
+    body BLOB)`,
+  /** The rows of an earlier set. Only `changesOf` uses it. */
+  earlier: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID',
+  /** The operations whose rows got an ID. Only `renameStoredRows` uses it. */
+  renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',
+  /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` reads it. */
+  checked: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, twin TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)',
+  /** The rows that another run claims. Only `sharedRows` uses it. */
+  claimed: '(key TEXT NOT NULL, twin TEXT NOT NULL, body BLOB)',
+}
+
+/** Creates temporary tables without rows, in place of earlier ones. */
+export function createTables(sql: Sql, ...names: (keyof typeof TABLES)[]): void {
+  for (const name of names) sql.script(`DROP TABLE IF EXISTS temp.${name}; CREATE TEMP TABLE ${name} ${TABLES[name]}`)
+}
