@@ -3,10 +3,9 @@ import { sleep } from '../core/time.ts'
 import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/reconcile/listing.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
-import type { Sql } from '../sqlite/shared-database.ts'
-import type { Drop } from '../state/drops.ts'
-import { isGivenElsewhere, strangersOf } from '../state/known-nfts.ts'
-import { tableOf } from '../state/rows.ts'
+import { givenNfts, strangersOf } from '../state/known-nfts.ts'
+import { absentKeys } from '../state/row-outcomes.ts'
+import { addsUnnamed, hasUnnamed } from '../state/unnamed-rows.ts'
 import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import { knownReferences } from './known-references.ts'
@@ -70,10 +69,13 @@ export async function lookBefore(
     store.read((sql) => strangersOf(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
   // After the listing, so that rows that another machine has minted since then don't count as unknown NFTs.
   const hasStrangers = before.listed === null || (await strangersIn(before.listed)).length > 0
-  // A resumed run may be stopped by a label that was there before it.
+  // A resumed run may be stopped by a label that was there before it. Another machine may have given IDs of this manifest
+  // to NFTs that a run minted without one. The NFT of an ID in this run may have been minted as a row that is new now.
   const mayHaveIds =
     deps.client.supportsAliases() === true &&
-    (await store.read((sql) => (isNew ? hasUnnamed(sql, store) : addsUnnamed(sql, drop, gathered))))
+    (await store.read((sql) =>
+      isNew ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
+    ))
   const mayBeKnown = looksForNames && (hasStrangers || options.adopt === true || mayHaveIds)
   const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
   const { rows: known } = named ?? { rows: [] }
@@ -147,37 +149,6 @@ async function notesOfOthers(
   return [noteOfUnnamed(strangers.length)]
 }
 
-/**
- * Whether rows without an ID are new in a run whose other rows have IDs. The NFT of such an ID may have been minted with
- * the same content, before its row got the ID.
- */
-function addsUnnamed(sql: Sql, { id, scope }: Drop, { rows }: Gathered): boolean {
-  const named = sql.get(
-    "SELECT 1 FROM operations WHERE run_id = ? AND released_at IS NULL AND substr(identity, ?, 3) = 'id:' LIMIT 1",
-    ...[id, scope.length + 1],
-  )
-  const added = sql.get(
-    `SELECT 1 FROM ${tableOf(rows)} r WHERE r.key LIKE 'row:%' AND NOT EXISTS (SELECT 1 FROM operations o
-      WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) LIMIT 1`,
-    ...[id, scope],
-  )
-  return named !== undefined && added !== undefined
-}
-
-/**
- * Whether another run has NFTs that it minted without an ID. Another machine may have given them IDs that this manifest
- * has as well.
- */
-function hasUnnamed(sql: Sql, store: RunStore): boolean {
-  const found = sql.get(
-    `SELECT 1 FROM json_each(?) j JOIN drops d ON d.collection_id = j.value
-      JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
-      WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
-    JSON.stringify(store.collections(sql)),
-  )
-  return found !== undefined
-}
-
 async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boolean): AsyncGenerator<KeptRow> {
   for await (const row of rows) if (wanted(row)) yield row
 }
@@ -220,7 +191,7 @@ async function* unsent(
 ): AsyncGenerator<FoundRow> {
   for await (const one of found) {
     if (open?.get(one.row.position) === true) continue
-    if (!(await store.read((sql) => isGivenElsewhere(sql, one.match.id)))) yield one
+    if ((await store.read((sql) => givenNfts(sql, [one.match.id]))).size === 0) yield one
   }
 }
 
@@ -378,17 +349,9 @@ async function seemsMinted(
  * absent.
  */
 async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
-  const keys = await store.read((sql) =>
-    sql.all<{ identity: string }>(
-      "SELECT identity FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'absent' AND reason <> ?",
-      store.id,
-      ABSENT_BY_WORD,
-    ),
-  )
-  if (keys.length === 0) return new Set()
-  const { scope } = store.drop
-  const wanted = new Set(keys.map(({ identity }) => identity.slice(scope.length)))
+  const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, ABSENT_BY_WORD)))
   const positions = new Set<number>()
+  if (wanted.size === 0) return positions
   for await (const { key, position } of store.rows(rows)) if (wanted.has(key)) positions.add(position)
   return positions
 }

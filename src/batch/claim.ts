@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
+import { type ChangedNft, enterChecked, rowsOfOther, type SharedRow, sharedRows } from '../state/claims.ts'
 import { type Drop, listDrops } from '../state/drops.ts'
 import { addedKeys, type RowsIn } from '../state/rows.ts'
 import { refuseEdited } from './edited-rows.ts'
@@ -16,10 +17,6 @@ import type { BatchOptions } from './types.ts'
 export const MAX_NAMED = 50
 const MAX_MOVES = 3
 
-/** Operations that claim a row for a run: the row was minted, may have been, or is about to be sent again. */
-const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
-  OR o.retried_by IS NOT NULL)`
-
 interface Taken {
   rows: { key: string; line: number; run: string }[]
   /** A row that several runs have is one row. */
@@ -32,7 +29,7 @@ interface Taken {
   moves: Set<string>
 }
 
-/** The rows that a run would send, in a temporary table. */
+/** The rows that a run would send. */
 interface Checked {
   rows: RowsIn
   /** Whether the manifest was read. Otherwise they are the stored rows. */
@@ -57,7 +54,8 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   if (others.length === 0) return
   const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
   const renamed = new Set(checked.renamed?.map(({ key }) => key))
-  enterChecked(sql, checked)
+  const positions = [...checked.pending, ...(checked.renamed?.map(({ position }) => position) ?? [])]
+  enterChecked(sql, checked.rows, positions)
   let added: Set<string> | null = null
   for (const other of others) {
     let isChecked = (_key: string): boolean => true
@@ -73,8 +71,9 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     const move = howToMove(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
-      // Rows of different drops are the same only by their content.
-      if (isOtherDrop && (row.twin !== row.otherTwin || haveOtherFiles(row))) continue
+      // Rows of different drops are the same only by their content, and so are those with different keys.
+      if (isOtherDrop && row.twin !== row.otherTwin) continue
+      if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
@@ -111,13 +110,6 @@ function isAnotherDrop(drop: Drop, other: Drop): boolean {
   return drop.setId === null ? existsSync(manifest) : drop.scope !== other.scope
 }
 
-/** A row whose NFT this run would change. */
-export interface ChangedNft {
-  /** Of the row in `temp.draft`. */
-  position: number
-  nftGdnId: string
-}
-
 /**
  * Throws where another run of the collection minted an NFT that this run would change: a manifest of the same name in
  * another folder has the same reference IDs. That run may know the NFT under another key, because another machine gave
@@ -130,15 +122,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly 
   const collections = new Set(store.collections(sql))
   for (const other of listDrops(sql)) {
     if (other.id === drop.id || !collections.has(other.collectionId)) continue
-    const rows = sql.all<{ key: string; line: number }>(
-      `SELECT DISTINCT r.key, r.line FROM json_each(?) p CROSS JOIN temp.draft r ON r.position = p.value ->> 'position'
-        WHERE EXISTS (SELECT 1 FROM operations o
-            WHERE ? = ? AND o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
-          OR EXISTS (${HAS_NFT}) AND NOT EXISTS (${HAS_NFT}) ORDER BY r.line`,
-      JSON.stringify(changed),
-      ...[other.referenceScope, drop.referenceScope, other.id, other.scope],
-      ...[other.id, drop.id],
-    )
+    const rows = rowsOfOther(sql, drop, other, changed)
     const [first] = rows
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
@@ -154,65 +138,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly 
   }
 }
 
-const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
-  WHERE n.nft_gdn_id = p.value ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
-
-function enterChecked(sql: Sql, { rows, pending, renamed = [] }: Checked): void {
-  sql.script(`DROP TABLE IF EXISTS temp.checked;
-    CREATE TEMP TABLE checked (key TEXT PRIMARY KEY, line INTEGER NOT NULL, twin TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)`)
-  const table = rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${rows.set})`
-  sql.run(
-    `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.twin, r.content), r.files,
-        CASE WHEN r.files > 0 THEN r.body END
-      FROM json_each(?) p CROSS JOIN ${table} r ON r.position = p.value`,
-    JSON.stringify([...pending, ...renamed.map(({ position }) => position)]),
-  )
-}
-
-interface Shared {
-  key: string
-  line: number
-  twin: string
-  body: Uint8Array | null
-  otherKey: string
-  otherTwin: string
-  otherBody: Uint8Array | null
-}
-
-/** Rows to be sent that another run has, under the same key or under another key with the same content. */
-function sharedRows(sql: Sql, other: Drop): Shared[] {
-  sql.script(`DROP TABLE IF EXISTS temp.claimed;
-    CREATE TEMP TABLE claimed (key TEXT NOT NULL, twin TEXT NOT NULL, body BLOB)`)
-  const { id, scope, setId } = other
-  sql.run(
-    `INSERT INTO temp.claimed SELECT r.key, coalesce(r.twin, r.content), CASE WHEN r.files > 0 THEN r.body END
-      FROM rows r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-      WHERE r.set_id = ? AND (o.id IS NULL OR (${CLAIMED}))`,
-    id,
-    scope,
-    setId ?? -1,
-  )
-  sql.run(
-    `INSERT INTO temp.claimed SELECT substr(o.identity, ?), o.content, NULL FROM operations o
-      WHERE o.run_id = ? AND ${CLAIMED} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
-    scope.length + 1,
-    id,
-    scope.length + 1,
-  )
-  const columns = 'c.key, c.line, c.twin, c.body, x.key AS otherKey, x.twin AS otherTwin, x.body AS otherBody'
-  const shared = sql.all<Shared>(`SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`)
-  sql.script('CREATE INDEX temp.checked_by_twin ON checked (twin)')
-  // Rows with different IDs are different rows, even with the same content.
-  const twins = sql.all<Shared>(
-    `SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.twin = x.twin AND c.key <> x.key
-      WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')
-        AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
-  )
-  sql.script('DROP INDEX temp.checked_by_twin')
-  return [...shared, ...twins.filter((row) => !haveOtherFiles(row))]
-}
-
-const haveOtherFiles = ({ body, otherBody }: Shared): boolean => areOther(filesOf(body), filesOf(otherBody))
+const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(filesOf(body), filesOf(otherBody))
 
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(partsOf(body)).localFiles

@@ -6,41 +6,13 @@ import { sentMetadata } from '../operations/reconcile/content.ts'
 import { addressKey } from '../operations/reconcile/owners.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
-import { pageOf, type RowsIn, tableOf } from '../state/rows.ts'
+import { type FreshRow, freshRows, rowsWithFiles, type VanishedRow, vanishedRows } from '../state/edited-rows.ts'
+import { bodyOf } from '../state/row-requests.ts'
+import { pageOf, type RowsIn } from '../state/rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 import type { EditedPair, FieldChange } from './types.ts'
-
-/** A row that was sent and is no longer in the manifest. */
-export interface SentRow {
-  id: string
-  operation: 'createnft' | 'createnfttrans'
-  key: string
-  /** The input of its reference ID, if that is not its key. */
-  reference: string | null
-  /** The reference ID of its request; null without one. */
-  mintedAs: string | null
-  line: number
-  content: string
-  position: number
-  request_id: number
-  outcome: string | null
-  nft: string | null
-  /** 1 if its NFT was burned since. */
-  burned: number | null
-}
-
-/** A row of the manifest that the run has neither planned nor sent. */
-export interface FreshRow {
-  position: number
-  key: string
-  content: string
-  /** The hash that a copy of the manifest has as well, if it differs. */
-  twin: string | null
-  /** The input of its reference ID, if that is not its key. */
-  reference: string | null
-}
 
 /**
  * Rows that are no edits of each other, because they are paired with their NFTs, or their NFTs are known otherwise:
@@ -94,35 +66,6 @@ export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
   findReplaced(sql, other, rows, { newRows: false, setId: null, paired })
 }
 
-/** Returns the rows that a run has sent, may have sent, or has minted, and that are not in the manifest. */
-export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): SentRow[] {
-  return sql.all(
-    `SELECT o.id, o.kind AS operation, substr(o.identity, ?) AS key, s.reference, o.line, o.content, o.position,
-        o.request_id, q.outcome, n.nft_gdn_id AS nft, n.is_burned AS burned,
-        json_extract(q.body, '$.reference_ids[' || o.position || ']') AS mintedAs
-      FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
-        LEFT JOIN (SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL) s
-          ON s.key = substr(o.identity, ?)
-      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
-        AND o.is_replaced = 0 AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
-      ORDER BY q.n, o.position`,
-    ...[scope.length + 1, setId ?? -1, scope.length + 1],
-    ...[id, scope.length + 1],
-  )
-}
-
-/** Returns the rows of a manifest that a run has neither planned nor sent. */
-export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
-  return sql.all(
-    `SELECT r.position, r.key, r.content, r.twin, r.reference FROM ${tableOf(rows)} r
-      WHERE r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
-        WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) ORDER BY r.position`,
-    setId ?? -1,
-    id,
-    scope,
-  )
-}
-
 export const renamedUnknown = (run: string) =>
   new GdnError('edited_rows', 'rows got an ID while the outcome of their requests is unknown', {
     hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add them afterwards.`,
@@ -140,7 +83,7 @@ interface RowFields {
 export function pairsOf(
   sql: Sql,
   drop: Pick<Drop, 'setId' | 'manifest'>,
-  { vanished, fresh, rows }: { vanished: readonly SentRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
+  { vanished, fresh, rows }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
 ): EditedPair[] {
   const stored = storedFiles(sql, drop, vanished)
   const best = vanished.map((sent) => ({
@@ -177,12 +120,12 @@ export function pairsOf(
 function storedFiles(
   sql: Sql,
   { setId, manifest }: Pick<Drop, 'setId' | 'manifest'>,
-  vanished: readonly SentRow[],
+  vanished: readonly VanishedRow[],
 ): Map<string, Fields> {
-  const rows = sql.all<{ key: string; body: Uint8Array }>(
-    'SELECT key, body FROM rows WHERE set_id = ? AND files > 0 AND key IN (SELECT value FROM json_each(?))',
-    setId ?? -1,
-    JSON.stringify(vanished.map(({ key }) => key)),
+  const rows = rowsWithFiles(
+    sql,
+    { setId },
+    vanished.map(({ key }) => key),
   )
   return new Map(rows.map(({ key, body }) => [key, namesOf(rowOfParts(partsOf(body)).localFiles, manifest)]))
 }
@@ -206,13 +149,12 @@ function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
 }
 
 /** Returns the row as its request has it, with the URLs of its local files. */
-function sentFields(sql: Sql, { request_id, outcome, position, key }: SentRow): Fields {
+function sentFields(sql: Sql, { request_id, outcome, position, key }: VanishedRow): Fields {
   const id = isContentKey(key) ? {} : { id: shownKey(key) }
-  const body =
-    outcome === 'found' ? null : sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', request_id)
-  if (body === null || body === undefined) return id
-  const { receiver_wallet_address: receiver } = JSON.parse(body.body) as { receiver_wallet_address: string }
-  return { ...id, receiver, ...metadataFields(sentMetadata(body.body)[position]) }
+  const body = outcome === 'found' ? undefined : bodyOf(sql, request_id)
+  if (body === undefined) return id
+  const { receiver_wallet_address: receiver } = JSON.parse(body) as { receiver_wallet_address: string }
+  return { ...id, receiver, ...metadataFields(sentMetadata(body)[position]) }
 }
 
 function rowFields({ row }: KeptRow, manifest: string | null): RowFields {
@@ -270,7 +212,7 @@ function editedRows(
   sql: Sql,
   drop: Drop,
   rows: RowsIn,
-  { vanished, fresh }: { vanished: readonly SentRow[]; fresh: readonly FreshRow[] },
+  { vanished, fresh }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[] },
 ): GdnError {
   const { name: run } = drop
   const [gone, added] = [vanished.length, fresh.length]

@@ -1,6 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
+import { markReplaced } from '../state/edited-rows.ts'
 import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
 import { dropRefused, markRetried, renameRows } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
@@ -60,7 +61,7 @@ export async function enterRows(
       local_files: JSON.stringify(gathered.localFiles),
     })
     moveRun(sql, store.drop.family, options)
-    for (const operation of replaced) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
+    markReplaced(sql, replaced)
     for (const found of foundRequests(before.adopted)) enterFound(sql, store.drop, found, now)
     renameRows(
       sql,

@@ -8,6 +8,7 @@ import { statesOf } from '../state/row-outcomes.ts'
 import {
   addRows,
   changesOf,
+  countRefusedOutside,
   countRows,
   emptyDraft,
   type FoundBy,
@@ -255,7 +256,8 @@ export async function planRows(
     // Planned rows that were removed from the manifest no longer belong to the run, and neither do refused ones.
     if (state === 'planned' || state === 'intended') continue
     counts[STATUS[state]] += n - (found.left.get(state) ?? 0)
-    if (state === 'failed' && found.failed < n) counts.failed -= await refusedOutside(store, rows)
+    if (state === 'failed' && found.failed < n)
+      counts.failed -= await store.read((sql) => countRefusedOutside(sql, rows, store.drop))
   }
   counts.pending = found.pending.rows
   counts.accepted += found.adopted
@@ -315,19 +317,6 @@ function isPending({ state, isRefused, isChanged }: PlannedRow, options: Options
   if (state === 'failed' && isRefused === 1 && isChanged === 1) return true
   if (options.reconcileOnly === true) return false
   return retriedStates(options).includes(state)
-}
-
-async function refusedOutside({ drop, state }: RunStore, rows: RowsIn): Promise<number> {
-  const table = rows === 'draft' ? 'temp.draft' : `(SELECT key FROM rows WHERE set_id = ${rows.set})`
-  const found = await state.read((sql) =>
-    sql.get<{ n: number }>(
-      `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
-        AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM ${table})`,
-      drop.id,
-      drop.scope.length + 1,
-    ),
-  )
-  return found?.n ?? 0
 }
 
 /** Sizes and times of local files; null where there are too many, or one can't be read. */

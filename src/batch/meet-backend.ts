@@ -1,7 +1,7 @@
 import { isRestored, refuseOtherBackend } from '../client/backend.ts'
 import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
-import { loseNft, reopenEnded } from '../state/row-outcomes.ts'
+import { loseNft, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
 import { interruption } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
@@ -60,17 +60,7 @@ async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onE
   if (client === null) return lost
   const last = await store.read((sql) => lastRequest(sql, store.id))
   for (let after = ''; ; ) {
-    const page = await store.read((sql) =>
-      sql.all<{ id: string; nft: string; n: number }>(
-        `SELECT o.id, x.nft_gdn_id AS nft, q.n FROM operations o JOIN nfts x ON x.operation_id = o.id
-          JOIN requests q ON q.id = o.request_id
-          WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed', 'failed') AND o.id > ?
-          ORDER BY o.id LIMIT ?`,
-        store.id,
-        after,
-        IDS_PER_CALL,
-      ),
-    )
+    const page = await store.read((sql) => nftsOf(sql, store.id, after, IDS_PER_CALL))
     if (page.length === 0) return lost
     const known = new Set<string>()
     const finished = await readNfts({ client, signal }, [...new Set(page.map(({ nft }) => nft))], (nfts) => {

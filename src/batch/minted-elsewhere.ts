@@ -1,5 +1,6 @@
+import { freshRows, vanishedRows } from '../state/edited-rows.ts'
 import type { RowsIn } from '../state/rows.ts'
-import { freshRows, type Paired, vanishedRows } from './edited-rows.ts'
+import type { Paired } from './edited-rows.ts'
 import { referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import { ServerNames } from './server-names.ts'

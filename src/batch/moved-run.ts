@@ -4,7 +4,7 @@ import { GdnError } from '../core/errors.ts'
 import { shellWord } from '../core/shell-word.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
-import { type Drop, dropsOf, listDrops } from '../state/drops.ts'
+import { type Drop, dropsOf, listDrops, moveFamily } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
 import { removeRun } from '../state/runs.ts'
 import { referenceScope } from './row-key.ts'
@@ -112,10 +112,7 @@ export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const own = familyId(options)
   // Left by a process that ended before it entered any rows.
   if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) removeRun(sql, id)
-  sql.run(
-    'UPDATE drops SET family = ?, manifest = coalesce(?, manifest), run_name = ? WHERE family = ?',
-    ...[own, manifestPath, runName, from],
-  )
+  moveFamily(sql, from, { family: own, manifest: manifestPath, runName })
 }
 
 /** Does the same for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */

@@ -8,7 +8,7 @@ import { collectionsOf } from '../state/collections.ts'
 import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
 import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
-import { type HeldBy, heldBy, insertRun, type RunHold, removeRun, takeRun } from '../state/runs.ts'
+import { type HeldBy, heldBy, insertRun, type RunHold, releaseOther, removeRun, takeRun } from '../state/runs.ts'
 import { settleOpen } from '../state/send-rows.ts'
 import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
 import { DEFAULT_CHUNK_SIZE } from './plan.ts'
@@ -49,16 +49,7 @@ export async function holdStore(
     }
     await waitForEnd(state, look, timing, signal)
     const { by, runId } = look
-    await state.write(
-      (sql) =>
-        sql.run(
-          'UPDATE runs SET holder = NULL, fence = fence + 1 WHERE id = ? AND fence = ? AND beat_at = ?',
-          runId,
-          by.fence,
-          by.beatAt,
-        ),
-      signal,
-    )
+    await state.write((sql) => releaseOther(sql, runId, by), signal)
   }
 }
 
@@ -89,13 +80,12 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
   // Left by a process that ended before it entered any rows.
   removeRun(sql, drop.id)
   const { name } = runRef(options, generation)
-  insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, now })
-  insertDrop(sql, drop)
   // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to
   // it.
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
-  sql.run('UPDATE runs SET fence = ? WHERE id = ?', fence, drop.id)
-  return { kind: 'taken', hold: { runId: drop.id, fence } }
+  const hold = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
+  insertDrop(sql, drop)
+  return { kind: 'taken', hold }
 }
 
 /** Returns the newest drop of the run, or with `--again` a new one. */

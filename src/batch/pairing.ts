@@ -1,21 +1,13 @@
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
+import { type FreshRow, freshRows, type VanishedRow, vanishedRows } from '../state/edited-rows.ts'
 import type { MintOperation } from '../state/row-requests.ts'
-import { pagesOf, type RowsIn, rowsAt, tableOf } from '../state/rows.ts'
-import {
-  type FreshRow,
-  freshRows,
-  MAX_PAIRS,
-  type Paired,
-  pairsOf,
-  renamedUnknown,
-  rowsAsMinted,
-  type SentRow,
-  vanishedRows,
-} from './edited-rows.ts'
+import { pagesOf, type RowsIn, rowsAt } from '../state/rows.ts'
+import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../state/unnamed-rows.ts'
+import { MAX_PAIRS, type Paired, pairsOf, renamedUnknown, rowsAsMinted } from './edited-rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { type OtherLabel, otherLabelOf } from './other-labels.ts'
-import { contentOfKey, copyOfKey, isContentKey, type RowKey, referenceId, rowKey, shownKey } from './row-key.ts'
+import { contentOfKey, copyOfKey, isContentKey, referenceId, rowKey, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import { ServerNames } from './server-names.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
@@ -47,7 +39,7 @@ interface Unnamed {
   /** Whether the server has the reference ID. */
   isOnServer: boolean
   /** Its row in the state; null where only the server knows it. */
-  sent: SentRow | null
+  sent: VanishedRow | null
   label: string | null
 }
 
@@ -153,10 +145,7 @@ export async function findPairs(
   ])
 }
 
-const hasIds = (sql: Sql, rows: RowsIn): boolean =>
-  sql.get(`SELECT 1 FROM ${tableOf(rows)} WHERE key LIKE 'id:%' LIMIT 1`) !== undefined
-
-function unnamedOf(scope: string, sent: SentRow): Unnamed {
+function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
   const reference = sent.mintedAs ?? referenceId(scope, sent.reference ?? sent.key)
   return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
 }
@@ -180,7 +169,7 @@ const PAGE = 1_000
 async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn): AsyncGenerator<Listed> {
   const { state, drop } = store
   const counts = await store.read((sql) => copyCounts(sql, rows))
-  const pages = pagesOf(state, (sql, after, limit) => namedRows(sql, rows, after, limit), PAGE)
+  const pages = pagesOf(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE)
   for await (const page of pages) {
     const asked = new Map<string, { content: string; copies: number }>()
     for (const content of page.map((row) => row.twin)) {
@@ -205,30 +194,12 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
   }
 }
 
-const namedRows = (sql: Sql, rows: RowsIn, after: number, limit: number) =>
-  sql.all<{ position: number; twin: string }>(
-    `SELECT position, coalesce(twin, content) AS twin FROM ${tableOf(rows)}
-      WHERE key LIKE 'id:%' AND position > ? ORDER BY position LIMIT ?`,
-    after,
-    limit,
-  )
-
 /** Returns the NFTs that neither a row of the manifest nor another one in the state has. */
 function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
   const byReference = new Map(listed.map((one) => [one.reference, one]))
-  const keys = sql.all<{ key: RowKey }>(
-    `SELECT coalesce(reference, key) AS key FROM ${tableOf(rows)} WHERE key LIKE 'row:%'`,
-  )
-  for (const { key } of keys) byReference.delete(referenceId(drop.referenceScope, key))
-  const others = sql.all<{ nft: string }>(
-    `SELECT n.nft_gdn_id AS nft FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value
-      JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
-      WHERE o.run_id <> ? OR o.is_replaced = 1 OR substr(o.identity, ?) IN (SELECT key FROM ${tableOf(rows)})`,
-    JSON.stringify([...byReference.values()].map(({ nftGdnId }) => nftGdnId)),
-    drop.id,
-    drop.scope.length + 1,
-  )
-  const known = new Set(others.map(({ nft }) => nft))
+  for (const name of unnamedRows(sql, rows)) byReference.delete(referenceId(drop.referenceScope, name))
+  const nfts = [...byReference.values()].map(({ nftGdnId }) => nftGdnId)
+  const known = nftsWithRows(sql, drop, rows, nfts)
   return [...byReference.values()].filter(({ nftGdnId }) => !known.has(nftGdnId))
 }
 
@@ -283,14 +254,6 @@ function matchByContent(
     if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesOfTwin(row.twin ?? row.content))
   }
   return matches
-}
-
-/** Returns how often a content occurs that occurs more than once. */
-function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
-  const found = sql.all<{ twin: string; n: number }>(
-    `SELECT coalesce(twin, content) AS twin, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
-  )
-  return new Map(found.map(({ twin, n }) => [twin, n]))
 }
 
 function notPaired(

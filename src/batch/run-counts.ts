@@ -1,6 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
 import { statesOf } from '../state/row-outcomes.ts'
+import { countUnsent } from '../state/rows.ts'
 import { noCounts, STATUS } from './run-store.ts'
 import type { RowCounts } from './types.ts'
 
@@ -9,17 +10,10 @@ import type { RowCounts } from './types.ts'
  *
  * @param live whether a process is sending now, so that requests in flight don't count as unknown
  */
-export function countDrop(sql: Sql, { id, scope, setId }: Drop, live: boolean): RowCounts {
+export function countDrop(sql: Sql, drop: Drop, live: boolean): RowCounts {
   const counts = noCounts()
-  for (const { state, n } of statesOf(sql, id)) counts[live && state === 'sent' ? 'pending' : STATUS[state]] += n
-  const unsent = sql.get<{ n: number }>(
-    `SELECT count(*) AS n FROM rows r WHERE r.set_id = ? AND NOT EXISTS (SELECT 1 FROM operations o
-      WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)`,
-    setId ?? -1,
-    id,
-    scope,
-  )
-  counts.pending += unsent?.n ?? 0
+  for (const { state, n } of statesOf(sql, drop.id)) counts[live && state === 'sent' ? 'pending' : STATUS[state]] += n
+  counts.pending += countUnsent(sql, drop)
   counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
   return counts
 }

@@ -5,10 +5,12 @@ import { sentMetadata } from '../operations/reconcile/content.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { type ChangedRow, changedRows } from '../state/row-outcomes.ts'
+import { bodyOfKey } from '../state/row-requests.ts'
+import { outcomeOfKey } from '../state/row-results.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { ManifestColumns } from './manifest-cells.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
-import { outcomeOfKey, resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
+import { resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 import type { ResultRow, Run } from './types.ts'
 
@@ -67,15 +69,8 @@ async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateRead
   throw new GdnError('not_found_locally', `the run ${name} was removed in the meantime`)
 }
 
-async function metadataOf(state: StateReader, { id, scope }: Drop, key: string): Promise<Json | null> {
-  const sent = await state.read((sql) =>
-    sql.get<{ body: string; position: number }>(
-      `SELECT q.body, o.position FROM operations o JOIN requests q ON q.id = o.request_id
-        WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL`,
-      id,
-      scope + key,
-    ),
-  )
+async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<Json | null> {
+  const sent = await state.read((sql) => bodyOfKey(sql, drop, key))
   if (sent === undefined) return null
   return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
 }

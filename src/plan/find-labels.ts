@@ -3,7 +3,7 @@ import { type Pair, pairsOfOthers } from '../batch/pairing.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { GdnError } from '../core/errors.ts'
-import { isGivenElsewhere } from '../state/known-nfts.ts'
+import { givenNfts } from '../state/known-nfts.ts'
 import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
@@ -48,9 +48,9 @@ export class OtherLabels {
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
     const { movedFrom } = this.#store
-    const found = await this.#store.read((sql) =>
-      labeled.filter(({ nftGdnId }) => movedFrom !== null || !isGivenElsewhere(sql, nftGdnId)),
-    )
+    const nfts = labeled.map(({ nftGdnId }) => nftGdnId)
+    const given = await this.#store.read((sql) => givenNfts(sql, nfts))
+    const found = labeled.filter(({ nftGdnId }) => movedFrom !== null || !given.has(nftGdnId))
     for (const one of found) {
       this.count++
       if (this.labels.size <= MAX_LABELS) this.labels.add(one.label)

@@ -233,6 +233,14 @@ export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropCol
   }
 }
 
+/** Gives all drops of a run another family and name, and the path of its manifest where that isn't null. */
+export function moveFamily(sql: Sql, from: string, to: Pick<Drop, 'family' | 'manifest' | 'runName'>): void {
+  sql.run(
+    'UPDATE drops SET family = ?, manifest = coalesce(?, manifest), run_name = ? WHERE family = ?',
+    ...[to.family, to.manifest, to.runName, from],
+  )
+}
+
 type DropColumn =
   | 'chunk_size'
   | 'in_order'

@@ -69,9 +69,13 @@ export function notNew(
   return row?.id ?? null
 }
 
-/** Whether a row or a command has this NFT. */
-export function isGivenElsewhere(sql: Sql, nftGdnId: string): boolean {
-  return sql.get('SELECT 1 FROM nfts WHERE nft_gdn_id = ?', nftGdnId) !== undefined
+/** Returns those of the NFTs that a row or a command has. */
+export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
+  const found = sql.all<{ id: string }>(
+    'SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)',
+    JSON.stringify(nfts),
+  )
+  return new Set(found.map(({ id }) => id))
 }
 
 /** Returns the IDs that operations of other runs have, of NFTs that did not fail. */

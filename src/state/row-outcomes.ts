@@ -18,6 +18,23 @@ export function giveNft(
   moveOperation(sql, operationId, 'accepted')
 }
 
+/** Returns the NFTs of a run, after an operation, with the numbers of their requests. */
+export const nftsOf = (
+  sql: Sql,
+  runId: string,
+  after: string,
+  limit: number,
+): { id: string; nft: string; n: number }[] =>
+  sql.all(
+    `SELECT o.id, x.nft_gdn_id AS nft, q.n FROM operations o JOIN nfts x ON x.operation_id = o.id
+      JOIN requests q ON q.id = o.request_id
+      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed', 'failed') AND o.id > ?
+      ORDER BY o.id LIMIT ?`,
+    runId,
+    after,
+    limit,
+  )
+
 /** Removes the NFT of a row, because it belongs to another row, or the backend no longer knows it. */
 export function takeNft(sql: Sql, operationId: string, reason: string): void {
   sql.run('DELETE FROM nfts WHERE operation_id = ?', operationId)
@@ -119,6 +136,29 @@ export function noteWaiting(sql: Sql, operationId: string, reason: string | null
 /** Records that a row is not in the collection. */
 export function markAbsent(sql: Sql, operationId: string, reason: string): void {
   moveOperation(sql, operationId, 'absent', reason)
+}
+
+/** Returns the keys of the absent rows of a run, apart from those that are absent for a reason. */
+export function absentKeys(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, except: string): string[] {
+  return sql
+    .all<{ key: string }>(
+      `SELECT substr(identity, ?) AS key FROM operations
+        WHERE run_id = ? AND released_at IS NULL AND state = 'absent' AND reason <> ?`,
+      ...[scope.length + 1, id, except],
+    )
+    .map(({ key }) => key)
+}
+
+/** Returns the operations of the rows that have this ID or content. */
+export function operationsOfKey(
+  sql: Sql,
+  { id, scope }: Pick<Drop, 'id' | 'scope'>,
+  key: string,
+): { id: string; state: OperationState }[] {
+  return sql.all(
+    'SELECT id, state FROM operations WHERE run_id = ? AND identity IN (?, ?) AND released_at IS NULL',
+    ...[id, `${scope}id:${key}`, `${scope}row:${key}`],
+  )
 }
 
 /** Records why the outcome of a row can't be decided. */

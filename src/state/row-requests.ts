@@ -106,6 +106,23 @@ export function readRowRequest(sql: Sql, id: number): RowRequest {
   return requestOf(row)
 }
 
+/** Returns the body of a request; undefined if there is none. */
+export const bodyOf = (sql: Sql, id: number): string | undefined =>
+  sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', id)?.body
+
+/** Returns the body of the request of a row and the place of the row in it; undefined if it was not sent. */
+export function bodyOfKey(
+  sql: Sql,
+  { id, scope }: Pick<Drop, 'id' | 'scope'>,
+  key: string,
+): { body: string; position: number } | undefined {
+  return sql.get(
+    `SELECT q.body, o.position FROM operations o JOIN requests q ON q.id = o.request_id
+      WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL`,
+    ...[id, scope + key],
+  )
+}
+
 /** Returns the next request of a run, from a number on, that has a current row in one of the states. */
 export function nextRequest(
   sql: Sql,

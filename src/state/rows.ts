@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
 import type { StateReader } from './open-state.ts'
 import { createTables } from './temporary-tables.ts'
 import type { OperationState } from './transitions.ts'
@@ -118,6 +119,30 @@ export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): Ro
 export function countRows(sql: Sql, set: number): number {
   return sql.get<{ n: number }>('SELECT coalesce(max(position) + 1, 0) AS n FROM rows WHERE set_id = ?', set)?.n ?? 0
 }
+
+/** Returns how many rows of a run it has not sent. */
+export function countUnsent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): number {
+  const found = sql.get<{ n: number }>(
+    `SELECT count(*) AS n FROM rows r WHERE r.set_id = ? AND NOT EXISTS (SELECT 1 FROM operations o
+      WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)`,
+    ...[setId ?? -1, id, scope],
+  )
+  return found?.n ?? 0
+}
+
+/** Returns how many rows of a run were refused that are not among the rows. */
+export function countRefusedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
+  const found = sql.get<{ n: number }>(
+    `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
+      AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
+    ...[id, scope.length + 1],
+  )
+  return found?.n ?? 0
+}
+
+/** Whether a set has a row with this ID or content. */
+export const isPlanned = (sql: Sql, set: number | null, key: string): boolean =>
+  sql.get('SELECT 1 FROM rows WHERE set_id = ? AND key IN (?, ?)', set ?? -1, `id:${key}`, `row:${key}`) !== undefined
 
 /** Returns the rows at positions, in their order. */
 export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {

@@ -25,24 +25,26 @@ interface NewRun {
   /** Whether it is never forgotten. */
   isKept?: boolean
   holder: LockHolder
+  fence?: number
   now: number
 }
 
 /** Adds a run that its creator holds. */
-export function insertRun(sql: Sql, { id, kind, name, note, isKept = false, holder, now }: NewRun): RunHold {
+export function insertRun(sql: Sql, { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun): RunHold {
   sql.run(
     `INSERT INTO runs (id, kind, name, note, started_at, holder, fence, beat_at, is_kept)
-      VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     id,
     kind,
     name,
     note,
     now,
     JSON.stringify(holder),
+    fence,
     now,
     Number(isKept),
   )
-  return { runId: id, fence: 1 }
+  return { runId: id, fence }
 }
 
 export function heldBy(sql: Sql, runId: string): HeldBy {
@@ -88,6 +90,14 @@ export function beat(sql: Sql, { runId, fence }: RunHold, now: number): void {
 
 export function letGo(sql: Sql, { runId, fence }: RunHold): void {
   sql.run('UPDATE runs SET holder = NULL WHERE id = ? AND fence = ?', runId, fence)
+}
+
+/** Releases the run of another process, unless that has changed it since it was read. */
+export function releaseOther(sql: Sql, runId: string, { fence, beatAt }: Pick<HeldBy, 'fence' | 'beatAt'>): void {
+  sql.run(
+    'UPDATE runs SET holder = NULL, fence = fence + 1 WHERE id = ? AND fence = ? AND beat_at = ?',
+    ...[runId, fence, beatAt],
+  )
 }
 
 export function endRun(sql: Sql, runId: string, now: number): void {

@@ -1,4 +1,5 @@
 import { contentOf, sentMetadata } from '../../operations/reconcile/content.ts'
+import { givenNfts } from '../../state/known-nfts.ts'
 import { contestedBodies } from '../../state/row-requests.ts'
 import type { RunStore } from '../run-store.ts'
 
@@ -13,14 +14,11 @@ export interface Others {
 export async function readOthers(store: RunStore, ids: readonly string[]): Promise<Others> {
   const { bodies, given } = await store.read((sql) => ({
     bodies: contestedBodies(sql, store.collections(sql), store.id),
-    given: sql.all<{ id: string }>(
-      'SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)',
-      JSON.stringify(ids),
-    ),
+    given: givenNfts(sql, ids),
   }))
   const contested = bodies.flatMap(({ body, position }) => {
     const metadata = sentMetadata(body)
     return (position === null ? metadata : metadata.slice(position, position + 1)).map(contentOf)
   })
-  return { contested: new Set(contested), given: new Set(given.map(({ id }) => id)) }
+  return { contested: new Set(contested), given }
 }

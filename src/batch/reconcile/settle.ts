@@ -1,9 +1,9 @@
 import { GdnError } from '../../core/errors.ts'
 import { readNfts } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { isGivenElsewhere } from '../../state/known-nfts.ts'
-import { giveNft, markAbsent } from '../../state/row-outcomes.ts'
-import type { OperationState } from '../../state/transitions.ts'
+import { givenNfts } from '../../state/known-nfts.ts'
+import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.ts'
+import { isPlanned } from '../../state/rows.ts'
 import { ABSENT_BY_WORD } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunStore } from '../run-store.ts'
@@ -39,22 +39,9 @@ export async function settleByWord(context: RunContext, words: readonly Word[]):
 
 /** The operation of a row whose outcome is unknown. */
 function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
-  const rows = sql.all<{ id: string; state: OperationState }>(
-    'SELECT id, state FROM operations WHERE run_id = ? AND identity IN (?, ?) AND released_at IS NULL',
-    drop.id,
-    `${drop.scope}id:${key}`,
-    `${drop.scope}row:${key}`,
-  )
-  const [row] = rows
-  if (row === undefined) {
-    const planned = sql.get(
-      'SELECT 1 FROM rows WHERE set_id = ? AND key IN (?, ?)',
-      drop.setId ?? -1,
-      `id:${key}`,
-      `row:${key}`,
-    )
-    if (planned === undefined)
-      throw wrong(`there is no row ${key} in this run`, `Run \`gdn batch results\` to list the keys.`)
+  const [row] = operationsOfKey(sql, drop, key)
+  if (row === undefined && !isPlanned(sql, drop.setId, key)) {
+    throw wrong(`there is no row ${key} in this run`, 'Run `gdn batch results` to list the keys.')
   }
   if (row === undefined || (row.state !== 'unknown' && row.state !== 'absent')) {
     throw wrong(`the outcome of the row ${key} is known`, 'Use --row only for rows whose outcome is unknown.')
@@ -66,7 +53,7 @@ function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
 async function checkIds(context: RunContext, ids: readonly string[]): Promise<boolean> {
   const { options, asker, store } = context
   for (const id of ids) {
-    if (await store.read((sql) => isGivenElsewhere(sql, id))) {
+    if (await store.read((sql) => givenNfts(sql, [id]).size > 0)) {
       throw wrong(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }

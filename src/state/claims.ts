@@ -1,0 +1,89 @@
+// Queries for the rows and NFTs of other runs in a collection.
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
+import { type RowsIn, tableOf } from './rows.ts'
+import { createTables } from './temporary-tables.ts'
+
+/** Operations that claim a row for a run: the row was minted, may have been, or is about to be sent again. */
+const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
+  OR o.retried_by IS NOT NULL)`
+
+/** Stores the rows at positions as those that a run would send. */
+export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): void {
+  createTables(sql, 'checked')
+  sql.run(
+    `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.twin, r.content), r.files,
+        CASE WHEN r.files > 0 THEN r.body END
+      FROM json_each(?) p CROSS JOIN ${tableOf(rows)} r ON r.position = p.value`,
+    JSON.stringify(positions),
+  )
+}
+
+/** A row that two runs have. */
+export interface SharedRow {
+  key: string
+  line: number
+  twin: string
+  /** Its content if it has local files; null otherwise. */
+  body: Uint8Array | null
+  otherKey: string
+  otherTwin: string
+  otherBody: Uint8Array | null
+}
+
+/**
+ * Returns the rows of `enterChecked` that another run has: first those with the same key, and then those with another
+ * key and the same content.
+ */
+export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
+  createTables(sql, 'claimed')
+  sql.run(
+    `INSERT INTO temp.claimed SELECT r.key, coalesce(r.twin, r.content), CASE WHEN r.files > 0 THEN r.body END
+      FROM rows r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      WHERE r.set_id = ? AND (o.id IS NULL OR (${CLAIMED}))`,
+    ...[id, scope, setId ?? -1],
+  )
+  sql.run(
+    `INSERT INTO temp.claimed SELECT substr(o.identity, ?), o.content, NULL FROM operations o
+      WHERE o.run_id = ? AND ${CLAIMED} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
+    ...[scope.length + 1, id, scope.length + 1],
+  )
+  const columns = 'c.key, c.line, c.twin, c.body, x.key AS otherKey, x.twin AS otherTwin, x.body AS otherBody'
+  const shared = sql.all<SharedRow>(`SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`)
+  sql.script('CREATE INDEX temp.checked_by_twin ON checked (twin)')
+  // Rows with different IDs are different rows, even with the same content.
+  const twins = sql.all<SharedRow>(
+    `SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.twin = x.twin AND c.key <> x.key
+      WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')
+        AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
+  )
+  sql.script('DROP INDEX temp.checked_by_twin')
+  return [...shared, ...twins]
+}
+
+/** A row whose NFT a run would change. */
+export interface ChangedNft {
+  /** Of the row in the draft. */
+  position: number
+  nftGdnId: string
+}
+
+const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
+  WHERE n.nft_gdn_id = p.value ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
+
+/** Returns the rows of the draft whose NFT another run minted, as the same row or under another key. */
+export function rowsOfOther(
+  sql: Sql,
+  drop: Drop,
+  other: Drop,
+  changed: readonly ChangedNft[],
+): { key: string; line: number }[] {
+  return sql.all(
+    `SELECT DISTINCT r.key, r.line FROM json_each(?) p CROSS JOIN temp.draft r ON r.position = p.value ->> 'position'
+      WHERE EXISTS (SELECT 1 FROM operations o
+          WHERE ? = ? AND o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
+        OR EXISTS (${HAS_NFT}) AND NOT EXISTS (${HAS_NFT}) ORDER BY r.line`,
+    JSON.stringify(changed),
+    ...[other.referenceScope, drop.referenceScope, other.id, other.scope, other.id, drop.id],
+  )
+}

@@ -1,0 +1,108 @@
+// Queries that tell rows and NFTs with an ID from those without one, whose keys have their content.
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
+import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
+
+/** Whether a row of the manifest has an ID. */
+export const hasIds = (sql: Sql, rows: RowsIn): boolean =>
+  sql.get(`SELECT 1 FROM ${tableOf(rows)} WHERE key LIKE 'id:%' LIMIT 1`) !== undefined
+
+/** Returns rows with an ID after a position, with their content. */
+export function rowsWithIds(
+  sql: Sql,
+  rows: RowsIn,
+  after: number,
+  limit: number,
+): { position: number; twin: string }[] {
+  return sql.all(
+    `SELECT position, coalesce(twin, content) AS twin FROM ${tableOf(rows)}
+      WHERE key LIKE 'id:%' AND position > ? ORDER BY position LIMIT ?`,
+    after,
+    limit,
+  )
+}
+
+/** Returns the names of the rows without an ID. A name is the input of a reference ID. */
+export function unnamedRows(sql: Sql, rows: RowsIn): string[] {
+  return sql
+    .all<{ name: string }>(`SELECT coalesce(reference, key) AS name FROM ${tableOf(rows)} WHERE key LIKE 'row:%'`)
+    .map(({ name }) => name)
+}
+
+/** Returns how often each content occurs that occurs more than once. */
+export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
+  const found = sql.all<{ twin: string; n: number }>(
+    `SELECT coalesce(twin, content) AS twin, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
+  )
+  return new Map(found.map(({ twin, n }) => [twin, n]))
+}
+
+/** Returns the NFTs that another run has, that a replaced row has, or that a row of the manifest has. */
+export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): Set<string> {
+  const found = sql.all<{ nft: string }>(
+    `SELECT n.nft_gdn_id AS nft FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value
+      JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+      WHERE o.run_id <> ? OR o.is_replaced = 1 OR substr(o.identity, ?) IN (SELECT key FROM ${tableOf(rows)})`,
+    ...[JSON.stringify(nfts), id, scope.length + 1],
+  )
+  return new Set(found.map(({ nft }) => nft))
+}
+
+/** Whether a run that has sent rows with an ID has not sent each row without one. */
+export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolean {
+  const named = sql.get(
+    "SELECT 1 FROM operations WHERE run_id = ? AND released_at IS NULL AND substr(identity, ?, 3) = 'id:' LIMIT 1",
+    ...[id, scope.length + 1],
+  )
+  const added = sql.get(
+    `SELECT 1 FROM ${tableOf(rows)} r WHERE r.key LIKE 'row:%' AND NOT EXISTS (SELECT 1 FROM operations o
+      WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) LIMIT 1`,
+    ...[id, scope],
+  )
+  return named !== undefined && added !== undefined
+}
+
+/** Whether a run of the collections has sent a row without an ID. */
+export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
+  const found = sql.get(
+    `SELECT 1 FROM json_each(?) j JOIN drops d ON d.collection_id = j.value
+      JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
+      WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
+    JSON.stringify(collections),
+  )
+  return found !== undefined
+}
+
+/** Returns the rows without an ID whose NFT was burned. */
+export function burnedRows(
+  sql: Sql,
+  { id, scope }: Pick<Drop, 'id' | 'scope'>,
+  rows: RowsIn,
+): Pick<RowRecord, 'position' | 'key' | 'reference'>[] {
+  return sql.all(
+    `SELECT r.position, r.key, r.reference FROM ${tableOf(rows)} r
+      JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      JOIN nfts n ON n.operation_id = o.id AND n.is_burned = 1
+      WHERE r.key LIKE 'row:%' ORDER BY r.position`,
+    ...[id, scope],
+  )
+}
+
+/**
+ * Returns the keys of the copies of a row whose NFTs were not burned, and that are not in the manifest.
+ *
+ * @param first the key of the first copy
+ */
+export function leftCopies(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, rows: RowsIn, first: string): string[] {
+  const identity = scope + first
+  return sql
+    .all<{ key: string }>(
+      `SELECT substr(o.identity, ?) AS key FROM operations o JOIN nfts n ON n.operation_id = o.id AND n.is_burned = 0
+        WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
+          AND (o.identity = ? OR o.identity > ? AND o.identity < ?)
+          AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
+      // `$` follows `#`.
+      ...[scope.length + 1, id, identity, `${identity}#`, `${identity}$`, scope.length + 1],
+    )
+    .map(({ key }) => key)
+}
