@@ -13,7 +13,7 @@ import type { AcceptedOperation } from '../operations/types.ts'
 import { waitForCollection } from '../operations/wait-for-collection.ts'
 import { isMinted, type NftWait, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
 import { openState, type State } from '../state/open-state.ts'
-import { readOperation } from '../state/operations.ts'
+import { originOf, readOperation } from '../state/operations.ts'
 import type { Connection, Identified } from './connection.ts'
 import { differencesOf } from './differences.ts'
 import type {
@@ -296,10 +296,7 @@ async function reusedKey(
 ): Promise<GdnError> {
   const { earlier, server } = await state.read((sql) => ({
     earlier: readOperation(sql, operationId),
-    server: sql.get<{ origin: string }>(
-      'SELECT origin FROM operations o JOIN servers s ON s.id = o.server_id WHERE o.id = ?',
-      operationId,
-    )?.origin,
+    server: originOf(sql, operationId),
   }))
   const differs = [
     ...(server === origin ? [] : ['server']),

@@ -8,8 +8,9 @@ export interface SavedAddress {
   created_at: number
 }
 
-/** All saved addresses by name. */
-export const SAVED_ADDRESSES = 'SELECT name, address, created_at FROM addresses ORDER BY name'
+/** Returns all saved addresses by name. */
+export const savedAddresses = (sql: Pick<Sql, 'all'>): SavedAddress[] =>
+  sql.all('SELECT name, address, created_at FROM addresses ORDER BY name')
 
 /** Saves an address, unless the name is taken: then returns the address that has it. */
 export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {

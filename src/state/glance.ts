@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '../sqlite/driver.ts'
-import type { SqlValue } from '../sqlite/shared-database.ts'
+import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
 /**
@@ -9,7 +9,7 @@ import { SCHEMA_VERSION } from './schema-version.ts'
  * schema, or locked by another process. For suggestions and optional details. It loads in half the time of
  * `open-state.ts`.
  */
-export function glanceAtState<Row>(stateDir: string, query: string, ...parameters: readonly SqlValue[]): Row[] {
+export function glanceAtState<Row>(stateDir: string, query: (sql: Pick<Sql, 'all'>) => Row[]): Row[] {
   const path = join(stateDir, 'state.db')
   if (!existsSync(path)) return []
   try {
@@ -17,7 +17,10 @@ export function glanceAtState<Row>(stateDir: string, query: string, ...parameter
     try {
       const [found] = database.prepare('PRAGMA user_version').all([]) as { user_version: number }[]
       if (Number(found?.user_version) !== SCHEMA_VERSION) return []
-      return database.prepare(query).all(parameters) as Row[]
+      return query({
+        all: <Found>(sql: string, ...parameters: readonly SqlValue[]) =>
+          database.prepare(sql).all(parameters) as Found[],
+      })
     } finally {
       database.close()
     }

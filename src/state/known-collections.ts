@@ -18,10 +18,13 @@ export interface KnownCollectionOfServer extends KnownCollection {
   url: string | null
 }
 
-/** The known collections of every server, oldest first. */
-export const KNOWN_COLLECTIONS = `SELECT s.origin, s.url, k.transaction_gdn_id, k.contract_address, k.name, k.blockchain,
-  k.wallet_address, k.created_at FROM known_collections k JOIN servers s ON s.id = k.server_id
-  ORDER BY k.created_at, k.transaction_gdn_id`
+/** Returns the known collections of every server, oldest first. */
+export const collectionsOfServers = (sql: Pick<Sql, 'all'>): KnownCollectionOfServer[] =>
+  sql.all(
+    `SELECT s.origin, s.url, k.transaction_gdn_id, k.contract_address, k.name, k.blockchain, k.wallet_address,
+        k.created_at FROM known_collections k JOIN servers s ON s.id = k.server_id
+      ORDER BY k.created_at, k.transaction_gdn_id`,
+  )
 
 /** Adds a collection, or replaces its record. */
 export function enterCollection(

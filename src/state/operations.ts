@@ -158,6 +158,13 @@ export function stateOf(sql: Sql, id: string): { runId: string; state: Operation
   return sql.get('SELECT run_id AS runId, state FROM operations WHERE id = ?', id)
 }
 
+/** Returns the origin of the server of an operation; undefined if there is no such operation. */
+export const originOf = (sql: Sql, id: string): string | undefined =>
+  sql.get<{ origin: string }>(
+    'SELECT s.origin FROM operations o JOIN servers s ON s.id = o.server_id WHERE o.id = ?',
+    id,
+  )?.origin
+
 /** Returns the operations whose IDs have a prefix and that did not fail, in the order in which they were accepted. */
 export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; state: OperationState }[] {
   return sql.all(

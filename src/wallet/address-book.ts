@@ -8,7 +8,7 @@ import { quoted, refuseForeignFolder } from '../core/private-file.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { readPrivateFile } from '../keystore/private-file.ts'
-import { SAVED_ADDRESSES, type SavedAddress } from '../state/addresses.ts'
+import { type SavedAddress, savedAddresses } from '../state/addresses.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
 import { readName } from './names.ts'
@@ -139,7 +139,7 @@ async function readSaved(stateDir: string, signal: AbortSignal | undefined): Pro
   if (state === null) return []
   try {
     await refuseOpenFile(state.path)
-    return await state.read((sql) => sql.all<SavedAddress>(SAVED_ADDRESSES), signal)
+    return await state.read(savedAddresses, signal)
   } finally {
     state.close()
   }

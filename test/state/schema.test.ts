@@ -165,7 +165,7 @@ test('the fix makes a new state, which counts as a copy: what the other sent is 
 
 test('suggestions use no state of another schema', async () => {
   await make('https://a.test')
-  const glance = () => glanceAtState(stateDir, 'SELECT origin FROM servers')
+  const glance = () => glanceAtState(stateDir, (sql) => sql.all('SELECT origin FROM servers'))
   expect(glance()).toEqual([{ origin: 'https://a.test' }])
   await changeSchema(stateDir, 6)
   expect(glance()).toEqual([])

@@ -1,15 +1,15 @@
 import { constants } from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type RunName, runNames } from '../../batch/run-names.ts'
 import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
 import { originOfBackend } from '../../operations/run-origin.ts'
-import { SAVED_ADDRESSES, type SavedAddress } from '../../state/addresses.ts'
+import { savedAddresses } from '../../state/addresses.ts'
 import { glanceAtState } from '../../state/glance.ts'
-import { KNOWN_COLLECTIONS, type KnownCollectionOfServer } from '../../state/known-collections.ts'
+import { collectionsOfServers, type KnownCollectionOfServer } from '../../state/known-collections.ts'
+import { type RunName, runNames } from '../../state/run-names.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
 /** A completion value and its description. */
@@ -73,7 +73,7 @@ async function runs(
 /** Collections of the server and the blockchain that the words or the environment name, or else of all. */
 async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const isOfServer = await serverOf(words, env)
-  const all = glanceAtState<KnownCollectionOfServer>(stateDirOf(words, env), KNOWN_COLLECTIONS)
+  const all = glanceAtState(stateDirOf(words, env), collectionsOfServers)
   const blockchain = flagValue(words, '--blockchain', '-b')
   return all
     .filter(isOfServer)
@@ -100,7 +100,7 @@ async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promis
         what: `Wallet ${checksumAddress(address.startsWith('0x') ? address : `0x${address}`)}`,
       }
     })
-  const addresses = glanceAtState<SavedAddress>(stateDirOf(words, env), SAVED_ADDRESSES)
+  const addresses = glanceAtState(stateDirOf(words, env), savedAddresses)
   return [
     ...(await Promise.all(keystores)),
     ...addresses.map(({ name, address }) => ({ value: `@${name}`, what: `Address ${address}` })),

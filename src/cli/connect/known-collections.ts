@@ -4,8 +4,8 @@ import type { Server } from '../../config/server.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import {
+  collectionsOfServers,
   enterCollection,
-  KNOWN_COLLECTIONS,
   type KnownCollection,
   type KnownCollectionOfServer,
 } from '../../state/known-collections.ts'
@@ -25,11 +25,7 @@ export async function knownCollections(deps: Deps, { server, settings }: Place):
   const state = await openStateIfThere(settings.stateDir, { signal })
   if (state === null) return []
   try {
-    return await ofServer(
-      deps,
-      server,
-      await state.read((sql) => sql.all<KnownCollectionOfServer>(KNOWN_COLLECTIONS), signal),
-    )
+    return await ofServer(deps, server, await state.read(collectionsOfServers, signal))
   } finally {
     state.close()
   }
@@ -41,7 +37,7 @@ export async function collectionsAtAGlance(
   { server, settings }: Place,
   addresses: readonly string[],
 ): Promise<KnownCollection[]> {
-  const all = glanceAtState<KnownCollectionOfServer>(settings.stateDir, KNOWN_COLLECTIONS)
+  const all = glanceAtState(settings.stateDir, collectionsOfServers)
   const fitting = all.filter(({ contract_address: known }) => addresses.some((one) => sameAddress(known ?? '', one)))
   return await ofServer(deps, server, fitting)
 }
