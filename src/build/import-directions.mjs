@@ -1,4 +1,4 @@
-// Checks which folder of `src` may import which, in `npm run check`. Biome checks cycles of files (noImportCycles).
+// Checks which folder of `src` may import which and where SQL is, in `npm run check`. Biome checks cycles of files (noImportCycles).
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path/posix'
 
@@ -69,9 +69,19 @@ const LOADS_DRIVERS = 'server/pipeline/load-driver.ts'
 const isStep = (path) => /^server\/pipeline\/[^/]+$/.test(path) && path !== LOADS_DRIVERS
 const isOfChain = (path) => /^server\/pipeline\/(?:evm|solana)\//.test(path)
 
+/** Where statements are run: on the client database in `state`, and elsewhere only on other databases. */
+const RUNS_SQL = [
+  ...['state/', 'server/', 'sqlite/', 'build/'],
+  // The database of the rate limits that the processes of a user share.
+  'client/pace/shared-pace.ts',
+]
+/** A call of a method of `Sql`, which is always named `sql`, or a text that begins as a statement. */
+const STATEMENT =
+  /\bsql\s*\.\s*(?:all|get|run|script)\b|['"`]\s*(?:SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|CREATE|DROP|PRAGMA)\s/
+
 /**
- * Finds imports that violate the tables, folders that no table lists, and imports that form a cycle of files and
- * folders. Returns a sentence for each.
+ * Finds imports that violate the tables, folders that no table lists, imports that form a cycle of files and
+ * folders, and SQL outside `src/state`. Returns a sentence for each.
  *
  * @param {string} src the folder `src`
  * @returns {Promise<string[]>}
@@ -84,7 +94,11 @@ export async function findWrongImports(src) {
     if (!/\.(?:ts|tsx|mjs)$/.test(from)) continue
     const unnamed = unnamedFolder(from)
     if (unnamed !== null) found.add(`src/${unnamed} is not in a table of src/build/import-directions.mjs`)
-    for (const specifier of await importsOf(join(src, from))) {
+    const text = await readFile(join(src, from), 'utf8')
+    if (STATEMENT.test(text) && !RUNS_SQL.some((path) => from.startsWith(path))) {
+      found.add(`src/${from} has SQL: only src/state runs statements on the client database`)
+    }
+    for (const specifier of await importsOf(text)) {
       const to = join(dirname(from), specifier)
       if (!files.has(to)) continue
       const reason = reasonAgainst(from, to)
@@ -124,10 +138,10 @@ function allReached(ends, start) {
   return found
 }
 
-/** Returns the relative specifiers of a file. Uses an earlier TypeScript, because version 7 has no parser API. */
-async function importsOf(path) {
+/** Returns the relative specifiers of a module. Uses an earlier TypeScript, because version 7 has no parser API. */
+async function importsOf(text) {
   const { ts } = (await import('@ts-morph/common')).default
-  const { importedFiles } = ts.preProcessFile(await readFile(path, 'utf8'))
+  const { importedFiles } = ts.preProcessFile(text)
   return importedFiles.map(({ fileName }) => fileName).filter((specifier) => specifier.startsWith('.'))
 }
 

@@ -100,6 +100,29 @@ describe('findWrongImports', () => {
     ])
   })
 
+  test.each([
+    ['a statement', "export const n = (sql) => sql.get('SELECT 1')\n"],
+    ['a statement that is named elsewhere', 'export const n = (sql) => sql\n  .all<Row>(ROWS)\n'],
+    ['a method that is passed on', 'export const run = (sql) => [].forEach(sql.run)\n'],
+    ['the text of a statement', 'export const ROWS = `\n  SELECT * FROM rows`\n'],
+  ])('rejects %s on the client database outside of src/state', async (_, text) => {
+    const paths = ['batch/rows.ts', 'cli/commands/rows.ts', 'client/pace/pace.ts', 'plan/rows.ts']
+    for (const path of [...paths, 'client/pace/shared-pace.ts', 'server/store/rows.ts', 'state/rows.ts']) {
+      await write(`src/${path}`, text)
+    }
+    expect(await findWrongImports(join(folder, 'src'))).toEqual(
+      paths.map((path) => `src/${path} has SQL: only src/state runs statements on the client database`),
+    )
+  })
+
+  test('allows a name that contains that of a statement, and prose with its words', async () => {
+    await write(
+      'src/batch/rows.ts',
+      "// UPDATE the rows\nexport const word = 'DELETE'\nexport const mysql = { all() {} }.all()\n",
+    )
+    expect(await findWrongImports(join(folder, 'src'))).toEqual([])
+  })
+
   test('rejects a folder that the tables do not name', async () => {
     await write('src/elsewhere/a.ts', '')
     await write('src/server/attic/b.ts', '')
