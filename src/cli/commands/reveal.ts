@@ -87,7 +87,9 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     await withRevealPlan(planned, { client, readManifest: read, rows, onProgress }, async (plan) => {
       progress.stop()
       printLeft(deps, plan)
-      const sends = flags.dryRun !== true && plan.pending > 0
+      // A limit that was given is set even if nothing is left to reveal.
+      const sends =
+        flags.dryRun !== true && (plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null))
       let outcomes = noOutcomes()
       let paid: DataRecord = {}
       if (sends) {
@@ -207,7 +209,7 @@ async function confirm(
 ): Promise<void> {
   const { io } = deps
   const { pending, accepted, run } = plan
-  if (flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
+  if (pending === 0 || flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
   const priced = {
     ...{ limit: flags.given, kept: run.maxCost, run: run.id },
     worst: () => worstOfChanges('update', pending - accepted),

@@ -234,6 +234,15 @@ describe('reveal', () => {
     expect(new Set(kinds)).toEqual(new Set(['mint', 'provenance', 'update']))
     expect((await costsOf(await runOf(collection))).max_cost).not.toBe(String(10n ** 18n))
   })
+
+  test('sets the limit that it is given where nothing is left to reveal', async () => {
+    const collection = await collectionOf()
+    const { path, mint, reveal } = await machine(collection, row('a', 'A'))
+    expect(await mint('--unrevealed', path('hidden.json'), '--max-cost', '1')).toMatchObject({ code: 0 })
+    expect(await reveal()).toMatchObject({ code: 0 })
+    expect(await reveal('--max-cost', '0.5')).toMatchObject({ code: 0 })
+    expect((await costsOf(await runOf(collection))).max_cost).toBe(String(5n * 10n ** 17n))
+  })
 })
 
 describe('a limit that was not confirmed is not kept', () => {
