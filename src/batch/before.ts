@@ -5,6 +5,7 @@ import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/
 import { ownersOf } from '../operations/reconcile/owners.ts'
 import { givenNfts, strangersOf } from '../state/known-nfts.ts'
 import { absentKeys } from '../state/row-outcomes.ts'
+import { plannedPages } from '../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../state/unnamed-rows.ts'
 import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
@@ -160,7 +161,7 @@ async function openPositions(
   pending: ReadonlySet<number>,
 ): Promise<Map<number, boolean>> {
   const open = new Map<number, boolean>()
-  for await (const page of store.planned(rows, foundBy)) {
+  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     for (const { position, state } of page.rows) {
       if (pending.has(position)) open.set(position, state !== null)
       else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)

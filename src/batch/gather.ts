@@ -16,6 +16,7 @@ import {
   newSet,
   type PlannedRow,
   pageOf,
+  plannedPages,
   type RowRecord,
   type RowsIn,
 } from '../state/rows.ts'
@@ -287,7 +288,7 @@ async function findRows(
   /** Operations by state that no longer count, because their rows are sent again or adopted. */
   const left = new Map<OperationState, number>()
   let [sent, failed, adopted] = [0, 0, 0]
-  for await (const page of store.planned(rows, foundBy)) {
+  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     sent += page.sent
     for (const row of page.rows) {
       const { state } = row

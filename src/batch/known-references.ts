@@ -3,9 +3,10 @@ import { operationDigest } from '../api/operation-digest.ts'
 import { GdnError } from '../core/errors.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 import type { MintOperation } from '../state/row-requests.ts'
+import { rowsAt } from '../state/rows.ts'
 import { MAX_NAMED } from './claim.ts'
 import type { Gathered } from './gather.ts'
-import type { Adopted } from './manifest-row.ts'
+import { type Adopted, keptRow } from './manifest-row.ts'
 import { markerOf } from './marker.ts'
 import { type OtherLabel, otherLabelOf, otherLabels } from './other-labels.ts'
 import { type Plan, positionsOf } from './plan.ts'
@@ -47,7 +48,7 @@ export async function knownReferences(
   const markers = markerOf(store.drop)
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
-    const records = await store.read((sql) => store.recordsAt(sql, gathered.rows, page))
+    const records = await store.read((sql) => rowsAt(sql, gathered.rows, page))
     const byId = new Map(records.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
     // A row may have got or lost its sender since its mint.
     for (const operation of ['createnft', 'createnfttrans'] as const) {
@@ -62,7 +63,7 @@ export async function knownReferences(
         const record = byId.get(reference_id)
         if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
         byId.delete(reference_id)
-        const row = store.keep(record)
+        const row = keptRow(record)
         if (row.row.id === null && typeof reference.reference_alias === 'string') {
           named.push({ row, nftGdnId: nft_gdn_id })
           continue

@@ -1,6 +1,6 @@
 import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
-import type { RowsIn } from '../state/rows.ts'
+import { type RowsIn, rowsAt } from '../state/rows.ts'
 import { type Before, lookBefore } from './before.ts'
 import { refuseTaken } from './claim.ts'
 import { newDuplicates } from './duplicate-rows.ts'
@@ -150,7 +150,7 @@ async function changedRows(
   const changes = noChanges()
   if (positions.length === 0) return changes
   const sent = new Set(positionsOf(plan))
-  for (const { key, line, position } of await store.read((sql) => store.recordsAt(sql, rows, positions))) {
+  for (const { key, line, position } of await store.read((sql) => rowsAt(sql, rows, positions))) {
     changes.changed++
     if (!sent.has(position)) changes.keptAccepted++
     if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind: 'changed', key: shownKey(key), line })

@@ -7,8 +7,8 @@ import { formatIssue, validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { addressKey } from '../operations/reconcile/owners.ts'
-import type { RowsIn } from '../state/rows.ts'
-import type { KeptRow } from './manifest-row.ts'
+import { type RowsIn, rowsAt } from '../state/rows.ts'
+import { type KeptRow, keptRow } from './manifest-row.ts'
 import { type MarkerOf, markerOf } from './marker.ts'
 import type { Piece } from './pieces.ts'
 import type { Plan } from './plan.ts'
@@ -98,8 +98,8 @@ export function requestsOf({ store, rows, plan, urlOf }: Source) {
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
   return async ({ request, from, size }: Piece, { references, labels }: Naming): Promise<Outgoing> => {
     const positions = plan.rowsOf(request).slice(from, from + size)
-    const records = await store.read((sql) => store.recordsAt(sql, rows, positions))
-    const kept = records.map((record) => store.keep(record))
+    const records = await store.read((sql) => rowsAt(sql, rows, positions))
+    const kept = records.map(keptRow)
     const manifestRows = kept.map(({ row }) => row)
     refuseStrangers(manifestRows)
     const built = buildRequest(
@@ -134,8 +134,7 @@ async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenera
     const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
     const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))
     const firsts = requests.flatMap(([first]) => first ?? [])
-    const records = await store.read((sql) => store.recordsAt(sql, rows, firsts))
-    const byPosition = new Map(records.map((record) => [record.position, store.keep(record).row]))
+    const byPosition = new Map((await store.rowsAt(rows, firsts)).map(({ position, row }) => [position, row]))
     for (const positions of requests) {
       const first = byPosition.get(positions[0] ?? -1)
       if (first === undefined) throw new Error('a request without rows')

@@ -4,16 +4,7 @@ import { collectionsOf } from '../state/collections.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import type { StateReader } from '../state/open-state.ts'
 import { retriedOf, statesOf } from '../state/row-outcomes.ts'
-import {
-  type FoundBy,
-  type PlannedPage,
-  pageOf,
-  pagesOf,
-  plannedPages,
-  type RowRecord,
-  type RowsIn,
-  rowsAt,
-} from '../state/rows.ts'
+import { pageOf, pagesOf, type RowsIn, rowsAt } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import type { RowCounts, RowStatus } from './types.ts'
@@ -123,19 +114,6 @@ export class RunStore {
 
   async rowsAt(rows: RowsIn, positions: readonly number[]): Promise<KeptRow[]> {
     return (await this.read((sql) => rowsAt(sql, rows, positions))).map(keptRow)
-  }
-
-  recordsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
-    return rowsAt(sql, rows, positions)
-  }
-
-  keep(record: RowRecord): KeptRow {
-    return keptRow(record)
-  }
-
-  /** Yields the rows with their states, in pages. */
-  planned(rows: RowsIn, by: FoundBy): AsyncGenerator<PlannedPage> {
-    return plannedPages(this.state, rows, this.drop, by)
   }
 
   async #drain(): Promise<void> {

@@ -3,7 +3,7 @@ import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
 import type { OperateDeps, Wanted } from '../operations/types.ts'
 import { openState, type State } from '../state/open-state.ts'
-import { readOperation, releaseOperation, stateOf } from '../state/operations.ts'
+import { operationState, readOperation, releaseOperation } from '../state/operations.ts'
 import { endRun, forgetCommand } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
 import { endedTransactions } from './apply-updates.ts'
@@ -66,7 +66,7 @@ async function transfer(
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
   // A transfer that failed earlier had no effect, and may be accepted now.
   await state.write((sql) => {
-    const earlier = stateOf(sql, reference)
+    const earlier = operationState(sql, reference)
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
   }, signal)
   let found: Transfer | null = null
@@ -125,7 +125,7 @@ async function endsOf(
 async function endOperation(state: State, id: string, isDeployed: boolean, now: number): Promise<void> {
   await state.write((sql) => {
     // Another process may have seen it end.
-    if (stateOf(sql, id) === undefined) return
+    if (operationState(sql, id) === undefined) return
     const operation = readOperation(sql, id)
     if (!isDeployed) return forgetCommand(sql, operation.runId)
     if (operation.state === 'accepted') moveOperation(sql, id, 'deployed')

@@ -1,7 +1,7 @@
 import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
-import type { KeptRow } from '../batch/manifest-row.ts'
+import { type KeptRow, keptRow } from '../batch/manifest-row.ts'
 import { referenceId } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
@@ -49,7 +49,7 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
   const { drop } = store
   const sent = await sentRows(store, page)
   const candidates = page.map((record): Candidate => {
-    const row = store.keep(record)
+    const row = keptRow(record)
     const known = sent.get(record.position) ?? null
     const reference = referenceId(drop.referenceScope, record.reference ?? record.key)
     return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }

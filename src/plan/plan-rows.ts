@@ -1,3 +1,4 @@
+import { keptRow } from '../batch/manifest-row.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { LocalContents } from '../files/local-content.ts'
@@ -41,8 +42,7 @@ export async function* burnsIn({ state }: RunStore): AsyncGenerator<PlannedChang
 export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
-    for (const { changes, ...record } of page)
-      yield { row: store.keep(record), changes: JSON.parse(changes) as Change[] }
+    for (const { changes, ...record } of page) yield { row: keptRow(record), changes: JSON.parse(changes) as Change[] }
   }
 }
 

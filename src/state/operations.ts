@@ -154,7 +154,7 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
 }
 
 /** Returns the state of an operation and its run; undefined if there is no such operation. */
-export function stateOf(sql: Sql, id: string): { runId: string; state: OperationState } | undefined {
+export function operationState(sql: Sql, id: string): { runId: string; state: OperationState } | undefined {
   return sql.get('SELECT run_id AS runId, state FROM operations WHERE id = ?', id)
 }
 
