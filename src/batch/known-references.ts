@@ -1,5 +1,6 @@
 import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { operationDigest } from '../api/operation-digest.ts'
+import { readNfts } from '../client/read-records.ts'
 import { GdnError } from '../core/errors.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 import type { MintOperation } from '../state/row-requests.ts'
@@ -96,18 +97,10 @@ export async function knownReferences(
 
 /** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */
 async function refuseOthers(client: BatchClient, found: readonly Adopted[], signal?: AbortSignal): Promise<void> {
-  const fixed = new Set<string>()
   const ids = found.map(({ nftGdnId }) => nftGdnId)
-  for (let from = 0; from < ids.length; from += MAX_IDS_PER_REQUEST) {
-    const { nfts } = await client.call(
-      'getnfts',
-      { nft_gdn_ids: ids.slice(from, from + MAX_IDS_PER_REQUEST) },
-      { signal },
-    )
-    for (const nft of nfts) if (nft.is_dynamic === false) fixed.add(nft.nft_gdn_id)
-  }
-  if (fixed.size === 0) return
-  const rows = found.filter(({ nftGdnId }) => fixed.has(nftGdnId))
+  const nfts = await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
+  const rows = found.filter(({ nftGdnId }) => nfts.get(nftGdnId)?.is_dynamic === false)
+  if (rows.length === 0) return
   const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
   throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
     hint: 'Nothing was sent. To send the other rows, run `gdn batch mint <manifest> --adopt`. The NFTs that exist stay as they are.',

@@ -1,5 +1,5 @@
 import { isRestored, refuseOtherBackend } from '../client/backend.ts'
-import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
+import { IDS_PER_CALL, readUnlessStopped } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
 import { loseNft, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
@@ -63,7 +63,7 @@ async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onE
     const page = await store.read((sql) => nftsOf(sql, store.id, after, IDS_PER_CALL))
     if (page.length === 0) return lost
     const known = new Set<string>()
-    const finished = await readNfts({ client, signal }, [...new Set(page.map(({ nft }) => nft))], (nfts) => {
+    const finished = await readUnlessStopped({ client, signal }, [...new Set(page.map(({ nft }) => nft))], (nfts) => {
       for (const { nft_gdn_id } of nfts) known.add(nft_gdn_id)
     })
     if (!finished) throw interruption(signal?.reason)

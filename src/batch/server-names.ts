@@ -2,7 +2,9 @@ import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import type { ResponseOf } from '../client/api-client.ts'
+import { pagesOfNfts } from '../client/read-records.ts'
 import type { MintOperation } from '../state/row-requests.ts'
+import type { OtherLabel } from './other-labels.ts'
 import { referenceId, rowKey } from './row-key.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
@@ -149,10 +151,9 @@ export class ServerNames {
   /** Returns those of the NFTs that failed or were burned. */
   async endedOf(nfts: readonly string[]): Promise<Set<string>> {
     const ended = new Set<string>()
-    for (let from = 0; from < nfts.length; from += MAX_IDS_PER_REQUEST) {
-      const nft_gdn_ids = nfts.slice(from, from + MAX_IDS_PER_REQUEST)
-      const page = await this.#client.call('getnfts', { nft_gdn_ids }, { signal: this.#signal })
-      for (const nft of page.nfts) if (nft.burned === true || hasFailed(nft.status)) ended.add(nft.nft_gdn_id)
+    const pages = pagesOfNfts({ client: this.#client, signal: this.#signal }, nfts, MAX_IDS_PER_REQUEST)
+    for await (const { nfts: page } of pages) {
+      for (const nft of page) if (nft.burned === true || hasFailed(nft.status)) ended.add(nft.nft_gdn_id)
     }
     return ended
   }

@@ -3,7 +3,7 @@ import { isFinal } from '../api/nft-status.ts'
 import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { identityOf, sentMetadata } from '../operations/reconcile/content.ts'
-import { IDS_PER_CALL, readNfts } from '../operations/reconcile/listing.ts'
+import { IDS_PER_CALL, readUnlessStopped } from '../operations/reconcile/listing.ts'
 import { setAside } from '../state/known-nfts.ts'
 import { endRow, giveNft, type NftEnd, noteWaiting, takeNft } from '../state/row-outcomes.ts'
 import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../state/row-requests.ts'
@@ -138,7 +138,7 @@ export class Sweeper {
     const found = new Map<string, NftRecord>()
     const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
-      const finished = await readNfts(context.asker, all, (nfts) => {
+      const finished = await readUnlessStopped(context.asker, all, (nfts) => {
         for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
       })
       return finished ? found : 'later'

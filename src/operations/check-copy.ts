@@ -4,7 +4,7 @@ import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from
 import type { State } from '../state/open-state.ts'
 import type { OperationName } from '../state/operations.ts'
 import { contentOf } from './reconcile/content.ts'
-import { listIds, readNfts } from './reconcile/listing.ts'
+import { listIds, readUnlessStopped } from './reconcile/listing.ts'
 
 interface CheckDeps {
   state: State
@@ -33,7 +33,7 @@ export async function refuseLookAlikes(
     const listed = await listIds({ client, signal }, { contractAddress: contract, blockchain })
     if (listed === null) throw signal.reason
     const unread = await state.read((sql) => uncompared(sql, collectionId, listed), signal)
-    const isRead = await readNfts({ client, signal }, unread, async (nfts, done) => {
+    const isRead = await readUnlessStopped({ client, signal }, unread, async (nfts, done) => {
       const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, contentOf(nft.request_metadata)])
       await state.write((sql) => enterContents(sql, collectionId, contents), signal)
       await onEvent({ type: 'looking', ids: done, ofIds: unread.length })

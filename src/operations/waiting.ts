@@ -3,11 +3,12 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { lacksEndpoint } from '../client/answers.ts'
-import type { ApiClient, ResponseOf } from '../client/api-client.ts'
+import type { ApiClient } from '../client/api-client.ts'
+import { readNft, readNfts, readTransaction, type TransactionRecord } from '../client/read-records.ts'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { fetchNfts, refuseUnknown } from './fetch-nfts.ts'
+import { refuseUnknown } from './unknown-nfts.ts'
 
 const FIRST_POLL_MS = 200
 const MAX_POLL_MS = 2000
@@ -103,7 +104,7 @@ export async function waitForNfts(
   }
   try {
     await poll(deps, timeoutMs, async () => {
-      for (const record of await fetchNfts(deps, stillPending())) seen.set(record.nft_gdn_id, record)
+      for (const [id, record] of await readNfts(deps, stillPending())) seen.set(id, record)
       if (mustExist && deps.client.supportsReferences() === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
       const left = stillPending()
       onLook?.({ pending: left.length, records: recordsOf(left) })
@@ -161,12 +162,13 @@ export interface AcceptedTransfer {
   wasSentBefore?: boolean
 }
 
-type Transaction = ResponseOf<'gettransactions'>['transactions'][number]
-
 export interface WaitedForTransfer {
   /** What was read about the transfer, with the API's field names. */
   seen: Partial<
-    Pick<Transaction, 'status' | 'transaction_hash' | 'gas_used' | 'fee_paid' | 'currency' | 'is_simulated' | 'error'>
+    Pick<
+      TransactionRecord,
+      'status' | 'transaction_hash' | 'gas_used' | 'fee_paid' | 'currency' | 'is_simulated' | 'error'
+    >
   >
   ended: boolean
   problem: GdnError | null
@@ -178,7 +180,6 @@ export async function waitForTransfer(
   { nftGdnId, sender, receiver, transactionId, wasSentBefore = false }: AcceptedTransfer,
   timeoutMs: number,
 ): Promise<WaitedForTransfer> {
-  const { client, signal } = deps
   let seen: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
   let reason: string | null | undefined
@@ -187,16 +188,11 @@ export async function waitForTransfer(
   const isThrough = async (): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(seen.status ?? '')) return true
     try {
-      const { transactions } = await client.call(
-        'gettransactions',
-        { transaction_gdn_ids: [transactionId] },
-        { signal },
-      )
-      const found = transactions.find((one) => one.transaction_gdn_id === transactionId)
-      if (found === undefined) return false
-      const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = found
+      const transaction = await readTransaction(deps, transactionId)
+      if (transaction === undefined) return false
+      const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = transaction
       seen = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
-      reason = found.pending_reason
+      reason = transaction.pending_reason
       return isFinal(status)
     } catch (error) {
       if (!lacksEndpoint(error)) throw error
@@ -206,8 +202,7 @@ export async function waitForTransfer(
   }
   const hasMoved = async (): Promise<boolean> => {
     if (sameAddress(sender, receiver)) return true
-    const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nftGdnId] }, { signal })
-    const owner = nfts.find((nft) => nft.nft_gdn_id === nftGdnId)?.receiver_wallet_address
+    const owner = (await readNft(deps, nftGdnId))?.receiver_wallet_address
     return typeof owner === 'string' && !sameAddress(owner, sender)
   }
   try {

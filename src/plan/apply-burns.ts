@@ -1,3 +1,5 @@
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
+import { readNfts } from '../client/read-records.ts'
 import { sendByReference } from '../operations/send-by-reference.ts'
 import { type ChangeDeps, endedTransactions } from './apply-updates.ts'
 import { type Accepted, makeChanges, type Outcomes } from './make-changes.ts'
@@ -38,10 +40,9 @@ export async function applyBurns(
 async function endsOf({ client, signal }: ChangeDeps, page: readonly Burn[]): Promise<Map<Burn, string | null>> {
   const ends = await endedTransactions({ client, signal }, page, 'the burn')
   const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
-  const { nfts } = await client.call('getnfts', { nft_gdn_ids: asked }, { signal })
-  const burned = new Set(nfts.filter((nft) => nft.burned === true).map(({ nft_gdn_id }) => nft_gdn_id))
+  const nfts = await readNfts({ client, signal }, asked, MAX_IDS_PER_REQUEST)
   for (const one of page) {
-    if (burned.has(one.change.nftGdnId ?? '')) ends.set(one, null)
+    if (nfts.get(one.change.nftGdnId ?? '')?.burned === true) ends.set(one, null)
     else if (ends.get(one) === null) ends.delete(one)
   }
   return ends

@@ -1,4 +1,6 @@
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { sameAddress } from '../api/same-address.ts'
+import { readNfts } from '../client/read-records.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
 import type { OperateDeps, Wanted } from '../operations/types.ts'
@@ -108,13 +110,10 @@ async function endsOf(
       if (reason !== null) ends.set(one, reason)
     }
   }
-  const nfts = new Map<string, string | null | undefined>()
   const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
-  for (const nft of (await client.call('getnfts', { nft_gdn_ids: asked }, { signal })).nfts) {
-    nfts.set(nft.nft_gdn_id, nft.receiver_wallet_address)
-  }
+  const nfts = await readNfts({ client, signal }, asked, MAX_IDS_PER_REQUEST)
   for (const one of page) {
-    const owner = nfts.get(one.change.nftGdnId ?? '')
+    const owner = nfts.get(one.change.nftGdnId ?? '')?.receiver_wallet_address
     const sender = one.change.fields[0]?.from ?? ''
     if (!ends.has(one) && typeof owner === 'string' && !sameAddress(owner, sender)) ends.set(one, null)
   }

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { hasFailed } from '../api/nft-status.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
+import { type Reading, readTransactions } from '../client/read-records.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
@@ -113,21 +114,21 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 
 /** Returns accepted changes whose transactions have ended, with the reason of a failure. The others get their reason to wait. */
 export async function endedTransactions<Sent extends Accepted<unknown>>(
-  { client, signal }: { client: Pick<ApiClient, 'call'>; signal: AbortSignal },
+  reading: Reading<'gettransactions'>,
   page: readonly Sent[],
   what: string,
 ): Promise<Map<Sent, string | null>> {
-  const ids = page.flatMap(({ transactionId }) => transactionId ?? [])
-  if (ids.length === 0) return new Map()
-  const { transactions } = await client.call('gettransactions', { transaction_gdn_ids: ids }, { signal })
-  const byId = new Map(transactions.map((one) => [one.transaction_gdn_id, one]))
+  const transactions = await readTransactions(
+    reading,
+    page.flatMap(({ transactionId }) => transactionId ?? []),
+  )
   const ends = new Map<Sent, string | null>()
   for (const sent of page) {
-    const found = byId.get(sent.transactionId ?? '')
-    sent.pendingReason = found?.pending_reason
-    if (found?.status === 'deployed') ends.set(sent, null)
-    if (found !== undefined && hasFailed(found.status)) {
-      ends.set(sent, `${what} failed: ${found.error ?? 'the server returned no reason'}`)
+    const transaction = transactions.get(sent.transactionId ?? '')
+    sent.pendingReason = transaction?.pending_reason
+    if (transaction?.status === 'deployed') ends.set(sent, null)
+    if (transaction !== undefined && hasFailed(transaction.status)) {
+      ends.set(sent, `${what} failed: ${transaction.error ?? 'the server returned no reason'}`)
     }
   }
   return ends

@@ -5,6 +5,7 @@ import { type KeptRow, keptRow } from '../batch/manifest-row.ts'
 import { referenceId } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
+import { readNfts } from '../client/read-records.ts'
 import { type SentOperation, sentBetween } from '../state/draft-rows.ts'
 import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { MintOperation } from '../state/row-requests.ts'
@@ -107,13 +108,7 @@ export async function readRecords(
   candidates: readonly Pick<Candidate, 'nftGdnId'>[],
 ): Promise<Map<string, NftRecord>> {
   const ids = [...new Set(candidates.flatMap(({ nftGdnId }) => nftGdnId ?? []))]
-  const found = new Map<string, NftRecord>()
-  for (let from = 0; from < ids.length; from += MAX_IDS_PER_REQUEST) {
-    const wanted = ids.slice(from, from + MAX_IDS_PER_REQUEST)
-    const { nfts } = await client.call('getnfts', { nft_gdn_ids: wanted }, { signal })
-    for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
-  }
-  return found
+  return await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
 }
 
 /** What is known of the owner of an NFT that is not the receiver of its row. */

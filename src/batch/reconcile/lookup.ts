@@ -1,7 +1,7 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { contentOf } from '../../operations/reconcile/content.ts'
-import { type Asker, readNfts } from '../../operations/reconcile/listing.ts'
+import { type Asker, readUnlessStopped } from '../../operations/reconcile/listing.ts'
 import { addressKey, ownersOf } from '../../operations/reconcile/owners.ts'
 import type { KeptRow } from '../manifest-row.ts'
 import type { Match } from './match-groups.ts'
@@ -50,7 +50,7 @@ export class RowLookup {
     if (fresh.length === 0) return { fresh: 0, unread: 0 }
     await this.#index()
     let read = 0
-    const finished = await readNfts(asker, fresh, (nfts, done) => {
+    const finished = await readUnlessStopped(asker, fresh, (nfts, done) => {
       read += nfts.length
       for (const nft of nfts) this.#sort(nft)
       onProgress(done, fresh.length)

@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import { readNfts } from '../../operations/reconcile/listing.ts'
+import { readUnlessStopped } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.ts'
@@ -59,7 +59,7 @@ async function checkIds(context: RunContext, ids: readonly string[]): Promise<bo
   }
   if (new Set(ids).size < ids.length) throw wrong('one NFT is given for two rows', 'Give each row its own NFT.')
   const places = new Map<string, string | null>()
-  const finished = await readNfts(asker, ids, (nfts) => {
+  const finished = await readUnlessStopped(asker, ids, (nfts) => {
     for (const nft of nfts) places.set(nft.nft_gdn_id, nft.contract_address ?? null)
   })
   if (!finished) return false

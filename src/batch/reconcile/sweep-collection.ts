@@ -1,6 +1,6 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
-import { listIds, readNfts } from '../../operations/reconcile/listing.ts'
+import { listIds, readUnlessStopped } from '../../operations/reconcile/listing.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
 import { missingFrom, strangersOf } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
@@ -72,7 +72,7 @@ export class CollectionSweep {
     const candidates = strangers.filter((id) => !this.#dismissed.has(id))
     const matches = new Map<string, Match[]>()
     let read = 0
-    const finished = await readNfts(asker, candidates, (nfts, done) => {
+    const finished = await readUnlessStopped(asker, candidates, (nfts, done) => {
       read += nfts.length
       for (const nft of nfts) this.#sort(nft, matches)
       emit({ type: 'reconciling', phase: 'reading', ms: 0, done, total: candidates.length })
@@ -137,7 +137,7 @@ export class CollectionSweep {
     const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     if (ids.length < last.rows.length) return { request: null, rewrites: true }
     const found = new Map<string, NftRecord>()
-    const finished = await readNfts(asker, ids, (nfts) => {
+    const finished = await readUnlessStopped(asker, ids, (nfts) => {
       for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
     })
     if (!finished) return null

@@ -1,13 +1,13 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import type { RunRow } from '../../batch/run-rows.ts'
+import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
 import { asRequested, type RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../verify/verify.ts'
 import type { Verifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { verifyText } from '../render/verify-text.ts'
-import { fetchNfts } from '../request/fetch-nfts.ts'
 
 /** The result of the comparison of a row. `changed`: it differs only by changes after the mint that its server reports. */
 export type RowVerification = Verification | { verified: null; changed: string }
@@ -152,7 +152,8 @@ export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'c
   return async (ids) => {
     try {
       client ??= connect().then((connection) => connection.client)
-      return await fetchNfts(deps, await client, ids)
+      const nfts = await readNfts({ client: await client, signal: deps.signals.signal }, ids)
+      return [...nfts.values()]
     } catch (error) {
       if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
       deps.io.debug(`can't read what changed since the mint: ${error.message}`)

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
+import { readTransaction } from '../../client/read-records.ts'
 import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -30,9 +31,7 @@ export async function paidBy(
   id: string,
 ): Promise<DataRecord> {
   try {
-    const { transactions } = await client.call('gettransactions', { transaction_gdn_ids: [id] }, { signal })
-    const found = transactions.find(({ transaction_gdn_id }) => transaction_gdn_id === id)
-    return paidOf(found ?? {})
+    return paidOf((await readTransaction({ client, signal }, id)) ?? {})
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return {}

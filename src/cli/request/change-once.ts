@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { EndpointName } from '../../api/endpoints.ts'
 import { hasFailed, isFinal } from '../../api/nft-status.ts'
+import { readTransaction } from '../../client/read-records.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
@@ -82,11 +83,9 @@ async function waitForTransaction(
   const progress = await deps.io.progress(`Waiting for ${what}`)
   try {
     const found = await poll(waitDeps(deps, client), timeout, async () => {
-      const request = { transaction_gdn_ids: [id] }
-      const { transactions } = await client.call('gettransactions', request, { signal: deps.signals.signal })
-      const one = transactions.find(({ transaction_gdn_id }) => transaction_gdn_id === id)
-      reason = one?.pending_reason ?? null
-      return one !== undefined && isFinal(one.status) ? one : undefined
+      const transaction = await readTransaction({ client, signal: deps.signals.signal }, id)
+      reason = transaction?.pending_reason ?? null
+      return transaction !== undefined && isFinal(transaction.status) ? transaction : undefined
     })
     if (found === undefined) return { seen: null, reason }
     const { status, transaction_hash, error } = found

@@ -4,9 +4,9 @@ import { sameAddress } from '../../api/same-address.ts'
 import { type RunRow, runRowPages } from '../../batch/run-rows.ts'
 import type { Run } from '../../batch/types.ts'
 import type { ApiClient } from '../../client/api-client.ts'
+import { IDS_PER_REQUEST, readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
 import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
-import { IDS_PER_REQUEST } from '../../operations/fetch-nfts.ts'
 import type { HistoryEvent } from '../render/history-event.ts'
 
 /** Number of histories in one report. Each takes a request. */
@@ -70,13 +70,9 @@ export class PresentNfts {
 
   async *#ofPage(page: readonly RunRow[]): AsyncGenerator<ReportRow> {
     const ids = new Set(page.flatMap(({ result }) => (isDeployed(result) ? (result.nft_gdn_id ?? []) : [])))
-    const found = await this.#request(async (client, signal) => {
-      if (ids.size === 0) return []
-      return (await client.call('getnfts', { nft_gdn_ids: [...ids] }, { signal })).nfts
-    })
-    const byId = new Map(found?.map((nft) => [nft.nft_gdn_id, nft]))
+    const nfts = await this.#request((client, signal) => readNfts({ client, signal }, [...ids]))
     for (const row of page) {
-      const record = isDeployed(row.result) ? byId.get(row.result.nft_gdn_id ?? '') : undefined
+      const record = isDeployed(row.result) ? nfts?.get(row.result.nft_gdn_id ?? '') : undefined
       if (record === undefined && isDeployed(row.result)) this.missing++
       yield { ...row, nft: record === undefined ? null : await this.#nftOf(row, record) }
     }

@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
+import { pagesOfNfts } from '../../client/read-records.ts'
 
 /** The caller: a run, a check before a run, or a single command. The client limits the rate. */
 export interface Asker {
@@ -51,22 +52,19 @@ export async function listIds(
  * @returns whether all were read; false if the caller was stopped
  * @throws GdnError
  */
-export async function readNfts(
+export async function readUnlessStopped(
   { client, signal }: Asker,
   ids: readonly string[],
   onChunk: (nfts: readonly NftRecord[], done: number) => Promise<void> | void,
 ): Promise<boolean> {
-  for (let from = 0; from < ids.length; from += IDS_PER_CALL) {
+  const pages = pagesOfNfts({ client, signal }, ids, IDS_PER_CALL)
+  for (;;) {
     if (signal?.aborted === true) return false
-    const chunk = ids.slice(from, from + IDS_PER_CALL)
-    const answer = await unlessStopped(signal, client.call('getnfts', { nft_gdn_ids: chunk }, { signal }))
-    if (answer === null) return false
-    const wanted = new Set(chunk)
-    // NFTs that weren't requested can't be relied on.
-    const asked = answer.nfts.filter(({ nft_gdn_id }) => wanted.delete(nft_gdn_id))
-    await onChunk(asked, from + chunk.length)
+    const page = await unlessStopped(signal, pages.next())
+    if (page === null) return false
+    if (page.done === true) return true
+    await onChunk(page.value.nfts, page.value.done)
   }
-  return true
 }
 
 async function unlessStopped<Answer>(signal: AbortSignal | undefined, asking: Promise<Answer>): Promise<Answer | null> {

@@ -4,10 +4,11 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
+import { readNft } from '../../client/read-records.ts'
 import type { Accepted, OperationRequest } from '../../state/operations.ts'
 import { contentOf } from './content.ts'
 import { type Found, findMinted } from './find-minted.ts'
-import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readNfts } from './listing.ts'
+import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readUnlessStopped } from './listing.ts'
 import { ownersOf } from './owners.ts'
 
 /** What the server shows of an operation whose outcome is unknown. */
@@ -140,7 +141,7 @@ async function newNfts(
   if (listed === null) throw signal.reason
   const candidates = await newIds(listed)
   const unread = candidates.filter((id) => !isWhole(records.get(id)))
-  const isRead = await readNfts({ client, signal }, unread, async (nfts, done) => {
+  const isRead = await readUnlessStopped({ client, signal }, unread, async (nfts, done) => {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
     await onLook({ ids: done, ofIds: unread.length })
   })
@@ -160,8 +161,7 @@ interface TransferBody {
 async function lookForOwner(request: OperationRequest, { client, signal, now }: LookDeps): Promise<Looked> {
   const body = JSON.parse(request.body) as TransferBody
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
-  const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nft_gdn_id] }, { signal })
-  const owner = nfts.find((nft) => nft.nft_gdn_id === nft_gdn_id)?.receiver_wallet_address
+  const owner = (await readNft({ client, signal }, nft_gdn_id))?.receiver_wallet_address
   const unknown = (reason: string): Looked => ({ kind: 'unknown', reason, ids: [] })
   if (!owner) return unknown('the server returns no owner of the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {

@@ -1,8 +1,9 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
+import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/fetch-nfts.ts'
+import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -48,11 +49,11 @@ export interface FoundNft extends NftRecord {
  * @throws GdnError `not_found`, `nft_failed`, `pending`
  */
 export async function findNfts(deps: Deps, connection: Connection, ids: readonly string[]): Promise<FoundNft[]> {
-  const { nfts } = await connection.client.call('getnfts', { nft_gdn_ids: [...ids] }, { signal: deps.signals.signal })
+  const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, ids)
   const found: FoundNft[] = []
   const missing: string[] = []
   for (const id of ids) {
-    const nft = nfts.find(({ nft_gdn_id }) => nft_gdn_id === id)
+    const nft = nfts.get(id)
     if (nft === undefined) missing.push(id)
     else found.push(await onChain(deps, connection, nft))
   }

@@ -1,6 +1,7 @@
 import type { ResponseOf } from '../../../client/api-client.ts'
+import { readNft } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/fetch-nfts.ts'
+import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -9,7 +10,6 @@ import type { DataRecord } from '../../render/cells.ts'
 import { type HistoryEvent, shortWhatOf, whatOf, wholeWhatOf } from '../../render/history-event.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 export type HistoryFlags = OutputFlags & ServerFlags
@@ -64,7 +64,8 @@ export async function history(deps: Deps, id: string, flags: HistoryFlags): Prom
   const output = createOutput(deps.io, flags, viewFor(deps.io))
   const { client, server } = await deps.connect(await deps.settings(flags))
   // Every server has this endpoint, and its response tells whether it has the other one.
-  const [nft] = await awaitResponse(deps.io, server.origin, fetchNfts(deps, client, [id]))
+  const reading = readNft({ client, signal: deps.signals.signal }, id)
+  const nft = await awaitResponse(deps.io, server.origin, reading)
   if (nft === undefined) throw unknownNfts([id])
   if (client.hasHistory() !== true) {
     throw new GdnError('refused', `${server.origin} has no history of NFTs`, {

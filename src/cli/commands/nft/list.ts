@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import { IDS_PER_REQUEST } from '../../../operations/fetch-nfts.ts'
+import { IDS_PER_REQUEST, pagesOfNfts } from '../../../client/read-records.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -11,7 +11,6 @@ import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
-import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { manifestOf, printSheet } from './list-sheet.ts'
 
@@ -71,15 +70,16 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const progress = await progressOf(deps, ids.length)
   // Records of these modes are complete lines, so each chunk is printed as it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
-  let fetched = 0
-  let records: NftRecord[]
+  const records: NftRecord[] = []
+  const readAll = async () => {
+    for await (const { nfts, done } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
+      records.push(...nfts)
+      progress?.update(`Reading ${done} of ${count(ids.length, 'NFT')}`)
+      if (streams) await output.many(nfts.map(here))
+    }
+  }
   try {
-    const reading = fetchNfts(deps, client, ids, async (chunk, asked) => {
-      fetched += asked
-      progress?.update(`Reading ${fetched} of ${count(ids.length, 'NFT')}`)
-      if (streams) await output.many(chunk.map(here))
-    })
-    records = await (progress === null && !streams ? awaitResponse(io, server.origin, reading) : reading)
+    await (progress === null && !streams ? awaitResponse(io, server.origin, readAll()) : readAll())
   } finally {
     progress?.stop()
   }

@@ -1,7 +1,8 @@
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { isFinal } from '../../../api/nft-status.ts'
+import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { refuseUnknown } from '../../../operations/fetch-nfts.ts'
+import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -13,7 +14,6 @@ import { nftCard } from '../../render/nft-card.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import type { Card, View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
-import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { withBlockchain } from './blockchain-of.ts'
 
@@ -68,7 +68,8 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const look = async () => {
-    const records = await awaitResponse(deps.io, connection.server.origin, fetchNfts(deps, connection.client, asked))
+    const reading = readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
+    const records = [...(await awaitResponse(deps.io, connection.server.origin, reading)).values()]
     return { records, shown: await withBlockchain(deps, records, connection) }
   }
   const refuseMissing = (records: readonly NftRecord[]) => {

@@ -4,10 +4,11 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
+import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/fetch-nfts.ts'
+import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -107,9 +108,7 @@ export async function completeTransfer(
 ): Promise<Record<string, unknown>> {
   const needed = ['contract_address', 'token_id', 'sender_wallet_address', ...(isV12(settings) ? [] : ['blockchain'])]
   if (needed.every((name) => name in fields)) return fields
-  const request = { nft_gdn_ids: [nftGdnId] }
-  const { nfts } = await client.call('getnfts', request, { signal: deps.signals.signal })
-  const nft = nfts.find(({ nft_gdn_id }) => nft_gdn_id === nftGdnId)
+  const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
   if (nft === undefined) throw unknownNfts([nftGdnId])
   refuseUndeployed(nft, server)
   const owner = nft.receiver_wallet_address
@@ -138,8 +137,7 @@ export async function blockchainOfTransfer(
   { client, ...place }: Pick<Connection, 'client' | 'server' | 'settings'>,
   { nftGdnId, fields }: TransferGiven,
 ): Promise<Blockchain | null> {
-  const { nfts } = await client.call('getnfts', { nft_gdn_ids: [nftGdnId] }, { signal: deps.signals.signal })
-  const nft = nfts.find(({ nft_gdn_id }) => nft_gdn_id === nftGdnId)
+  const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
   if (nft === undefined) throw unknownNfts([nftGdnId])
   const found = knownBlockchain(nft, await knownCollections(deps, place))
   const { blockchain = found, contract_address = nft.contract_address } = fields

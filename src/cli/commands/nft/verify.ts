@@ -1,9 +1,10 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
+import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/fetch-nfts.ts'
+import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
@@ -17,7 +18,6 @@ import { safe } from '../../io/io.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { verifyText } from '../../render/verify-text.ts'
 import type { View } from '../../render/view.ts'
-import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { type NamedToken, tokenNamed, verifyToken } from './verify-token.ts'
 
@@ -210,7 +210,7 @@ async function complete(
   if (flags.receiver !== undefined && flags.blockchain !== undefined && !flags.onChain) {
     return { record: null, owner: flags.receiver, blockchain: flags.blockchain }
   }
-  const [record] = await fetchNfts(deps, client, [id])
+  const record = await readNft({ client, signal: deps.signals.signal }, id)
   if (record === undefined) throw unknownNfts([id])
   if (record.burned === true && flags.receiver === undefined) {
     throw new GdnError('verify_failed', `${id} is burned: it has no owner`, {

@@ -1,6 +1,7 @@
+import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
-import { refuseUnknown } from '../../../operations/fetch-nfts.ts'
+import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -8,7 +9,6 @@ import { notEmpty } from '../../flags/parse.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
-import { fetchNfts } from '../../request/fetch-nfts.ts'
 import { waitForNfts } from '../../request/waiting.ts'
 import { withBlockchain } from './blockchain-of.ts'
 
@@ -49,7 +49,7 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft wait <nft_gdn_id>`.' })
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
-  const known = new Set((await fetchNfts(deps, connection.client, asked)).map(({ nft_gdn_id }) => nft_gdn_id))
+  const known = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
   refuseUnknown(asked.filter((id) => !known.has(id)))
   const { records, problem } = await waitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
   const shown = await withBlockchain(deps, records, connection)

@@ -1,0 +1,69 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
+
+type Name = 'getnfts' | 'gettransactions'
+
+/** The part of the client that reads records. */
+export interface Reading<Endpoint extends Name> {
+  client: { call(name: Endpoint, request: RequestOf<Endpoint>, options?: CallOptions): Promise<ResponseOf<Endpoint>> }
+  signal?: AbortSignal | undefined
+}
+
+export type TransactionRecord = ResponseOf<'gettransactions'>['transactions'][number]
+
+/** Number of IDs in one getnfts request, unless the caller needs another. */
+export const IDS_PER_REQUEST = 200
+
+/**
+ * Yields the records of NFTs in the order of their IDs, a page for each request, with the number of IDs requested so
+ * far. The server omits NFTs that it doesn't know. NFTs that weren't requested are left out.
+ */
+export async function* pagesOfNfts(
+  { client, signal }: Reading<'getnfts'>,
+  ids: readonly string[],
+  perRequest = IDS_PER_REQUEST,
+): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
+  for (let from = 0; from < ids.length; from += perRequest) {
+    const asked = new Set(ids.slice(from, from + perRequest))
+    const answer = await client.call('getnfts', { nft_gdn_ids: [...asked] }, { signal })
+    const byId = new Map(answer.nfts.map((nft) => [nft.nft_gdn_id, nft]))
+    const nfts = [...asked].flatMap((id) => byId.get(id) ?? [])
+    yield { nfts, done: Math.min(ids.length, from + perRequest) }
+  }
+}
+
+/** Returns the records of NFTs by ID, in the order of the IDs, without those that the server doesn't know. */
+export async function readNfts(
+  reading: Reading<'getnfts'>,
+  ids: readonly string[],
+  perRequest?: number,
+): Promise<Map<string, NftRecord>> {
+  const found = new Map<string, NftRecord>()
+  for await (const { nfts } of pagesOfNfts(reading, ids, perRequest)) {
+    for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+  }
+  return found
+}
+
+/** Returns the record of an NFT; undefined if the server doesn't know it. */
+export async function readNft(reading: Reading<'getnfts'>, id: string): Promise<NftRecord | undefined> {
+  return (await readNfts(reading, [id])).get(id)
+}
+
+/** Returns the records of transactions by ID, without those that the server doesn't know. */
+export async function readTransactions(
+  { client, signal }: Reading<'gettransactions'>,
+  ids: readonly string[],
+): Promise<Map<string, TransactionRecord>> {
+  if (ids.length === 0) return new Map()
+  const { transactions } = await client.call('gettransactions', { transaction_gdn_ids: [...ids] }, { signal })
+  return new Map(transactions.map((record) => [record.transaction_gdn_id, record]))
+}
+
+/** Returns the record of a transaction; undefined if the server doesn't know it. */
+export async function readTransaction(
+  reading: Reading<'gettransactions'>,
+  id: string,
+): Promise<TransactionRecord | undefined> {
+  return (await readTransactions(reading, [id])).get(id)
+}

@@ -1,0 +1,12 @@
+import { GdnError } from '../core/errors.ts'
+
+/** Throws for IDs that the server doesn't know. getnfts omits them without an error. */
+export function refuseUnknown(missing: readonly string[]): void {
+  if (missing.length > 0) throw unknownNfts(missing)
+}
+
+export const unknownNfts = (missing: readonly string[]) =>
+  new GdnError('not_found', `the server has no ${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`, {
+    hint: 'Check the ID, the server and the account of the API key.',
+    details: { nft_gdn_ids: missing },
+  })
