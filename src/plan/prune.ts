@@ -19,7 +19,8 @@ const PAGE = 1_000
 
 /**
  * Yields the burns of NFTs whose rows are gone. Only an NFT that this run has minted is burned, and only while the owner
- * has it whom the manifest named last: by the mint, or by a transfer that was applied here.
+ * has it whom the manifest named last: by the mint, or by a transfer that was applied here. Every row must have been
+ * compared before, because the temporary tables `draft` and `named` tell which NFTs have a row.
  *
  * @param scope as in `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does

@@ -1,8 +1,8 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
- * The temporary tables of a connection. A function that reads one relies on others to have filled it in the same
- * connection. Only a plan leaves tables for later statements.
+ * The temporary tables of a connection. A function that reads one relies on its caller to have filled it in the same
+ * connection.
  */
 const TABLES = {
   /**
