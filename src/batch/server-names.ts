@@ -4,7 +4,6 @@ import { hasFailed } from '../api/nft-status.ts'
 import type { ResponseOf } from '../client/api-client.ts'
 import { pagesOfNfts } from '../client/read-records.ts'
 import type { MintOperation } from '../state/row-requests.ts'
-import type { OtherLabel } from './other-labels.ts'
 import { referenceId, rowKey } from './row-key.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 

@@ -82,7 +82,16 @@ const SHOW_ALL = `(async () => {
   await Promise.allSettled([...document.images].map((image) => image.decode()))
 })()`
 
-const LOADED = '[...document.images].filter(({ naturalWidth }) => naturalWidth > 0).length'
+/** Number of pictures that the cards show: their own, and those that the page has once. */
+const LOADED = `(async () => {
+  const shared = new Set()
+  for (const image of document.querySelectorAll('symbol > image')) {
+    if (await image.decode().then(() => true, () => false)) shared.add('#' + image.parentElement.id)
+  }
+  const own = [...document.images].filter(({ naturalWidth }) => naturalWidth > 0)
+  const uses = [...document.querySelectorAll('article use')].filter((use) => shared.has(use.getAttribute('href')))
+  return own.length + uses.length
+})()`
 
 const ARABIC = `getComputedStyle([...document.querySelectorAll('h2')].find((one) => one.textContent === '${TITLES.arabic}')).direction`
 const LAST_CARDS = `getComputedStyle(document.querySelector('#rows > section:last-of-type')).contentVisibility`
