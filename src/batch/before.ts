@@ -210,9 +210,9 @@ async function listed(
   } catch (error) {
     if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
     if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
-      throw new GdnError(error.code, `can't list the NFTs of the collection: ${error.message}`, {
+      throw error.with({
+        message: `can't list the NFTs of the collection: ${error.message}`,
         hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
-        cause: error,
       })
     }
     notes.push(`The collection can't be listed (${error.message}), so gdn doesn't know whether rows were minted before`)

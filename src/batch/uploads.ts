@@ -89,5 +89,5 @@ async function uploadOnce(
 function uploadError(error: unknown, path: string, line: number): GdnError {
   const message = `can't upload the file ${path} (line ${line}): ${messageOf(error)}`
   if (!(error instanceof GdnError)) return new GdnError('invalid_manifest', message, { cause: error })
-  return new GdnError(error.code, message, { ...(error.hint === undefined ? {} : { hint: error.hint }), cause: error })
+  return error.with({ message })
 }

@@ -25,14 +25,8 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
     return WORD_PROCESSOR_QUOTES.test(value.charAt(0)) || WORD_PROCESSOR_QUOTES.test(value.slice(-1))
   })
   if (!isQuoted) return error
-  const { code, message, hint, details, cause, place } = error
   const quotes = "An argument has the quotes of a word processor, which a shell doesn't remove. Type \" or ' instead."
-  return new GdnError(code, message, {
-    hint: hint === undefined ? quotes : `${quotes}\n${hint}`,
-    details,
-    cause,
-    place,
-  })
+  return error.with({ hint: error.hint === undefined ? quotes : `${quotes}\n${error.hint}` })
 }
 
 /** Warns of a title or name in quotes that the shell has not removed. They are minted too. */

@@ -95,9 +95,14 @@ export class GdnError extends Error {
 
   /** Returns this error with a hint, unless it has one. */
   withHint(hint: string): GdnError {
-    if (this.hint !== undefined) return this
-    const { code, message, place, details, operationId, cause } = this
-    return new GdnError(code, message, { hint, place, details, operationId, cause })
+    return this.hint === undefined ? this.with({ hint }) : this
+  }
+
+  /** Returns an error with other texts, place or details, and with everything else of this one. */
+  with(changes: { message?: string } & Omit<GdnErrorOptions, 'cause'>): GdnError {
+    const { code, hint, place, details, operationId, cause = this } = this
+    const { message = this.message, ...options } = changes
+    return new GdnError(code, message, { hint, place, details, operationId, cause, ...options })
   }
 
   get exitCode(): ExitCode {

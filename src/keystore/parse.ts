@@ -108,9 +108,8 @@ function parseJson(text: string, name: string): unknown {
     return parseStrictJson(text, name, 'invalid_input')
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    const { code, message, place } = error
-    throw new GdnError(code, `is not a keystore: ${message}`, {
-      place,
+    throw error.with({
+      message: `is not a keystore: ${error.message}`,
       hint: 'Name a keystore in JSON, as `gdn wallet export` writes it.',
     })
   }

@@ -1,7 +1,7 @@
 import { v5 } from 'uuid'
 import type { Blockchain } from '../api/blockchains.ts'
 import { encode } from '../client/codec.ts'
-import { GdnError, type GdnErrorOptions, messageOf } from '../core/errors.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
 import { orAborted } from '../core/or-aborted.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { sleep } from '../core/time.ts'
@@ -360,11 +360,6 @@ async function naming<Result>(operationId: string, act: () => Promise<Result>): 
     return await act()
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    const { code, message, place, details, cause } = error
-    const hint = HINTS[code] ?? error.hint
-    const options: GdnErrorOptions = { details, cause, operationId }
-    if (hint !== undefined) options.hint = hint
-    if (place !== undefined) options.place = place
-    throw new GdnError(code, message, options)
+    throw error.with({ hint: HINTS[error.code] ?? error.hint, operationId })
   }
 }

@@ -184,7 +184,7 @@ class Operating {
       return unknownOperation(operation, this.#creates, error.message, [], error)
     }
     const hint = 'Run the same command again, with a longer --timeout.'
-    return new GdnError(error.code, `${error.message}, and nothing was sent`, { hint, cause: error })
+    return error.with({ message: `${error.message}, and nothing was sent`, hint })
   }
 
   /** Records the end of an operation. A failure to record it is reported, since the effect can't be undone. */

@@ -186,7 +186,7 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
 /** Says in the message of Ctrl-C how to resume. */
 function withHint(error: unknown): unknown {
   if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
-  return new GdnError(error.code, error.message, { hint: RESUME_HINT, cause: error })
+  return error.with({ hint: RESUME_HINT })
 }
 
 /** Whether the server, or a proxy in front of it, may respond again soon. */

@@ -154,14 +154,8 @@ async function refuseOpenFile(path: string): Promise<void> {
   })
 }
 
-function unreadable(name: string, place: Place, { code, message, hint, details, cause }: GdnError): GdnError {
-  return new GdnError(code, `can't look up @${name}: ${message}`, {
-    place,
-    ...(hint === undefined ? {} : { hint }),
-    details,
-    cause,
-  })
-}
+const unreadable = (name: string, place: Place, error: GdnError): GdnError =>
+  error.with({ message: `can't look up @${name}: ${error.message}`, place })
 
 function ambiguous(name: string, address: string, keystore: string, place: Place): GdnError {
   return new GdnError('invalid_input', `@${name} is both the saved address ${address} and the keystore ${keystore}`, {

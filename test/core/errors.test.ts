@@ -90,6 +90,19 @@ describe('any thrown value', () => {
   })
 })
 
+it('an error with another message keeps everything else, and the first cause', () => {
+  const cause = new Error('socket')
+  const given = { hint: 'Wait.', place: { flag: '--rate' }, details: { status: 503 }, operationId: 'one', cause }
+  const error = new GdnError('unreachable', 'no response', given)
+  expect(error.with({ message: 'not saved: no response' })).toMatchObject({
+    ...{ code: 'unreachable', message: 'not saved: no response' },
+    ...given,
+  })
+  expect(error.with({ hint: undefined }).hint).toBeUndefined()
+  const plain = new GdnError('usage', 'wrong')
+  expect(plain.with({ hint: 'Fix it.' }).cause).toBe(plain)
+})
+
 it('a hint keeps everything else of an error', () => {
   const cause = new Error('of before')
   const options = { place: { flag: '--key' }, details: { status: 409 }, operationId: 'op-1', cause }

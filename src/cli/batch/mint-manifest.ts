@@ -172,13 +172,13 @@ export function withWayOut(error: unknown, isDryRun = false): unknown {
   const { code, message, hint = '', details } = error
   if (code === 'unreachable' && isDryRun) {
     const more = 'Add --no-lookup to plan without the server.'
-    return new GdnError(code, message, { hint: hint === '' ? more : `${hint}\n${more}`, details, cause: error })
+    return error.with({ hint: hint === '' ? more : `${hint}\n${more}` })
   }
   const { rows, count: all } = (details ?? {}) as Details
   const hasLines = code === 'seems_minted' || code === 'already_accepted' || code === 'edited_rows'
   if (hasLines && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''
-    return new GdnError(code, `${message}\n${linesOf(rows)}${more}`, { hint, details, cause: error })
+    return error.with({ message: `${message}\n${linesOf(rows)}${more}` })
   }
   return error
 }

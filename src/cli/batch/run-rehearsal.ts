@@ -122,9 +122,8 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
     return { ...seen, failure: null }
   } catch (error) {
     if (!seen.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
-    const { code, message, details } = error
     const hint = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
-    return { ...seen, failure: new GdnError(code, message, { details, hint, cause: error }) }
+    return { ...seen, failure: error.with({ hint }) }
   } finally {
     over.abort()
     signal.removeEventListener('abort', onSignal)

@@ -198,18 +198,16 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
 /** Names the backend that uses a port. Returns other errors as they are. */
 async function withHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
-  const { place, hint } = error
   const local = await runningBackend(localDataDirectory(deps.env))
   if (local !== null && new URL(local.url).port === String(port)) {
     const message = `the local backend (process ${local.pid}) uses port ${port}`
-    const other = `Run \`gdn local stop\` to stop that backend, or:\n${hint ?? ''}`
-    return new GdnError(error.code, message, { place, hint: other, cause: error })
+    return error.with({ message, hint: `Run \`gdn local stop\` to stop that backend, or:\n${error.hint ?? ''}` })
   }
   const baseUrl = `http://127.0.0.1:${port}`
   const server = { baseUrl, origin: baseUrl, loopback: true, ...({ source: 'flag', from: '--port' } as const) }
   const { id } = await deps.identify(server, 'once').catch(() => ({ id: null }))
   if (id === null) return error
-  return new GdnError(error.code, `another backend of gdn uses port ${port}`, { place, hint, cause: error })
+  return error.with({ message: `another backend of gdn uses port ${port}` })
 }
 
 /** Runs `gdn worker`, with a health endpoint if a port is given. */

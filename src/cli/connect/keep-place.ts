@@ -1,5 +1,5 @@
 import { holdsPassword } from '../../config/database-url.ts'
-import { GdnError } from '../../core/errors.ts'
+import type { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { DataDirFlags } from './data-dir.ts'
 
@@ -29,8 +29,7 @@ export function keepPlace(text: string, flags: PlaceFlags): string {
 
 /** Returns an error whose hint keeps the flags that name a backend. */
 export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
-  const { code, message, hint, details, cause, place } = error
-  const [newMessage, newHint] = [keepPlace(message, flags), hint === undefined ? undefined : keepPlace(hint, flags)]
-  if (newMessage === message && newHint === hint) return error
-  return new GdnError(code, newMessage, { hint: newHint, details, cause, place })
+  const message = keepPlace(error.message, flags)
+  const hint = error.hint === undefined ? undefined : keepPlace(error.hint, flags)
+  return message === error.message && hint === error.hint ? error : error.with({ message, hint })
 }

@@ -78,12 +78,11 @@ async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secr
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const refused = error.code === 'unauthorized' || error.code === 'forbidden'
-    throw new GdnError(error.code, `the key was not saved: ${error.message}`, {
+    throw error.with({
+      message: `the key was not saved: ${error.message}`,
       hint: refused
         ? 'Copy the whole key again, and check that it is a key of this server.'
         : 'Run `gdn auth login --no-check` to save it without checking it.',
-      details: error.details,
-      cause: error,
     })
   } finally {
     progress.stop()

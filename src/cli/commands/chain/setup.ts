@@ -164,9 +164,7 @@ function factoryAt(text: string): `0x${string}` {
 
 /** Adds how to resume to the error of a signal. */
 const resumable = (error: unknown): unknown =>
-  error instanceof GdnError
-    ? new GdnError(error.code, error.message, { hint: 'Run the same command again to resume the setup.', cause: error })
-    : error
+  error instanceof GdnError ? error.with({ hint: 'Run the same command again to resume the setup.' }) : error
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 

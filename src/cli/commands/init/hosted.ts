@@ -122,12 +122,8 @@ async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<G
 
 function withoutHint(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
-  const { code, message, hint, details } = error
-  return new GdnError(code, `nothing was written: ${message}`, {
-    ...(hint === undefined || code === 'unauthorized' ? {} : { hint }),
-    details,
-    cause: error,
-  })
+  const message = `nothing was written: ${error.message}`
+  return error.with(error.code === 'unauthorized' ? { message, hint: undefined } : { message })
 }
 
 async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {

@@ -169,11 +169,10 @@ export function stoppedAfter(
   const done = (minted ?? 0) + kinds.reduce((n, one) => n + one.done, 0)
   const pending = kinds.reduce((n, one) => n + one.pending, 0)
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
-  return new GdnError(error.code, error.message, {
+  return error.with({
     // The server may have accepted requests whose responses the interruption cut off.
     hint: `${minted === null ? '' : 'At least '}${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.\nRun \`${again}\` to resume.`,
     details: { changes: all, made: done, in_progress: pending },
-    cause: error,
   })
 }
 

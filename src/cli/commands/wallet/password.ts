@@ -70,12 +70,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
   } catch (error) {
     // Shells and clusters often pass secrets as pipes or links, which standard input can read.
     if (!(error instanceof GdnError) || error.hint !== undefined || systemCode(error.cause) === 'ENOENT') throw error
-    const { code, message, place } = error
-    throw new GdnError(code, message, {
-      ...(place === undefined ? {} : { place }),
-      hint: `Pipe it in with ${FLAG} - instead.`,
-      cause: error,
-    })
+    throw error.with({ hint: `Pipe it in with ${FLAG} - instead.` })
   }
 }
 

@@ -158,9 +158,9 @@ export function forkError(blockchain: string, failed: AbortSignal, error: unknow
 }
 
 function lost(blockchain: string, error: GdnError): GdnError {
-  return new GdnError(error.code, `the fork of ${blockchain} can't continue: ${error.message}`, {
+  return error.with({
+    message: `the fork of ${blockchain} can't continue: ${error.message}`,
     hint: 'Nothing was sent to the network. Run the command again, or use another node.',
-    cause: error,
   })
 }
 
