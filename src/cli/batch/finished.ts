@@ -53,6 +53,7 @@ export async function printFinished(
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
   if (verified !== null) refuseDiffering(verified)
+  if (flags.maxCost !== undefined) io.note('--max-cost changes nothing: the run is finished.')
   noteFinished(deps, finished, flags)
 }
 
