@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -46,4 +46,16 @@ test('npm test and npm run test:rest share no file, apart from files with promis
 
 test('a part of the soak runs its own files, and their long forms', () => {
   expect(soakFiles('secrets')).toEqual([...PARTS.secrets, ...(LONG_FORMS.secrets ?? [])])
+})
+
+test('each file with a long form is in a part of the soak', async () => {
+  const listed = new Set(paths([...soakFiles(undefined), ...LISTS.LONG_FORMS, ...MORE_POSTGRES]))
+  const named = await readdir(join(root, 'test'), { recursive: true })
+  const unlisted: string[] = []
+  for (const path of named.filter((one) => one.endsWith('.test.ts')).map((one) => `test/${one}`)) {
+    const text = await readFile(join(root, path), 'utf8')
+    const hasLongForm = /process\.env\.GDN_SOAK\b|helpers\/runs\.ts'/.test(text)
+    if (hasLongForm && !listed.has(path)) unlisted.push(path)
+  }
+  expect(unlisted).toEqual([])
 })
