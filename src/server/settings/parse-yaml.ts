@@ -1,4 +1,4 @@
-import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
+import { isMap, isPair, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import type * as z from 'zod'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
@@ -25,6 +25,14 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
       place: placeAt(broken.pos[0]),
     })
   }
+  // The schema would omit this key silently.
+  visit(document, {
+    Pair(_, { key }) {
+      if (String(key) !== '__proto__') return
+      const place = { ...placeAt((key as Node).range?.[0]), field: '__proto__' }
+      throw new GdnError('invalid_config', 'is not a known field', { place })
+    },
+  })
   const result = validate(
     schema,
     readValue(() => document.toJS({ maxAliasCount: 0 }), file),

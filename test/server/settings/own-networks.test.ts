@@ -2,7 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gnosis } from 'viem/chains'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseYaml } from '../../../src/server/settings/parse-yaml.ts'
 import { readSettings } from '../../../src/server/settings/read-settings.ts'
+import { settingsFile } from '../../../src/server/settings/schema.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
@@ -108,4 +110,15 @@ test('rejects mainnet-beta under the name of a testnet', async () => {
     code: 'invalid_config',
     message: 'solana-testnet is the name of a testnet, and mainnet-beta is not one',
   })
+})
+
+test('a network named __proto__ is rejected at its place, and not left out silently', () => {
+  const text = 'chains:\n  polygon: { rpc_urls: [https://a.example] }\n  __proto__: { rpc_urls: [https://b.example] }\n'
+  expect(() => parseYaml(settingsFile, text, 'backend.yaml')).toThrow(
+    expect.objectContaining({
+      code: 'invalid_config',
+      message: 'is not a known field',
+      place: { file: 'backend.yaml', line: 3, column: 3, field: '__proto__' },
+    }),
+  )
 })
