@@ -274,6 +274,18 @@ describe('gdn plan and apply against a backend', () => {
     }
   })
 
+  test('mints nothing on another machine where apply transferred an NFT to the receiver of its row', async () => {
+    const collection = await collectionOf()
+    const [one, two] = [await machine(collection), await machine(collection)]
+    await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', ALICE]))
+    const moved = csv(['a', 'Dawn', BOB], ['b', 'Dusk', ALICE])
+    expect((await one.run(['apply'], moved, '--yes')).code).toBe(0)
+    const minted = await two.run(['batch', 'mint'], moved, '--yes', '--json')
+    expect(minted.code, minted.stderr).toBe(0)
+    expect(JSON.parse(minted.stdout)).toMatchObject({ total: 2, deployed: 2, requests: 0 })
+    expect(await nftsOf(collection)).toHaveLength(2)
+  })
+
   test('sends nothing while a change is impossible, unless only mints are wanted', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)

@@ -8,8 +8,8 @@ import type { Match } from './match-groups.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
-/** An NFT that matches a row, with the hash of its whole metadata. */
-type FoundNft = Match & { content: string }
+/** An NFT that matches a row, with its present holder and the hash of its whole metadata. */
+type FoundNft = Match & { holder: string | null; content: string }
 
 /** A row, and the NFT that matches it. */
 export interface FoundRow {
@@ -91,8 +91,9 @@ export class RowLookup {
   }
 
   #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): void {
+    const holder = receiver_wallet_address ? addressKey(receiver_wallet_address) : null
     // It may have been transferred or burned since its mint.
-    const owner = minted_to ?? receiver_wallet_address
+    const owner = minted_to ? addressKey(minted_to) : holder
     this.#read.add(id)
     if (request_metadata === null || typeof request_metadata !== 'object') return
     const metadata = { ...request_metadata } as Metadata
@@ -101,19 +102,20 @@ export class RowLookup {
       const content = contentOf(blank(metadata, new Set(keys)))
       if (!this.#contents.has(content)) continue
       const matches = this.#matches.get(content) ?? []
-      const nft = { id, owner: owner ? addressKey(owner) : null, content: contentOf(request_metadata) }
+      const nft = { id, owner, holder, content: contentOf(request_metadata) }
       this.#matches.set(content, [...matches, nft])
       return
     }
   }
 }
 
-/** Returns the NFT with the right owner, else one whose owner isn't known yet, else any. */
+/** Returns the NFT that was minted to the right owner, else one that was transferred to it, else one whose owner isn't known yet, else any. */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)
   const right = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
+  const moved = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
   const untold = matches.findIndex(({ owner }) => owner === null)
-  const [match] = matches.splice(right >= 0 ? right : Math.max(0, untold), 1)
+  const [match] = matches.splice([right, moved, untold].find((at) => at >= 0) ?? 0, 1)
   return match ?? null
 }
 
