@@ -31,7 +31,7 @@ import { type Candidate, type OwnerHistory, ownerHistories, type Place, readReco
 import { OtherDrop } from './other-drop.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { type BurnedRow, burnsOf, countUnnamed, lookAtGone } from './prune.ts'
+import { type BurnedRow, burnsOf, findUnnamed, lookAtGone, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 import { SavedChanges } from './saved-changes.ts'
 import { SeenNfts } from './seen-nfts.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
@@ -284,20 +284,14 @@ class Planner {
     })
   }
 
-  /** Without a run, no NFT is known as that of a row that is gone. */
+  /** Names NFTs that may be of rows that are gone, and that another machine minted. */
   async #noteUnnamed(place: Place): Promise<void> {
-    if (this.#store.drop.setId !== null) return
-    const count = await countUnnamed(this.#store, place)
-    if (count === 0) return
-    if (count !== null) {
-      const nfts = count === 1 ? '1 NFT of the collection is' : `${count} NFTs of the collection are`
-      this.notes.push(
-        `${nfts} without a row. This machine didn't mint the drop, so it can't tell whether they belong to it`,
-      )
-    }
-    this.notes.push(
-      'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>',
-    )
+    const hasRun = this.#store.drop.setId !== null
+    // Without reference IDs, nothing tells which NFTs this run has minted.
+    if (hasRun && !place.hasReferences) return
+    const ids = await findUnnamed(this.#store, place)
+    if (ids !== null) this.notes.push(...notesOfUnnamed(ids))
+    else if (!hasRun) this.notes.push(WHERE_TO_BURN)
   }
 
   #count(found: readonly [number, Change[]][]): void {
@@ -371,8 +365,8 @@ class Planner {
     const renamed = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     this.notes.push(...renamed)
     if (renamed.length > 0 || !place.hasReferences || this.#options.prune === true) return
-    const others = (await countUnnamed(this.#store, place)) ?? 0
-    if (others > 0) this.notes.push(noteOfUnnamed(others))
+    const others = (await findUnnamed(this.#store, place)) ?? []
+    if (others.length > 0) this.notes.push(noteOfUnnamed(others.length))
   }
 
   #notePairs(): void {

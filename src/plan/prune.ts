@@ -80,20 +80,40 @@ function nameOf(key: string, nft: NftRecord | undefined): string {
 }
 
 /**
- * Returns how many NFTs of the collection no row names, and no run on this machine has minted. Those that failed or were
- * burned don't count.
+ * Returns the NFTs of the collection that no row names, and that no run on this machine has minted. Those that this run
+ * found on the server are included. Those that failed or were burned are not.
  *
  * @returns null where the server doesn't list the collection
  */
-export async function countUnnamed({ state }: RunStore, place: Place): Promise<number | null> {
+export async function findUnnamed({ state, drop }: RunStore, place: Place): Promise<string[] | null> {
   const listed = await listIds(place, place).catch((error: unknown) => {
     if (error instanceof GdnError && (error.code === 'refused' || error.code === 'forbidden')) return null
     throw error
   })
   if (listed === null) return null
-  const ids = await state.scratch((sql) => unnamedNfts(sql, listed))
-  return ids.length - (await new ServerNames(place.client, place).endedOf(ids)).size
+  const ids = await state.scratch((sql) => unnamedNfts(sql, drop, listed))
+  const ended = await new ServerNames(place.client, place).endedOf(ids)
+  return ids.filter((id) => !ended.has(id))
 }
+
+/** Returns what --prune says of NFTs that this machine can't burn. */
+export function notesOfUnnamed(ids: readonly string[]): string[] {
+  if (ids.length === 0) return []
+  const isOne = ids.length === 1
+  const nfts = isOne
+    ? '1 NFT of the collection has no row, and was'
+    : `${ids.length} NFTs of the collection have no row, and were`
+  const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : ''
+  return [
+    `${nfts} not minted on this machine. gdn can't tell whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
+    `Without a row: ${ids.slice(0, MAX_NAMED).join(', ')}${more}`,
+    WHERE_TO_BURN,
+  ]
+}
+
+/** Says where NFTs can be burned that this machine didn't mint. */
+export const WHERE_TO_BURN =
+  'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
 const NO_BURNS = "the server can't burn NFTs"
 

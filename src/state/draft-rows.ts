@@ -70,15 +70,20 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
   )
 }
 
-/** Returns the NFTs that neither the table `named` nor an operation has. */
-export function unnamedNfts(sql: Sql, nfts: Iterable<string>): string[] {
-  return sql
-    .all<{ id: string }>(
-      `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
-        AND NOT EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)`,
-      JSON.stringify([...nfts]),
-    )
-    .map(({ id }) => id)
+/**
+ * Returns those of the NFTs that no row names, and that no run on this machine has minted. Those that this run found on
+ * the server are included: their requests have no reference IDs. Every row must have been compared before.
+ */
+export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
+  const found = sql.all<{ nft: string }>(
+    `SELECT value AS nft FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
+      AND NOT EXISTS (SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
+        LEFT JOIN requests q ON q.id = o.request_id
+        WHERE n.nft_gdn_id = value AND (o.run_id IS NOT ? OR json_extract(q.body, '$.reference_ids') IS NOT NULL))`,
+    JSON.stringify([...nfts]),
+    id,
+  )
+  return found.map(({ nft }) => nft)
 }
 
 /** Returns the names of the rows without an ID that have these contents. A name is the input of a reference ID. */

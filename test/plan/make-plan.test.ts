@@ -85,17 +85,44 @@ describe('--prune on a machine that did not mint the drop', () => {
     (await (await Machine.start(server)).plan(rows, { prune: true })).notes
   const where = 'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
-  test('names the number of NFTs without a row, and where they can be burned', async () => {
+  const notesOf = (key: string) => [
+    "1 NFT of the collection has no row, and was not minted on this machine. gdn can't tell whether it belongs to this drop",
+    `Without a row: ${server.nft(key).id}`,
+    where,
+  ]
+
+  test('names the NFTs without a row, and where they can be burned', async () => {
     await machine.mint([row('a'), row('b'), row('c'), row('d')])
+    const ids = ['b', 'c', 'd'].map((key) => server.nft(key).id).join(', ')
     expect(await away([row('a')])).toEqual([
-      "3 NFTs of the collection are without a row. This machine didn't mint the drop, so it can't tell whether they belong to it",
+      "3 NFTs of the collection have no row, and were not minted on this machine. gdn can't tell whether they belong to this drop",
+      `Without a row: ${ids}`,
       where,
     ])
     Object.assign(server.nft('b'), { isBurned: true })
     Object.assign(server.nft('c'), { status: 'failed' })
-    expect(await away([row('a')])).toEqual([expect.stringMatching(/^1 NFT of the collection is without a row/), where])
+    expect(await away([row('a')])).toEqual(notesOf('d'))
     expect(await away([row('a'), row('d')])).toEqual([])
     expect((await machine.plan([row('a')], { prune: true })).notes).toEqual([])
+  })
+
+  test('names an NFT of another machine also after it has minted rows of its own', async () => {
+    await machine.mint([row('a'), row('b')])
+    const other = await Machine.start(server)
+    await other.mint([row('a'), row('c')])
+    expect(await other.plan([row('a')], { prune: true })).toMatchObject({
+      ...{ changes: [expect.stringMatching(/^burn burn c/)], notes: notesOf('b') },
+    })
+    expect(await machine.plan([row('a')], { prune: true })).toMatchObject({
+      ...{ changes: [expect.stringMatching(/^burn burn b/)], notes: notesOf('c') },
+    })
+  })
+
+  test('names an NFT that its own mint found on the server', async () => {
+    await machine.mint([row('a'), row('b')])
+    const other = await Machine.start(server)
+    await other.mint([row('a'), row('b'), row('c')])
+    expect((await other.plan([row('a'), row('c')], { prune: true })).notes).toEqual(notesOf('b'))
   })
 
   test('says only where they can be burned if the server does not list the collection', async () => {
