@@ -29,7 +29,8 @@ test('screenshots of an explorer that can not be read are an error', async () =>
   )
 })
 
-test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what the commands print', async () => {
+/** Records the session in a new home, and returns the shapes of everything that was on the screen. */
+async function record(): Promise<string[]> {
   const home = await makeHome()
   onTestFinished(() => home.remove())
   await home.json(['local', 'start'])
@@ -37,12 +38,19 @@ test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what t
   const env = { ...home.env, TERM: 'xterm-256color', LANG: 'C.UTF-8', GDN_PROFILE: 'local', GDN_BLOCKCHAIN: 'polygon' }
   const recorder = new Recorder(SCREEN.columns, SCREEN.rows, { closerMs: 0 })
   await recordSession(recorder, env, async (...args) => (await home.run(args, { env })).stdout)
+  return recorder.frames.flatMap(({ lines }) => lines.flat().map(({ text }: Run) => shape(text)))
+}
 
-  const printed = new Set(recorder.frames.flatMap(({ lines }) => lines.flat().map(({ text }: Run) => shape(text))))
+test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what the commands print', async () => {
   const shown = [...(await readFile(SVG, 'utf8')).matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
     shape(text.replace(/&\w+;/g, (entity) => ENTITIES[entity] ?? entity)),
   )
   expect(shown).toContain('Killed')
   expect(shown).toContain('N rows: N deployed')
-  expect([...new Set(shown)].filter((text) => !printed.has(text))).toEqual([])
+  const missing = new Set(shown)
+  // Where the chain is done sooner than the terminal is drawn, a session has no line about waiting for it.
+  for (let session = 1; session <= 3 && missing.size > 0; session++) {
+    for (const line of await record()) missing.delete(line)
+  }
+  expect([...missing]).toEqual([])
 })
