@@ -31,6 +31,9 @@ export function newMeasurement(): Measurement {
   }
 }
 
+/** The name of an indented row with the figure above it, compared with something else. */
+const SAME = 'the same'
+
 /**
  * Returns the measurements with the figures of a part in the newest one. Older figures of the part are dropped, so that
  * each part is in one table.
@@ -46,7 +49,8 @@ export function record(
     // An indented row belongs to the one above it.
     const isIndented = figure.what.startsWith(' ')
     if (!isIndented) heading = figure.what
-    return recorded(part, isIndented ? `${heading}: ${figure.what.trim()}` : figure.what, figure)
+    const what = figure.what.trim()
+    return recorded(part, isIndented && what !== SAME ? `${heading}: ${what}` : heading, figure)
   })
   return [
     { ...newest, figures: [...without(newest).figures, ...added] },

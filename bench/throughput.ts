@@ -82,7 +82,7 @@ function variantsWith(url: string): Variant[] {
   // Always a new URL, because recently fetched ones are cached.
   let fetched = 0
   const remote = () => () => `${url}/${fetched++}.png`
-  const [one, many] = ['1 to a request', '50 to a request']
+  const [one, many] = ['NFTs minted, 1 to a request', 'NFTs minted, 50 to a request']
   const [uploaded, fromWeb] = [`${PICTURES} uploaded images`, 'an image each over HTTP']
   const toOne = [
     { script: ONE_AT_A_TIME, atLeast: 1 },
@@ -112,7 +112,7 @@ function figuresOf({ what, scripts, before }: Variant, rounds: readonly Round[])
     againstBefore({ what: name, unit, samples: of(key) }, of(key, 1), budget)
   const atLeast = (ratio: number | undefined) => (ratio === undefined ? undefined : { atLeast: ratio })
   const againstScript = ({ script, atLeast: ratio }: Variant['scripts'][number], index: number): Figure => ({
-    ...{ what: '  against a script', unit: '/s', samples: of('deployed') },
+    ...{ what: '  the same', unit: '/s', samples: of('deployed') },
     against: { what: script.what, samples: rounds.map((round) => round.scripts[index] ?? Number.NaN) },
     ...(ratio && { budget: { atLeast: ratio } }),
   })
