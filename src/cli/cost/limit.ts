@@ -126,6 +126,6 @@ async function refuseBelowOne(wei: bigint, fees: NetworkFees, coin: string): Pro
   if (wei >= one) return
   throw bad(
     `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`,
-    'Nothing was sent. Set a higher limit, or wait for lower fees.',
+    'Nothing was sent, and no limit was changed. Set a higher limit, or wait for lower fees.',
   )
 }

@@ -51,11 +51,14 @@ export async function refuseAboveLimit(
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} are spent or reserved)`
   const waiting = costs?.waiting == null ? '' : ` More may be left later: ${costs.waiting}.`
+  // What was accepted before goes on up to that limit.
+  const before = limitOfRun({ given: null, kept }, costs)
+  const stays = before === null || before === limit ? '' : ` The limit of the run stays ${inCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
     `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} are left${used}`,
     {
-      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(counted + needed, 'up')} or more.${waiting}`,
+      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(counted + needed, 'up')} or more.${stays}${waiting}`,
       details: { needed_wei: String(needed), left_wei: String(left), max_cost_wei: String(limit) },
     },
   )

@@ -117,6 +117,19 @@ function raiseIn(result: Awaited<ReturnType<typeof cli>>): string {
 }
 
 describe('apply', () => {
+  test('names the limit that stays if another one is refused', async () => {
+    const collection = await collectionOf()
+    const { mint, apply, edit } = await machine(collection, row('a', 'A'))
+    expect(await mint('--max-cost', '1')).toMatchObject({ code: 0 })
+    await edit(row('a', 'Other'))
+    const refused = await apply('--max-cost', '0.000001')
+    expect(errorOf(refused).hint).toMatch(/ or more\. The limit of the run stays 1 POL\.( More may be left later: .*)?$/)
+    expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
+    const unlimited = await machine(await collectionOf(), row('a', 'A'))
+    expect(await unlimited.mint()).toMatchObject({ code: 0 })
+    await unlimited.edit(row('a', 'Other'))
+    expect(errorOf(await unlimited.apply('--max-cost', '0.000001')).hint).not.toContain('stays')
+  })
   test('counts mints, updates, transfers and burns toward the limit of the drop', async () => {
     const collection = await collectionOf()
     const {

@@ -268,6 +268,7 @@ describe('batch mint --max-cost', () => {
     const error = errorOf(await mint('--max-cost', coins(0.9 * ONE)))
     expect(error.code).toBe('usage')
     expect(error.message).toMatch(/^--max-cost: [0-9.]+ POL is less than one transaction may cost: [0-9.]+ POL$/)
+    expect(error.hint).toContain('no limit was changed')
     expect((await run('batch', 'list', '--json')).stdout.trim()).toBe('[]')
   })
 
