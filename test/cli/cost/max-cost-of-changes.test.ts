@@ -123,7 +123,9 @@ describe('apply', () => {
     expect(await mint('--max-cost', '1')).toMatchObject({ code: 0 })
     await edit(row('a', 'Other'))
     const refused = await apply('--max-cost', '0.000001')
-    expect(errorOf(refused).hint).toMatch(/ or more\. The limit of the run stays 1 POL\.( More may be left later: .*)?$/)
+    expect(errorOf(refused).hint).toMatch(
+      / or more\. The limit of the run stays 1 POL\.( More may be left later: .*)?$/,
+    )
     expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
     const unlimited = await machine(await collectionOf(), row('a', 'A'))
     expect(await unlimited.mint()).toMatchObject({ code: 0 })
