@@ -41,10 +41,17 @@ export async function limitRun(
   if (client.limitsCosts() !== true) return limit
   const { run } = limit
   const carried = { run, maxCost: String(wei) }
-  if (!setsLimit(limit)) {
+  const onlyLower = !setsLimit(limit)
+  if (onlyLower) {
     const costs = await costsOf({ client }, run, signal)
     if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
   }
-  await client.call('setrunmaxcost', { run, contract_address, blockchain, max_cost: String(wei) }, { signal })
+  // A person may lower it between the answer and this request.
+  const only_lower = onlyLower ? true : undefined
+  await client.call(
+    'setrunmaxcost',
+    { run, contract_address, blockchain, max_cost: String(wei), only_lower },
+    { signal },
+  )
   return carried
 }

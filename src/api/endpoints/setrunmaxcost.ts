@@ -18,6 +18,7 @@ export const setrunmaxcost = defineEndpoint({
       contract_address: address,
       blockchain,
       max_cost: wei,
+      only_lower: z.boolean().optional(),
     })
     .check(checkAddresses('contract_address')),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_cost: wei }),

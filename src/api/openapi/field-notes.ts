@@ -135,7 +135,10 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Hash of the transaction; null while it is pending, or if it is one that this backend does not know.',
   },
   getfees: { blockchain: 'An EVM blockchain.' },
-  setrunmaxcost: { run: 'The name that its requests send in the header Gdn-Run. It may be new.' },
+  setrunmaxcost: {
+    run: 'The name that its requests send in the header Gdn-Run. It may be new.',
+    only_lower: 'Whether a lower limit of the run stays. Default: false.',
+  },
   setrunmaxfee: { run: 'The name that its requests send in the header Gdn-Run. It may be new.' },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {

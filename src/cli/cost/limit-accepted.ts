@@ -52,7 +52,8 @@ export async function limitAccepted(
     )
     if (contract_address === null) return await refuse('and its collection has no address yet')
     const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
-    await client.call('setrunmaxcost', limited, { signal })
+    const only_lower = given === null ? true : undefined
+    await client.call('setrunmaxcost', { ...limited, only_lower }, { signal })
   }
   const after = changes ? ((await costsOf(connection, id, signal)) ?? costs) : costs
   const amount = (value: bigint) => safe(`${inCoins(value, 'up')} ${after.currency ?? 'coins'}`)

@@ -12,15 +12,15 @@ export async function setRunMaxCost(
   { accountId, parsed, body }: ServiceRequest<z.output<typeof setrunmaxcost.request>>,
 ) {
   const { store, pipeline, now } = deps
-  const { run, contract_address: contractAddress, blockchain, max_cost } = parsed
-  const maxCost = { wei: BigInt(max_cost), isSet: true }
+  const { run, contract_address: contractAddress, blockchain, max_cost, only_lower: onlyLower = false } = parsed
+  const maxCost = { wei: BigInt(max_cost), isSet: !onlyLower }
   const check = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
-  await store.transaction(async (db) => {
+  const limited = await store.transaction(async (db) => {
     const started = { account_id: accountId, run, collection_id: collection.id, started_at: now() }
     if (!(await startRun(db, started))) throw otherCollection(run)
-    if (check !== null) await lockLimit(db, check, { accountId, run }, null)
+    return check === null ? null : await lockLimit(db, check, { accountId, run }, null)
   })
   pipeline.nftsAccepted(collection.id, { files: false, mint: true })
-  return { requests: { ...body, run }, max_cost }
+  return { requests: { ...body, run }, max_cost: limited?.run.max_cost ?? max_cost }
 }
