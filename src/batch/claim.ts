@@ -7,7 +7,7 @@ import { type Drop, listDrops } from '../state/drops.ts'
 import { addedKeys, type RowsIn } from '../state/rows.ts'
 import { refuseEdited } from './edited-rows.ts'
 import type { KeptRow } from './manifest-row.ts'
-import { howToMove } from './moved-run.ts'
+import { howToGoOn, howToMove } from './moved-run.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 import { countDrop } from './run-counts.ts'
@@ -25,7 +25,7 @@ interface Taken {
   runs: Map<string, boolean>
   /** Whether each of them has another manifest, which may be another drop with the same IDs. */
   ofOtherFiles: boolean
-  /** How the run takes over theirs, if their manifests were moved. */
+  /** How the run takes over theirs, if their manifests were moved, and how a command uses a run of this manifest. */
   moves: Set<string>
 }
 
@@ -69,6 +69,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     }
     const isOtherDrop = isAnotherDrop(drop, other)
     const move = howToMove(drop, other)
+    const goOn = howToGoOn(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
       // Rows of different drops are the same only by their content, and so are those with different keys.
@@ -78,7 +79,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       isOneManifest ||= row.key === row.otherKey
       if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
       taken.ofOtherFiles &&= move !== null
-      if (move !== null) taken.moves.add(move)
+      for (const hint of [move, goOn]) if (hint !== null) taken.moves.add(hint)
       if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
         taken.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
       }

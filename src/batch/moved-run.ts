@@ -125,6 +125,12 @@ export async function storeMove(options: BatchOptions): Promise<void> {
   }
 }
 
+/** Says how a command goes on with the run that took this manifest over under a name; null if it didn't. */
+export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | null =>
+  other.runName !== null && other.runName !== runName && manifest !== null && other.manifest === manifest
+    ? `To use the run that has this manifest, add --run ${shellWord(other.runName)}.`
+    : null
+
 /**
  * Says how a run takes over the NFTs of another one, whose manifest may be this one.
  *

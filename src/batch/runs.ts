@@ -80,7 +80,7 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run by its ID, its name, the name given with `--run`, the path of its manifest, its file name, or the
+ * Finds a run by its ID, its name, the path of its manifest, the name given with `--run`, its file name, or the
  * beginning of its ID, in this order. Of several drops of one run, it returns the newest.
  *
  * @param server limits the search to runs of this server
@@ -102,8 +102,8 @@ export async function openRun(
     manifestPath !== null && fits(manifestPath) && (runName === null || !unnamed.has(manifestPath))
   const ways: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
-    ({ runName }) => runName === wanted,
     (run) => isOf(run, (manifest) => manifest === realPath),
+    ({ runName }) => runName === wanted,
     (run) => isOf(run, (manifest) => namesFile(wanted, manifest)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]

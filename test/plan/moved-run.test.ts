@@ -196,6 +196,33 @@ describe('a manifest that was moved on the machine that minted it', () => {
   })
 })
 
+describe('a manifest that was renamed and taken over with --run', () => {
+  test.each(['plan', 'mint', 'apply'] as const)(
+    'is found with that name, which %s without it names',
+    async (command) => {
+      const [birds, renamed] = [at('birds.csv'), at('renamed.csv')]
+      await write(birds)
+      await machine.mint(ROWS, birds)
+      await move(birds, renamed)
+      await machine.mint(EDITED, { ...renamed, runName: 'birds.csv', adopt: true })
+      await expect(machine[command](ROWS, renamed)).rejects.toMatchObject({
+        code: 'already_accepted',
+        hint: expect.stringContaining('To use the run that has this manifest, add --run birds.csv.'),
+      })
+      const found = await openRun(machine.stateDir, renamed.manifestPath)
+      expect(found).toMatchObject({ runName: 'birds.csv', manifestPath: renamed.manifestPath })
+    },
+  )
+
+  test('is found by its path before a run of another manifest that has this path as its name', async () => {
+    const [one, two] = [at('one.csv'), at('two.csv')]
+    for (const each of [one, two]) await write(each)
+    await machine.mint([ROWS[0] as (typeof ROWS)[0]], one)
+    await machine.mint([ROWS[1] as (typeof ROWS)[0]], { ...two, runName: one.manifestPath })
+    expect(await openRun(machine.stateDir, one.manifestPath)).toMatchObject({ manifestPath: one.manifestPath })
+  })
+})
+
 describe('a copy of a manifest', () => {
   test.each(['plan', 'mint', 'apply'] as const)('takes over no run by %s --adopt', async (command) => {
     const [mar, maerz] = [at('mar/drop.csv'), at('maerz/drop.csv')]
