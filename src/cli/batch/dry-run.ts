@@ -11,6 +11,7 @@ import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from '../cost/fees.ts'
+import { costLimit } from '../cost/limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -64,7 +65,7 @@ interface DryRunning {
   warnings?: RowWarnings
   settings: Settings
   output: Output
-  flags: Pick<BatchMintFlags, 'stateDir' | 'allowDuplicates'> & CostFlags
+  flags: Pick<BatchMintFlags, 'stateDir' | 'allowDuplicates' | 'maxCost' | 'maxFeeGwei'> & CostFlags
 }
 
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
@@ -78,6 +79,10 @@ export async function printBatchDryRun(
   const meter = await openMeter(options.dynamic)
   let found: ManifestIssue[] = []
   try {
+    const { maxCost } = flags
+    if (maxCost !== undefined && connection !== null) {
+      await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
+    }
     let finished: FinishedRun | null = null
     const plan = await dryRunBatch(
       { ...options, signal: signals.signal },

@@ -144,7 +144,7 @@ export function linesOf(rows: readonly { line: number }[]): string {
 
 /** Returns the next steps that make sense, one line each, in their order. */
 function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
-  const { counts, absentRows } = summary
+  const { counts, absentRows, stopped } = summary
   const steps: string[] = []
   if (counts.unknown > 0) {
     steps.push(
@@ -156,7 +156,9 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     )
     if (absentRows.length > 0) steps.push(`Run \`${commands('retry', '--absent')}\` to retry absent rows.`)
   }
-  if (counts.pending + counts.accepted > 0) steps.push(`Run \`${commands('resume')}\` to resume the run.`)
+  // The hint of a limit that is reached says how to resume.
+  if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
+    steps.push(`Run \`${commands('resume')}\` to resume the run.`)
   if (counts.failed > 0) steps.push(`Run \`${commands('retry')}\` to retry failed rows, after you fix the cause.`)
   steps.push(`Run \`${commands('results')}\` to list every row.`)
   return steps
