@@ -128,7 +128,8 @@ const GROUPS = {
       'test/cli/cost/max-cost.test.ts',
       'test/cli/mcp/spending.test.ts',
       'test/server/http/{max-cost,max-cost-of-changes}.test.ts',
-      'test/server/pipeline/max-cost-property.test.ts',
+      'test/server/chain/evm/cost/run-fee.test.ts',
+      'test/server/pipeline/{limit-fees,max-cost-property}.test.ts',
       'test/server/services/limit-cost.test.ts',
     ],
     rest: [

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import {
+  isTooExpensive,
+  limitFee,
+  limitFees,
+  waitingForFees,
+} from '../../../../../src/server/chain/evm/cost/run-fee.ts'
+
+const GWEI = 10n ** 9n
+/** The next two blocks need up to 18 gwei. */
+const CURRENT = { base: 16n * GWEI }
+
+it('a run waits while the next blocks may need more than it offers', () => {
+  expect(isTooExpensive(String(18n * GWEI), CURRENT)).toBe(false)
+  expect(isTooExpensive(String(18n * GWEI - 1n), CURRENT)).toBe(true)
+  expect(isTooExpensive(null, CURRENT)).toBe(false)
+})
+
+it('only a run that waits says why', () => {
+  expect(waitingForFees(String(10n * GWEI), CURRENT)).toBe(
+    'the next blocks need up to 18 gwei, and the run offers 10 gwei at most',
+  )
+  expect(waitingForFees(String(18n * GWEI), CURRENT)).toBeNull()
+  expect(waitingForFees(null, CURRENT)).toBeNull()
+})
+
+it('a fee is never above the limit of the run', () => {
+  expect(limitFee(20n, '18')).toBe(18n)
+  expect(limitFee(17n, '18')).toBe(17n)
+  expect(limitFee(20n, null)).toBe(20n)
+  const fees = { maxFeePerGas: 20n, maxPriorityFeePerGas: 19n, other: 1 }
+  expect(limitFees(fees, '18')).toEqual({ maxFeePerGas: 18n, maxPriorityFeePerGas: 18n, other: 1 })
+  expect(limitFees(fees, null)).toBe(fees)
+})
