@@ -149,7 +149,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name.replace(/^attributes?:/i, '')}`)}, or --unknown-columns attr for all unknown columns.`,
     }
   }
   const key = prefixed?.[2] ?? name

@@ -125,8 +125,10 @@ describe('batch mint', () => {
     expect(forPeople.stderr).toContain(
       `The run ${run} is already finished. To mint all its rows a second time, add --again.`,
     )
-    const limited = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--max-cost', '1']
-    expect((await cli(limited, options)).stderr).toContain('--max-cost changes nothing: the run is finished.')
+    for (const flag of ['--max-cost', '--max-fee-gwei']) {
+      const limited = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, flag, '1']
+      expect((await cli(limited, options)).stderr).toContain(`${flag} changes nothing: the run is finished.`)
+    }
     const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })
     expect(api.bodies('createnft')).toHaveLength(1)

@@ -438,6 +438,11 @@ test.each([
   expect(issues[0]?.hint).toContain(`Did you mean "${meant}"?`)
 })
 
+test('suggests no key of an attribute that begins with the word', async () => {
+  const { issues } = await read(`${HEAD},attribute:habitat\n${GOOD},x\n`)
+  expect(issues[0]?.hint).toContain('--map attribute:habitat=attr:habitat,')
+})
+
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([

@@ -53,7 +53,11 @@ export async function printFinished(
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
   if (verified !== null) refuseDiffering(verified)
-  if (flags.maxCost !== undefined) io.note('--max-cost changes nothing: the run is finished.')
+  const limits = [
+    flags.maxCost === undefined ? [] : '--max-cost',
+    flags.maxFeeGwei === undefined ? [] : '--max-fee-gwei',
+  ]
+  for (const flag of limits.flat()) io.note(`${flag} changes nothing: the run is finished.`)
   noteFinished(deps, finished, flags)
 }
 

@@ -16,6 +16,7 @@ import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-n
 import type { Signer } from '../../../../server/chain/evm/signers.ts'
 import { missingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
+import { serverFlagsAgain } from '../../../batch/flags-again.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
 import { spentText } from '../../../cost/spent.ts'
@@ -126,7 +127,7 @@ export async function applySettings(
     }
     if (flags.newOwner !== undefined) {
       io.note(
-        `The new owner accepts it: gdn collection set ${contract} -b ${blockchain} --accept-owner --wallet <name>`,
+        `The new owner accepts it: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>`,
       )
     }
   })
