@@ -112,7 +112,10 @@ export async function lookBefore(
   )
   const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await strangers(ids), deps.onEvent)
   await look(before.listed)
-  const settled = options.adopt === true ? others(await settleListing(options, deps, asker, look)) : null
+  // A server with reference IDs lists what it has accepted at once.
+  const settles = deps.client.supportsReferences() !== true
+  const settle = async () => (settles ? await settleListing(options, deps, asker, look) : (before.listed ?? []))
+  const settled = options.adopt === true ? others(await settle()) : null
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
       before.notes.push(...(await notesOfOthers(store, options, deps, await strangers(before.listed))))

@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
-import { markReplaced } from '../state/edited-rows.ts'
+import { markReplaced, storeContents } from '../state/edited-rows.ts'
 import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
 import { dropRefused, markRetried, renameRows } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
@@ -62,6 +62,7 @@ export async function enterRows(
     })
     moveRun(sql, store.drop.family, options)
     markReplaced(sql, replaced)
+    storeContents(sql, gathered.relocated)
     for (const found of foundRequests(before.adopted)) enterFound(sql, store.drop, found, now)
     renameRows(
       sql,

@@ -4,6 +4,7 @@ import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop, FileIdentity } from '../state/drops.ts'
+import type { Relocated } from '../state/edited-rows.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
   addRows,
@@ -24,6 +25,7 @@ import type { OperationState } from '../state/transitions.ts'
 import { leaveBurnedCopies } from './burned-copies.ts'
 import { keptRow, RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
+import { relocated } from './moved-files.ts'
 import { type Plan, PlanBuilder } from './plan.ts'
 import { isContentKey, shownKey } from './row-key.ts'
 import { noCounts, type RunStore, STATUS } from './run-store.ts'
@@ -35,6 +37,8 @@ export interface Gathered {
   /** Whether the manifest was read. Otherwise they are the stored rows. */
   isRead: boolean
   changes: ManifestChanges
+  /** Sent rows whose local files were moved. They don't count as changed. */
+  relocated: readonly Relocated[]
   fingerprint: string | null
   localFiles: FileIdentity[]
   /** Positions of rows that were sent with other content; known once the rows are planned. */
@@ -91,10 +95,11 @@ export async function gather(
   const unsent = setId === null ? new PlanBuilder() : null
   const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
   const files = await identitiesOf(paths)
+  const found = setId === null ? { changes: noChanges(), relocated: [] } : await changesFrom(store, rows, setId)
   return {
     rows,
     isRead: true,
-    changes: setId === null ? noChanges() : await changesFrom(store, rows, setId),
+    ...found,
     fingerprint: files === null ? null : (items.digest?.() ?? null),
     localFiles: files ?? [],
     changed: [],
@@ -107,6 +112,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   rows: { set },
   isRead: false,
   changes: noChanges(),
+  relocated: [],
   fingerprint,
   localFiles: [...localFiles],
   changed: [],
@@ -200,11 +206,18 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
 }
 
 /** How the rows that were read differ from the stored rows of the run. */
-export async function changesFrom({ state, drop }: RunStore, rows: RowsIn, setId: number): Promise<ManifestChanges> {
+export async function changesFrom(
+  { state, drop }: RunStore,
+  rows: RowsIn,
+  setId: number,
+): Promise<Pick<Gathered, 'changes' | 'relocated'>> {
   const changes = noChanges()
-  for (const { kind, position, key, line, isKept } of await state.read((sql) =>
-    changesOf(sql, rows, { ...drop, setId }),
-  )) {
+  const differences = await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))
+  const hasChanged = differences.some(({ kind }) => kind === 'changed')
+  const moved = hasChanged ? await state.read((sql) => relocated(sql, drop, rows, setId)) : []
+  const unchanged = new Set(moved.map(({ position }) => position))
+  for (const { kind, position, key, line, isKept } of differences) {
+    if (kind === 'changed' && unchanged.has(position)) continue
     changes[kind]++
     if (kind === 'changed' && isKept === 1) changes.keptAccepted++
     if (changes.examples.length >= MAX_EXAMPLES) continue
@@ -213,7 +226,7 @@ export async function changesFrom({ state, drop }: RunStore, rows: RowsIn, setId
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
-  return changes
+  return { changes, relocated: moved }
 }
 
 /**

@@ -17,7 +17,7 @@ export async function changesSince({ stateDir, id }: Run, manifest: Items): Prom
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
     await readRows(store, manifest, 'draft')
-    const changes = await changesFrom(store, 'draft', drop.setId)
+    const { changes } = await changesFrom(store, 'draft', drop.setId)
     return changes.added + changes.changed + changes.removed === 0 ? null : changes
   } finally {
     state?.close()

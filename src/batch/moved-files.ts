@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
-import { movedRows } from '../state/edited-rows.ts'
+import { movedRows, type Relocated, relocatedRows } from '../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../state/rows.ts'
 import { keptRow } from './manifest-row.ts'
 import type { Pair } from './pairing.ts'
@@ -15,7 +15,7 @@ import { partsOf, rowOfParts } from './row-text.ts'
  */
 export function rowsWithMovedFiles(sql: Sql, drop: Drop, rows: RowsIn): Pair[] {
   return movedRows(sql, drop, rows).flatMap(({ position, reference: name, body, id: sent, operation, nft }): Pair[] => {
-    if (rowOfParts(partsOf(body)).localFiles.some(({ path }) => existsSync(path))) return []
+    if (haveStayed(body)) return []
     const [record] = rowsAt(sql, rows, [position])
     if (record === undefined) throw new Error('a row that was just read is missing')
     const reference = referenceId(drop.referenceScope, name)
@@ -27,3 +27,10 @@ export function rowsWithMovedFiles(sql: Sql, drop: Drop, rows: RowsIn): Pair[] {
     ]
   })
 }
+
+/** Returns the sent rows of a run with an ID whose local files were moved, and that have not changed otherwise. */
+export const relocated = (sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] =>
+  relocatedRows(sql, drop, rows, setId).filter(({ body }) => !haveStayed(body))
+
+const haveStayed = (body: Uint8Array): boolean =>
+  rowOfParts(partsOf(body)).localFiles.some(({ path }) => existsSync(path))

@@ -2,7 +2,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
-import { type RowsIn, tableOf } from './rows.ts'
+import { isUnapplied, type RowsIn, tableOf } from './rows.ts'
 
 /** A row that was sent and is no longer in the manifest. */
 export interface VanishedRow {
@@ -99,6 +99,36 @@ export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): M
         AND s.key NOT IN (SELECT key FROM ${table}) ORDER BY r.position`,
     ...[id, scope, setId],
   )
+}
+
+/** A sent row that differs from the stored one only in the paths of its local files. */
+export interface Relocated {
+  /** Its position in the manifest. */
+  position: number
+  operation: string
+  /** Its content in the manifest. */
+  content: string
+  /** Its content in the run. */
+  body: Uint8Array
+}
+
+/** Returns the sent rows with an ID that differ from a set only in the folders of their local files. */
+export function relocatedRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number): Relocated[] {
+  return sql.all(
+    `SELECT r.position, r.content, s.body, o.id AS operation
+      FROM rows s JOIN ${tableOf(rows)} r ON r.key = s.key AND r.twin = s.twin AND r.content <> s.content
+        JOIN operations o ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
+          AND (o.content = s.content OR NOT ${isUnapplied('s')})
+      WHERE s.set_id = ? AND s.files > 0 AND s.key LIKE 'id:%' ORDER BY r.position`,
+    ...[id, scope, setId],
+  )
+}
+
+/** Gives operations the content that their rows have now. */
+export function storeContents(sql: Sql, rows: readonly Relocated[]): void {
+  for (const { operation, content } of rows) {
+    sql.run('UPDATE operations SET content = ? WHERE id = ?', content, operation)
+  }
 }
 
 /** Marks operations whose rows were edited: the edited rows are minted in addition. */

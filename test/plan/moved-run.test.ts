@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
 import { listRuns, openRun, runStatus } from '../../src/batch/runs.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
+import { LISTING_LAG_MS } from '../../src/operations/reconcile/listing.ts'
 import type { PlanOptions } from '../../src/plan/planned.ts'
 import { ALICE, Machine, row, Server } from './world.ts'
 
@@ -171,15 +172,52 @@ describe('a manifest that was moved on the machine that minted it', () => {
     expect(await listRuns(machine.stateDir)).toMatchObject([{ runName: 'drop.csv', manifestPath: later.manifestPath }])
   })
 
+  test('is adopted without waiting for the listing where the server has reference IDs', async () => {
+    const { maerz } = await moved()
+    const began = machine.time.now()
+    await machine.mint([...ROWS, row('d', ALICE, 'D')], { ...maerz, adopt: true })
+    expect(machine.time.now() - began).toBeLessThan(LISTING_LAG_MS)
+    expect(titles()).toEqual(['A', 'B', 'C', 'D'])
+  })
+
+  const withFiles = ({ manifestPath }: { manifestPath: string }, names = ['A', 'B', 'B']) =>
+    names.map((title, n) => ({
+      ...row(String.fromCharCode(97 + n), ALICE, title),
+      metadata: { title, description: '', file_fields: [{ key: 'image', url: '' }] },
+      localFiles: [{ key: 'image', path: join(dirname(manifestPath), `${n}.png`) }],
+    }))
+
+  test('counts no row as changed because its files were moved with it', async () => {
+    const [mar, maerz] = [at('mar/drop.csv'), at('maerz/drop.csv')]
+    machine.upload = async (path) => ({ url: (await new LocalContents().of(path)).url })
+    await write(mar)
+    for (const n of [0, 1, 2]) await writeFile(join(dirname(mar.manifestPath), `${n}.png`), `${n}`)
+    await machine.mint(withFiles(mar), mar)
+    await rename(dirname(mar.manifestPath), dirname(maerz.manifestPath))
+    const changesOf = async (rows: ReturnType<typeof withFiles>, more: Partial<PlanOptions> = {}) => {
+      const readManifest = async function* () {
+        for (const each of rows) yield { row: each }
+      }
+      const options = machine.options({ ...maerz, ...more })
+      return (await dryRunBatch(options, { client: machine.client, readManifest, ...machine.time })).changes
+    }
+    expect(await changesOf(withFiles(maerz), { adopt: true })).toMatchObject({ changed: 0, examples: [] })
+    await machine.mint(withFiles(maerz), { ...maerz, adopt: true })
+    // The new paths are stored: they count as edited where the files at the old ones stay.
+    const finished = { code: 'run_finished', details: { kept_accepted: 0 } }
+    await expect(machine.mint(withFiles(maerz), maerz)).rejects.toMatchObject(finished)
+    await mkdir(dirname(mar.manifestPath))
+    expect(await changesOf([...withFiles(maerz, ['A', 'B!', 'B']), row('d', ALICE, 'D')])).toMatchObject({
+      ...{ added: 1, changed: 1, keptAccepted: 1 },
+      examples: [{ kind: 'changed', key: 'b' }, { kind: 'added' }],
+    })
+    for (const n of [0, 1, 2]) await writeFile(join(dirname(mar.manifestPath), `${n}.png`), `${n}`)
+    expect(await changesOf([...withFiles(mar), row('d', ALICE, 'D')])).toMatchObject({ changed: 3 })
+  })
+
   test('keeps rows without an ID whose files were moved with it', async () => {
     const [mar, maerz] = [at('mar/drop.csv'), at('maerz/drop.csv')]
-    const rowsIn = ({ manifestPath }: { manifestPath: string }) =>
-      ['A', 'B', 'B'].map((title, n) => ({
-        ...row(String.fromCharCode(97 + n), ALICE, title),
-        id: null,
-        metadata: { title, description: '', file_fields: [{ key: 'image', url: '' }] },
-        localFiles: [{ key: 'image', path: join(dirname(manifestPath), `${n}.png`) }],
-      }))
+    const rowsIn = (manifest: { manifestPath: string }) => withFiles(manifest).map((each) => ({ ...each, id: null }))
     // As a backend of gdn, which returns the address of the content.
     machine.upload = async (path) => ({ url: (await new LocalContents().of(path)).url })
     await write(mar)
