@@ -25,7 +25,7 @@ import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
-import { checkPlannedFiles } from './send-run.ts'
+import { checkPlannedFiles, hasBegun } from './send-run.ts'
 
 export const DRY_RUN_VIEW: View = {
   fields: [
@@ -80,9 +80,10 @@ export async function printBatchDryRun(
   let found: ManifestIssue[] = []
   try {
     const { maxCost } = flags
-    if (maxCost !== undefined && connection !== null) {
-      await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
-    }
+    const limit =
+      maxCost === undefined || connection === null
+        ? null
+        : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
     let finished: FinishedRun | null = null
     const plan = await dryRunBatch(
       { ...options, signal: signals.signal },
@@ -93,6 +94,7 @@ export async function printBatchDryRun(
         readManifest: read,
         onPlanned: ({ receiver, sender, count }) => meter.add(receiver, count, sender),
         confirm: async (planned) => {
+          await limit?.refuseBelowOne(hasBegun(planned))
           const { duplicates = { count: 0, rows: [] } } = planned
           if (planned.rows.pending > 0) {
             found = [

@@ -112,11 +112,11 @@ export async function sendRun(
   try {
     const { maxCost, maxFeeGwei } = options.reconcileOnly === true ? {} : flags
     const { blockchain } = options
-    const readLimit = async () =>
-      maxCost === undefined
+    const stated =
+      maxCost === undefined || sending.given !== undefined
         ? null
         : await costLimit(deps, { ...flags, maxCost }, settings, blockchain, { client, server })
-    const limit = sending.given === undefined ? await readLimit() : sending.given
+    const limit = sending.given === undefined ? (stated?.wei ?? null) : sending.given
     const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
     let paidSince = async (): Promise<DataRecord> => ({})
@@ -138,7 +138,10 @@ export async function sendRun(
           progress.tell(event)
           onEvent?.(event)
         },
-        permit: (planned, kept) => permitRun(deps, planned, { connection, blockchain, given: limit, kept, others }),
+        permit: async (planned, kept) => {
+          await stated?.refuseBelowOne(hasBegun(planned))
+          return await permitRun(deps, planned, { connection, blockchain, given: limit, kept, others })
+        },
         confirm: async (planned, runLimit, mints) => {
           const rows = planned.rows.pending
           progress.stop()
@@ -178,6 +181,10 @@ export async function sendRun(
     await client.close()
   }
 }
+
+/** Whether a run may have sent rows, for which its limit holds. */
+export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
+  accepted + unknown + deployed > 0
 
 /** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
 async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {

@@ -24,10 +24,23 @@ export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
 
 const bad = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--max-cost' }, hint })
 
+/** The limit of a run's cost. */
+export interface CostLimit {
+  /** Wei; null if the server doesn't limit costs. */
+  wei: bigint | null
+  /**
+   * Rejects a limit below the cost of one transaction, which would send nothing. A run that has begun takes it: what was
+   * accepted may still cost something.
+   *
+   * @throws GdnError `usage`
+   */
+  refuseBelowOne(hasBegun: boolean): Promise<void>
+}
+
 /**
- * Returns the limit of a run's cost in wei; null if the server doesn't limit costs. Sends nothing that has an effect.
+ * Reads the limit of a run's cost. Sends nothing that has an effect.
  *
- * @throws GdnError `usage` for money without a price, or a limit below the cost of one transaction
+ * @throws GdnError `usage` for money without a price
  */
 export async function costLimit(
   deps: Deps,
@@ -35,12 +48,23 @@ export async function costLimit(
   settings: Settings,
   blockchain: Blockchain,
   connection: Pick<Connection, 'client' | 'server'>,
-): Promise<bigint | null> {
+): Promise<CostLimit> {
   const { wei, found, isLimited } = await readLimit(deps, flags, settings, blockchain, connection)
-  if (found !== null) await refuseBelowOne(wei, limitedBy(flags.maxFeeGwei, found.fees), coinIn(found))
-  if (isLimited) return wei
-  deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. Costs are only estimated: run gdn cost.`)
-  return null
+  if (!isLimited) {
+    deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. Costs are only estimated: run gdn cost.`)
+  }
+  return {
+    wei: isLimited ? wei : null,
+    refuseBelowOne: async (hasBegun) => {
+      if (found === null) return
+      const problem = await belowOne(wei, limitedBy(flags.maxFeeGwei, found.fees), coinIn(found))
+      if (problem === null) return
+      if (!isLimited || !hasBegun) {
+        throw bad(problem, 'Nothing was sent, and no limit was changed. Set a higher limit, or wait for lower fees.')
+      }
+      deps.io.warn(`--max-cost: ${problem}. It becomes the limit of the run, and rows that don't fit aren't sent.`)
+    },
+  }
 }
 
 /**
@@ -117,15 +141,14 @@ const coinIn = (found: FoundFees | null): string => found?.coin ?? 'coins'
 const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees
 
-async function refuseBelowOne(wei: bigint, fees: NetworkFees, coin: string): Promise<void> {
+/** Returns the problem of a limit below the cost of one transaction; null if there is none. */
+async function belowOne(wei: bigint, fees: NetworkFees, coin: string): Promise<string | null> {
   const [{ worstCost }, { ONE_NFT }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/chain/evm/cost/drop-gas.ts'),
   ])
   const one = worstCost(ONE_NFT, fees)
-  if (wei >= one) return
-  throw bad(
-    `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`,
-    'Nothing was sent, and no limit was changed. Set a higher limit, or wait for lower fees.',
-  )
+  return wei >= one
+    ? null
+    : `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`
 }

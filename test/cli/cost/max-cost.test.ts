@@ -65,6 +65,13 @@ describe('batch mint --max-cost', () => {
     expect([before.accepted + before.deployed, before.failed, before.pending]).toEqual([1, 0, WALLETS.length - 1])
     // The limit belongs to the run.
     expect(errorOf(await mint())).toMatchObject({ code: 'max_cost' })
+    // A limit that is lowered below the cost of one transaction holds for what was accepted.
+    const low = ['--max-cost', coins(0.9 * ONE)]
+    expect((await mint(...low, '--dry-run')).code).toBe(0)
+    const { stderr } = await run('batch', 'resume', 'drop', '--yes', ...low)
+    expect(stderr).toContain('It becomes the limit of the run')
+    const lowered = JSON.parse((await run('batch', 'status', 'drop', '--costs', '--json')).stdout)
+    expect(lowered).toMatchObject({ pending: WALLETS.length - 1, max_cost_wei: String(parseUnits(coins(0.9 * ONE))) })
     const { code, stdout } = await mint('--max-cost', coins(10 * ONE))
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ deployed: WALLETS.length, pending: 0, failed: 0 })
