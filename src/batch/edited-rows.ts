@@ -88,7 +88,8 @@ export function pairsOf(
   const stored = storedFiles(sql, drop, vanished)
   const best = vanished.map((sent) => ({
     sent,
-    ...{ fields: sentFields(sql, sent), files: stored.get(sent.key) ?? {} },
+    fields: sentFields(sql, sent),
+    files: stored.get(sent.key) ?? {},
     score: 0,
     now: null as ({ line: number } & RowFields) | null,
   }))
@@ -226,7 +227,9 @@ function editedRows(
       'To mint the new rows as well, add --new-rows.',
     ].join('\n'),
     details: {
-      ...{ run, vanished: gone, new: added },
+      run,
+      vanished: gone,
+      new: added,
       pairs: pairsOf(sql, drop, { vanished: vanished.slice(0, MAX_PAIRS), fresh, rows }),
     },
   })

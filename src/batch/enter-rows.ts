@@ -111,7 +111,10 @@ function foundRequests(adopted: readonly Adopted[]) {
       receiver,
       sender,
       rows: piece.map(({ row: { key, content, row }, nftGdnId }) => ({
-        ...{ key, content, line: row.line, nftGdnId },
+        key,
+        content,
+        line: row.line,
+        nftGdnId,
         // The URL of a local file is not known.
         metadata: requestMetadata(row, (path) => path),
       })),

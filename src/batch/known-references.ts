@@ -74,8 +74,12 @@ export async function knownReferences(
         if (other !== null) {
           const { key, row: manifestRow } = row
           labeled.push({
-            ...{ key: shownKey(key), line: manifestRow.line, nftGdnId: nft_gdn_id },
-            ...{ operation, reference: reference_id, label: other },
+            key: shownKey(key),
+            line: manifestRow.line,
+            nftGdnId: nft_gdn_id,
+            operation,
+            reference: reference_id,
+            label: other,
           })
         }
         // Without an ID of its own, the content of the row is part of its reference ID.
@@ -105,9 +109,9 @@ async function refuseOthers(client: BatchClient, found: readonly Adopted[], sign
   throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
     hint: 'Nothing was sent. To send the other rows, run `gdn batch mint <manifest> --adopt`. The NFTs that exist stay as they are.',
     details: {
-      rows: rows.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
-        ...{ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId },
-      })),
+      rows: rows
+        .slice(0, MAX_NAMED)
+        .map(({ row: { key, row }, nftGdnId }) => ({ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId })),
       count: rows.length,
     },
   })
@@ -154,9 +158,9 @@ function haveIds(found: readonly Adopted[]): GdnError {
   return new GdnError('seems_minted', `${many} the content of NFTs whose rows got IDs`, {
     hint: 'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
     details: {
-      rows: found.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
-        ...{ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId },
-      })),
+      rows: found
+        .slice(0, MAX_NAMED)
+        .map(({ row: { key, row }, nftGdnId }) => ({ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId })),
       count: found.length,
     },
   })

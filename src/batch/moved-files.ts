@@ -21,8 +21,14 @@ export function rowsWithMovedFiles(sql: Sql, drop: Drop, rows: RowsIn): Pair[] {
     const reference = referenceId(drop.referenceScope, name)
     return [
       {
-        ...{ row: keptRow(record), nftGdnId: nft ?? '', operation, reference, mintedAs: reference },
-        ...{ label: null, sent, alias: 'stored' },
+        row: keptRow(record),
+        nftGdnId: nft ?? '',
+        operation,
+        reference,
+        mintedAs: reference,
+        label: null,
+        sent,
+        alias: 'stored',
       },
     ]
   })

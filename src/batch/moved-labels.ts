@@ -23,7 +23,9 @@ export async function labelsOfMoved(
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {
     const asked = page.flatMap(({ key, line, reference }) =>
       (['createnft', 'createnfttrans'] as const).map((operation) => ({
-        ...{ key: shownKey(key), line, operation },
+        key: shownKey(key),
+        line,
+        operation,
         reference: referenceId(store.drop.referenceScope, reference ?? key),
       })),
     )

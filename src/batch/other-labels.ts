@@ -64,9 +64,9 @@ export function otherLabels(
     {
       hint: HINT,
       details: {
-        rows: first.slice(0, MAX_NAMED).map(({ key, line, nftGdnId: nft_gdn_id, label }) => ({
-          ...{ key, line, nft_gdn_id, label },
-        })),
+        rows: first
+          .slice(0, MAX_NAMED)
+          .map(({ key, line, nftGdnId: nft_gdn_id, label }) => ({ key, line, nft_gdn_id, label })),
         count,
         label: own,
       },

@@ -133,8 +133,14 @@ export async function findPairs(
     if (record === undefined) throw new Error('a row that was just read is missing')
     const { reference: mintedAs, label: ofNft } = of
     return {
-      ...{ row: keptRow(record), nftGdnId, operation, reference: referenceOf(row), mintedAs },
-      ...{ label: ofNft, sent: sent?.id ?? null, alias },
+      row: keptRow(record),
+      nftGdnId,
+      operation,
+      reference: referenceOf(row),
+      mintedAs,
+      label: ofNft,
+      sent: sent?.id ?? null,
+      alias,
     }
   }
   return await store.read((sql) => [
@@ -280,8 +286,12 @@ function notPaired(
       'To mint the rows with an ID as new NFTs, add --new-rows.',
     ].join('\n'),
     details: {
-      ...{ run: drop.name, vanished, new: fresh, pairs: pairsOf(sql, drop, { vanished: first, fresh: added, rows }) },
-      ...{ rows: lines.map(({ line }) => ({ line })), count: fresh },
+      run: drop.name,
+      vanished,
+      new: fresh,
+      pairs: pairsOf(sql, drop, { vanished: first, fresh: added, rows }),
+      rows: lines.map(({ line }) => ({ line })),
+      count: fresh,
     },
   })
 }

@@ -27,7 +27,9 @@ export async function storeAliases(
       await client.call(
         'aliasreferences',
         {
-          ...{ operation, contract_address: contractAddress, blockchain },
+          operation,
+          contract_address: contractAddress,
+          blockchain,
           reference_ids: page.map(({ reference }) => reference),
           nft_gdn_ids: page.map(({ nftGdnId }) => nftGdnId),
         },

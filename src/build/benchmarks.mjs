@@ -12,7 +12,11 @@ const TABLES = /(<!-- generated: figures -->\n).*?(<!-- end -->)/s
 export async function generateBenchmarks(dir) {
   const { outputFiles } = await build({
     entryPoints: [join(root, 'bench/page.ts')],
-    ...{ bundle: true, write: false, format: 'esm', platform: 'node', logLevel: 'error' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'error',
   })
   const { figureTables } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)
   const tables = figureTables(JSON.parse(await readFile(join(root, 'bench/figures.json'), 'utf8')))

@@ -249,7 +249,11 @@ async function operateOnce(
   try {
     await operate(
       {
-        ...{ state, client, now: Date.now, sleep, signal },
+        state,
+        client,
+        now: Date.now,
+        sleep,
+        signal,
         onEvent: (event) => {
           if (event.type === 'going_on' || event.type === 'found') wasSentBefore = true
           if (event.type !== 'not_kept') return
@@ -264,7 +268,13 @@ async function operateOnce(
           ),
       },
       {
-        ...{ endpoint, origin, backend, blockchain, contract, operationId, keptAs: idempotencyKey },
+        endpoint,
+        origin,
+        backend,
+        blockchain,
+        contract,
+        operationId,
+        keptAs: idempotencyKey,
         // With the key, so that requests of equal content are operations of their own.
         content: { ...body, idempotency_key: idempotencyKey },
         note: FUNCTIONS[endpoint],

@@ -76,7 +76,10 @@ async function transfer(
     { state, client, now, sleep, signal, onEvent: () => {}, contested: async () => new Set() },
     {
       endpoint: 'transfernft',
-      ...{ origin, backend, blockchain, contract },
+      origin,
+      backend,
+      blockchain,
+      contract,
       content: { reference_id: reference, ...parties },
       note: 'apply',
       again: false,
@@ -84,7 +87,10 @@ async function transfer(
       mayForget: false,
       permit: async () => limit,
       request: async () => ({
-        ...{ contract_address: contract, blockchain, token_id: tokenId, ...parties },
+        contract_address: contract,
+        blockchain,
+        token_id: tokenId,
+        ...parties,
         ...(transfers === null ? {} : { replaces_transfers: transfers }),
       }),
     },

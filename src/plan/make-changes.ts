@@ -72,7 +72,10 @@ const MAX_PROBLEMS = 1_000
 const NOT_READY_MS = 3_000
 
 export const noOutcomes = (): Outcomes => ({
-  ...{ done: 0, pending: 0, unsent: false, reason: null },
+  done: 0,
+  pending: 0,
+  unsent: false,
+  reason: null,
   failed: { count: 0, first: [] },
   unknown: { count: 0, first: [] },
 })

@@ -85,8 +85,17 @@ export async function withPlan<Result>(
 
 class Planner {
   readonly counts: PlanCounts = {
-    ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0 },
-    ...{ burned: 0, retries: 0, vanished: 0 },
+    rows: 0,
+    unchanged: 0,
+    mint: 0,
+    update: 0,
+    transfer: 0,
+    burn: 0,
+    drift: 0,
+    impossible: 0,
+    burned: 0,
+    retries: 0,
+    vanished: 0,
   }
   readonly notes: string[] = []
   readonly #store: RunStore

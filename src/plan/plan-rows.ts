@@ -65,7 +65,11 @@ export async function* updatesOf(store: RunStore, contents: LocalContents): Asyn
       }
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
       yield {
-        ...{ key: shownKey(key), line: row.line, nftGdnId, reference, localFiles },
+        key: shownKey(key),
+        line: row.line,
+        nftGdnId,
+        reference,
+        localFiles,
         metadata: { ...row.metadata, file_fields },
         replacesRevision: revision ?? 0,
       }

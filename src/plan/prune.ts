@@ -150,7 +150,9 @@ function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string |
     noBurns ?? (nft.status === 'deployed' ? (isGoingOn ? null : pendingChange(nft)) : 'the NFT is not deployed yet')
   const { title } = (nft.request_metadata ?? {}) as { title?: unknown }
   return {
-    ...{ key: shownKey(row.key), line: null, title: typeof title === 'string' ? title : '' },
+    key: shownKey(row.key),
+    line: null,
+    title: typeof title === 'string' ? title : '',
     action: isOurs ? (obstacle === null ? 'burn' : 'impossible') : 'drift',
     want: 'burn',
     fields: [{ field: 'owner', from: owner, to: null }],

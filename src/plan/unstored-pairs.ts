@@ -26,7 +26,11 @@ export async function unstoredPairs(
     return isRenamed ? [{ operation, reference, candidate }] : []
   })
   const pairOf = ({ operation, candidate }: (typeof renamed)[number], alias: StoredPair['alias']): StoredPair => ({
-    ...{ nftGdnId: candidate.sent?.nft ?? '', operation, reference: candidate.reference, sent: null, alias },
+    nftGdnId: candidate.sent?.nft ?? '',
+    operation,
+    reference: candidate.reference,
+    sent: null,
+    alias,
     key: candidate.row.key,
   })
   if (client.supportsAliases() !== true) return renamed.map((one) => pairOf(one, 'impossible'))

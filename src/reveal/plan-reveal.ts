@@ -97,7 +97,8 @@ export async function withRevealPlan<Result>(
       movedFrom: store.movedFrom,
       relabeled: labels,
       paired: found.map((pair) => ({ ...pair, key: pair.row.key })),
-      ...{ rows: 0, ...noCounts() },
+      rows: 0,
+      ...noCounts(),
       async *updates() {
         // An update in progress may have ended, and a row may be minted by now.
         const counts = noCounts()
@@ -128,7 +129,12 @@ export async function withRevealPlan<Result>(
 }
 
 const noCounts = (): RevealCounts => ({
-  ...{ revealed: 0, pending: 0, accepted: 0, notMinted: 0, withoutNft: 0, left: 0 },
+  revealed: 0,
+  pending: 0,
+  accepted: 0,
+  notMinted: 0,
+  withoutNft: 0,
+  left: 0,
   leftRows: [],
 })
 

@@ -142,7 +142,10 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const signers = await openEmbeddedSigners(dataDir, store)
   // The metrics read from these parts, which are opened below and report their requests to it.
   const metrics = createMetrics({
-    ...{ db: store.db, now, version, dataDir },
+    db: store.db,
+    now,
+    version,
+    dataDir,
     signers: () => [...remote.signers(), ...clusters.signers()],
     hindered: async () => {
       const networks: (RemoteChains | RemoteClusters)[] = [remote, clusters]
@@ -168,7 +171,10 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       if (!works) return openAddresses(operators)
       return await openSigners(operators, credentialsDirectory)
     },
-    ...{ now, log, providers, onRequest },
+    now,
+    log,
+    providers,
+    onRequest,
   })
   undo.push(() => remote.close())
   const clusters = await openClusters({
@@ -179,7 +185,9 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
       const { openSolanaSigner } = await import('./chain/solana/open-signer.ts')
       return await openSolanaSigner(signer, credentialsDirectory)
     },
-    ...{ log, providers, onRequest },
+    log,
+    providers,
+    onRequest,
   })
   undo.push(() => clusters.close())
   const { ask: readiness, stopping } = watchReadiness({ store, storage: place, networks: [remote, clusters], dataDir })
@@ -191,7 +199,12 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     db: store.db,
     postgresStore: store.postgres === null ? null : store,
     only: options.only === undefined ? undefined : new Set(options.only),
-    ...{ dataDir, signers, remote, clusters, now, onEvent },
+    dataDir,
+    signers,
+    remote,
+    clusters,
+    now,
+    onEvent,
     wrapNetwork: options.wrapNetwork ?? ((network) => network),
   })
   undo.push(() => chains.close())

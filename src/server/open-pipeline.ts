@@ -61,7 +61,10 @@ export async function openPipeline(
   const { allowPrivateFiles: allowPrivate, allowHtmlFiles: allowHtml = false, fileFetching } = options
   const [pace, userAgent] = [createPace(), `gdn/${options.version}`]
   const fetcher = createLazyFetcher({
-    ...{ allowPrivate, allowHtml, pace, userAgent },
+    allowPrivate,
+    allowHtml,
+    pace,
+    userAgent,
     ...(fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }),
   })
   undo.push(() => fetcher.close())
@@ -76,7 +79,10 @@ export async function openPipeline(
     maxFileAttempts: fileFetching?.maxAttempts,
     concurrency: options.concurrency,
     poster: createLazyPoster({
-      ...{ allowPrivate, now, userAgent: `gdn/${options.version}`, timeoutMs: options.webhooks?.timeoutMs },
+      allowPrivate,
+      now,
+      userAgent: `gdn/${options.version}`,
+      timeoutMs: options.webhooks?.timeoutMs,
     }),
     webhookTimings: options.webhooks?.timings,
     onWebhookAttempt: (outcome) => metrics.observe({ what: 'webhook', outcome }),

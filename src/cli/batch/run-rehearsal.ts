@@ -52,8 +52,14 @@ export async function runRehearsal(
     return await withTemporaryFolder('gdn-rehearsal-', async (folder) => {
       const { openRehearsal } = await import('../../server/fork/rehearsal.ts')
       const options = {
-        ...{ host: '127.0.0.1', port: 0, dataDir: join(folder, 'data'), rateLimits: false, allowedHosts: [] },
-        ...{ ...storedFilesOptions(flags, env), version: VERSION, logStream: { write() {} } },
+        host: '127.0.0.1',
+        port: 0,
+        dataDir: join(folder, 'data'),
+        rateLimits: false,
+        allowedHosts: [],
+        ...storedFilesOptions(flags, env),
+        version: VERSION,
+        logStream: { write() {} },
         logLevel: 'silent' as const,
       }
       const rehearsal = await openRehearsal(options, target, signals.signal)
@@ -143,11 +149,17 @@ async function depsOf(
   const { GDN_PROFILE: _profile, GITHUB_ACTIONS: _actions, ...rest } = deps.env
   const env = {
     ...rest,
-    ...{ GDN_BASE_URL: url, GDN_API_KEY: apiKey.reveal() },
-    ...{ GDN_STATE_DIR: join(folder, 'state'), GDN_PACE_DIR: join(folder, 'pace') },
+    GDN_BASE_URL: url,
+    GDN_API_KEY: apiKey.reveal(),
+    GDN_STATE_DIR: join(folder, 'state'),
+    GDN_PACE_DIR: join(folder, 'pace'),
   }
   const edge = {
-    ...{ env, cwd: deps.cwd, program: deps.program, openKeyring: deps.openKeyring, stdin: deps.io.stdin },
+    env,
+    cwd: deps.cwd,
+    program: deps.program,
+    openKeyring: deps.openKeyring,
+    stdin: deps.io.stdin,
     signals: { ...deps.signals, signal },
     stdout: { write: read },
     stderr: { write() {} },
@@ -178,10 +190,17 @@ function reportOf(
   const { failed_rows: failures = [] } = (failure?.details ?? {}) as { failed_rows?: FailedRow[] }
   const sendMs = (requests / (createnft.ratePerSecond ?? Number.POSITIVE_INFINITY)) * 1000
   return {
-    ...{ blockchain, contract_address: contract, block },
-    ...{ rows: counts.total, minted, failed: counts.failed },
+    blockchain,
+    contract_address: contract,
+    block,
+    rows: counts.total,
+    minted,
+    failed: counts.failed,
     waiting: counts.pending + counts.accepted + counts.unknown,
-    ...{ transactions, gas: Number(gas), gas_price_wei: String(gas === 0n ? 0n : cost / gas), cost_wei: String(cost) },
+    transactions,
+    gas: Number(gas),
+    gas_price_wei: String(gas === 0n ? 0n : cost / gas),
+    cost_wei: String(cost),
     currency,
     seconds: Math.round(Math.max(sendMs, elapsedMs + slowerMs) / 1000),
     signers: signers.map(({ address, balance, spent }) => ({

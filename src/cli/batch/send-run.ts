@@ -230,9 +230,15 @@ async function permitRun(
   if (count === 0 && given === null) return null
   const maxCost = given ?? kept
   return await deps.permit({
-    ...({ connection, blockchain, kind: 'nft', count } as const),
+    connection,
+    blockchain,
+    kind: 'nft',
+    count,
     run: {
-      ...{ id: run.id, isOperation: false, canLimit: true, accepted: rows.accepted },
+      id: run.id,
+      isOperation: false,
+      canLimit: true,
+      accepted: rows.accepted,
       maxCost: maxCost === null ? null : { wei: maxCost, isSet: given !== null },
     },
   })

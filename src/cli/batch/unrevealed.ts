@@ -54,7 +54,8 @@ export async function openUnrevealed(
     // A run that has begun, or that --again begins, mints its rows as they are on purpose.
     if (kept !== undefined || flags.again === true) return { options, read }
     return {
-      ...{ options, read },
+      options,
+      read,
       check: async ({ rows }, connection) => {
         if (rows.pending > 0 && (await isCommitted(deps, connection, options, read))) throw committed()
       },
@@ -190,8 +191,13 @@ async function commit(
     })
   }
   const change = {
-    ...({ endpoint: 'commitprovenance', note: 'batch mint --unrevealed', what: 'the commitment' } as const),
-    ...{ blockchain, contract: contract_address, content: request, limit },
+    endpoint: 'commitprovenance' as const,
+    note: 'batch mint --unrevealed',
+    what: 'the commitment',
+    blockchain,
+    contract: contract_address,
+    content: request,
+    limit,
     request: async () => ({ ...request, reference_id: `provenance:${provenance}` }),
   }
   const { timeout } = flags

@@ -64,7 +64,9 @@ const FIELDS = [
 /** Fields that people see only if they are not 0. */
 const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
 const VIEW: View = withPaid({
-  ...{ fields: FIELDS, columns: FIELDS, id: 'run' },
+  fields: FIELDS,
+  columns: FIELDS,
+  id: 'run',
   card: (record) => {
     const shown = FIELDS.filter((field) => !COUNTS.includes(field) || record[field] !== 0)
     const isEmpty = COUNTS.every((field) => record[field] === 0)
@@ -134,7 +136,11 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       })
       const print = async (changes: DataRecord) =>
         await output.one({
-          ...{ run: plan.run.name, blockchain, contract_address, rows: plan.counts.rows, minted: minted.rows },
+          run: plan.run.name,
+          blockchain,
+          contract_address,
+          rows: plan.counts.rows,
+          minted: minted.rows,
           ...changes,
           ...(await paid()),
         })
@@ -323,7 +329,9 @@ async function mint(
     async *read() {
       for await (const { row } of plan.rows()) yield { row: row.row }
     },
-    ...{ flags, resumedBy, isApplied: true },
+    flags,
+    resumedBy,
+    isApplied: true,
     run: runBatch,
     given,
     others: changes,

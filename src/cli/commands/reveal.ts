@@ -104,10 +104,19 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       } else if (flags.dryRun !== true) await storeNames(deps, connection, options, plan)
       const { done, failed, unknown, pending } = outcomes
       await output.one({
-        ...{ run: plan.run.name, blockchain, contract_address, provenance: rows.commitment.provenance },
-        ...{ rows: plan.rows, revealed: plan.revealed + done },
-        ...{ to_reveal: plan.pending - done, pending, failed: failed.count, unknown: unknown.count },
-        ...{ not_minted: plan.notMinted, left: plan.left, left_rows: plan.leftRows },
+        run: plan.run.name,
+        blockchain,
+        contract_address,
+        provenance: rows.commitment.provenance,
+        rows: plan.rows,
+        revealed: plan.revealed + done,
+        to_reveal: plan.pending - done,
+        pending,
+        failed: failed.count,
+        unknown: unknown.count,
+        not_minted: plan.notMinted,
+        left: plan.left,
+        left_rows: plan.leftRows,
         ...paid,
       })
       const problem = problemOf(outcomes) ?? noneMinted(plan)
@@ -211,7 +220,9 @@ async function confirm(
   const { pending, accepted, run } = plan
   if (pending === 0 || flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
   const priced = {
-    ...{ limit: flags.given, kept: run.maxCost, run: run.id },
+    limit: flags.given,
+    kept: run.maxCost,
+    run: run.id,
     worst: () => worstOfChanges('update', pending - accepted),
   }
   const cost = await atMostText(deps, connection, blockchain, priced)
@@ -231,7 +242,12 @@ async function send(
     return await applyUpdates(
       options.contractAddress,
       {
-        ...{ client, limit, now, sleep, signal: signals.signal, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS },
+        client,
+        limit,
+        now,
+        sleep,
+        signal: signals.signal,
+        timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS,
         onProgress: ({ done, pending }) =>
           progress.update(`Revealing: ${done} of ${all}${pending === 0 ? '' : `, ${pending} accepted`}`),
       },

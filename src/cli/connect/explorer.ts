@@ -54,7 +54,12 @@ export async function connectExplorer(
     const method = body === undefined ? 'GET' : 'POST'
     try {
       return await transport.request({
-        ...{ method, url, headers, ...content, timeoutMs: TIMEOUT_MS, signal: signals.signal },
+        method,
+        url,
+        headers,
+        ...content,
+        timeoutMs: TIMEOUT_MS,
+        signal: signals.signal,
       })
     } catch (error) {
       signals.signal.throwIfAborted()

@@ -90,7 +90,10 @@ function foundFees({ is_simulated, currency, gas_price, data }: ResponseOf<'getf
     coin: currency,
     max: max === undefined ? null : BigInt(max),
     fees: {
-      ...{ low: BigInt(low), typical: BigInt(typical), high: BigInt(high), offered: BigInt(offered) },
+      low: BigInt(low),
+      typical: BigInt(typical),
+      high: BigInt(high),
+      offered: BigInt(offered),
       data: { bytes: data.bytes, fee: BigInt(data.fee), gas: BigInt(data.gas) },
     },
   }

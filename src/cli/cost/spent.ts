@@ -22,7 +22,11 @@ export const SPENT_FIELDS = [
 
 /** What a run has spent of which the server has accepted nothing. */
 const NOTHING: DataRecord = {
-  ...{ gas_used: '0', fee_paid_wei: '0', pending_transactions: 0, simulated: null, waiting: null },
+  gas_used: '0',
+  fee_paid_wei: '0',
+  pending_transactions: 0,
+  simulated: null,
+  waiting: null,
 }
 
 /**

@@ -51,7 +51,10 @@ export function beginningOf(outcome: Outcome): Answer {
 /** Returns the answer of a plan whose work goes on after the call. */
 export const runningAnswer = (plan_id: string, next: string, data: object): Answer => ({
   ...NOTHING,
-  ...{ status: 'running', plan_id, next, data },
+  status: 'running',
+  plan_id,
+  next,
+  data,
 })
 
 /** Returns the answer of a call that failed. */

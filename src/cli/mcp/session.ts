@@ -50,7 +50,10 @@ export class Session {
 
   static async open(deps: Deps, options: SessionOptions): Promise<Session> {
     const { data } = await call(['help', '--json'], {
-      ...{ run: deps.run, edge: deps, signal: deps.signals.signal, permit: deps.permit },
+      run: deps.run,
+      edge: deps,
+      signal: deps.signals.signal,
+      permit: deps.permit,
     })
     const session = new Session(deps, options, new Toolbox((data as CommandTree).commands, options))
     await session.#plans.prune(deps.now())

@@ -79,7 +79,10 @@ export async function operateOnce(
     const given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
     own = given ?? kept
     const run = {
-      ...{ id, isOperation: true, canLimit: own !== null || MINTS.has(endpoint), accepted: 0 },
+      id,
+      isOperation: true,
+      canLimit: own !== null || MINTS.has(endpoint),
+      accepted: 0,
       maxCost: own === null ? null : { wei: own, isSet: given !== null },
     }
     const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
@@ -154,7 +157,11 @@ async function operationLimit(
   }
   const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
   await refuseAboveLimit(deps, connection, {
-    ...{ blockchain, run: id, given, kept: null, isOperation: true },
+    blockchain,
+    run: id,
+    given,
+    kept: null,
+    isOperation: true,
     worst: () => worstOfRequest(endpoint, Object(content)),
   })
   return given

@@ -52,11 +52,22 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     if (known === null) {
       // This row receives no events. It keeps the secret after listeners end, so that receivers need no new one.
       await insertWebhook(db, {
-        ...{ ...common, id: newId(), kind: 'listener', url: '', events: '[]', status: 'disabled', expires_at: null },
+        ...common,
+        id: newId(),
+        kind: 'listener',
+        url: '',
+        events: '[]',
+        status: 'disabled',
+        expires_at: null,
       })
     }
     await insertWebhook(db, {
-      ...{ ...common, id, kind: 'listener', url: '', events: JSON.stringify(events), status: 'active' },
+      ...common,
+      id,
+      kind: 'listener',
+      url: '',
+      events: JSON.stringify(events),
+      status: 'active',
       expires_at: now() + STAYS_MS,
     })
     return own

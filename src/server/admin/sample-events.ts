@@ -28,7 +28,11 @@ export function sampleData(type: EventType, webhookId: string): object {
         request_metadata: metadata,
         ...stored,
         minted_to: WALLET,
-        ...{ revision: 0, transfers: 0, is_dynamic: false, is_frozen: false, burned: false },
+        revision: 0,
+        transfers: 0,
+        is_dynamic: false,
+        is_frozen: false,
+        burned: false,
         ...ended,
       }
     case 'collection':
@@ -36,9 +40,19 @@ export function sampleData(type: EventType, webhookId: string): object {
         transaction_gdn_id: NOTHING,
         ...collection,
         ...(isFailed ? { contract_address: null } : {}),
-        ...{ name: 'Test', wallet_address: WALLET, enable_api: true, enable_transfer: true, is_locked: false },
-        ...{ description: '', image: '', ...status, is_dynamic: false, is_frozen: false, enable_burn: false },
-        ...{ royalty_bps: 0, royalty_receiver: null },
+        name: 'Test',
+        wallet_address: WALLET,
+        enable_api: true,
+        enable_transfer: true,
+        is_locked: false,
+        description: '',
+        image: '',
+        ...status,
+        is_dynamic: false,
+        is_frozen: false,
+        enable_burn: false,
+        royalty_bps: 0,
+        royalty_receiver: null,
         ...ended,
       }
     case 'transfer':
@@ -46,7 +60,9 @@ export function sampleData(type: EventType, webhookId: string): object {
         transaction_gdn_id: NOTHING,
         ...nft,
         ...collection,
-        ...{ sender_wallet_address: WALLET, receiver_wallet_address: WALLET, ...transaction },
+        sender_wallet_address: WALLET,
+        receiver_wallet_address: WALLET,
+        ...transaction,
       }
     case 'burn':
       return { transaction_gdn_id: NOTHING, ...nft, ...collection, holder_wallet_address: WALLET, ...transaction }
@@ -57,7 +73,10 @@ export function sampleData(type: EventType, webhookId: string): object {
         transaction_gdn_id: NOTHING,
         ...nft,
         ...collection,
-        ...{ request_metadata: metadata, ...stored, revision: 1, ...transaction },
+        request_metadata: metadata,
+        ...stored,
+        revision: 1,
+        ...transaction,
       }
     default:
       return { transaction_gdn_id: NOTHING, ...nft, ...collection, ...transaction }

@@ -155,8 +155,16 @@ export async function addWebhook(
       })
     }
     await insertWebhook(db, {
-      ...{ id, account_id, kind: 'url', url, events: inOrder(events), secret: secret.reveal() },
-      ...{ status: 'active', created_at: now, expires_at: null, failing_since: null },
+      id,
+      account_id,
+      kind: 'url',
+      url,
+      events: inOrder(events),
+      secret: secret.reveal(),
+      status: 'active',
+      created_at: now,
+      expires_at: null,
+      failing_since: null,
     })
   })
   return { webhook: await showWebhook(store, id, now), secret }

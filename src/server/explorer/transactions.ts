@@ -51,7 +51,13 @@ export async function historyOf(
     const { kind, status, block_number, transaction_hash, sender, receiver, revision, accepted_at } = row
     const time = times?.[block_number ?? -1] ?? accepted_at
     history.push({
-      ...{ kind, status, block_number, transaction_hash, from: sender, to: receiver, revision },
+      kind,
+      status,
+      block_number,
+      transaction_hash,
+      from: sender,
+      to: receiver,
+      revision,
       ...(await changesShown(db, nft.id, row)),
       error: row.error === null ? null : cut(row.error),
       time: time === null ? null : timeOf(time),

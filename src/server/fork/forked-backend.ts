@@ -69,20 +69,21 @@ export async function startForkedBackend(
     }
     fork.startMining()
     const settings: ChainSettings = {
-      ...{
-        blockchain,
-        chainId,
-        ...forkSettings(fork),
-        confirmations: DEPTH,
-        finality: DEPTH,
-        feeCap: FEE_CAP,
-        mintsInFlight: MINTS_IN_FLIGHT,
-      },
-      ...{ blockExplorerUrl: null, testNetwork: true, operators: [] },
+      blockchain,
+      chainId,
+      ...forkSettings(fork),
+      confirmations: DEPTH,
+      finality: DEPTH,
+      feeCap: FEE_CAP,
+      mintsInFlight: MINTS_IN_FLIGHT,
+      blockExplorerUrl: null,
+      testNetwork: true,
+      operators: [],
     }
     const backend = await startBackend({ ...options, fork: { settings, signers: [signer] } })
     return {
-      ...{ backend, fork },
+      backend,
+      fork,
       async close() {
         await backend.close()
         await fork.close()

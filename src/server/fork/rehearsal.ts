@@ -97,7 +97,12 @@ export async function openRehearsal(
   const real = await chainOf(place, blockchain)
   const { chainId, rpcUrls: urls, requestLimits, finality: depth, confirmations } = real
   const fork = await startFork({
-    ...{ blockchain, chainId, urls, providers: createProviders(requestLimits), depth, signal },
+    blockchain,
+    chainId,
+    urls,
+    providers: createProviders(requestLimits),
+    depth,
+    signal,
     folder: join(options.dataDir, '..', 'fork'),
   })
   try {
@@ -112,7 +117,10 @@ export async function openRehearsal(
     let closed: Promise<void> | undefined
     const closeBackend = () => (closed ??= backend.close())
     return {
-      ...{ url: backend.url, apiKey, block: fork.block, failed: fork.failed },
+      url: backend.url,
+      apiKey,
+      block: fork.block,
+      failed: fork.failed,
       async halt() {
         if (!fork.isIdle()) return null
         const response = await fetch(`${backend.url}/readyz`, { signal })
@@ -127,7 +135,9 @@ export async function openRehearsal(
         const blocks = last === null ? 0 : last - first + confirmations - 1
         return {
           ...sums,
-          ...{ cost: spent.reduce((sum, one) => sum + one.spent, 0n), signers: spent, blocks },
+          cost: spent.reduce((sum, one) => sum + one.spent, 0n),
+          signers: spent,
+          blocks,
           currency: coinOf(chainId),
           slowerMs: Math.max(0, blocks * (fork.networkBlockMs - FORK_BLOCK_MS)),
         }

@@ -119,7 +119,11 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   const filesLoop = startLoop('files', fileStep.turn, log)
 
   const webhookStep = createWebhookStep({
-    ...{ store, poster: options.poster, now, log, timings: options.webhookTimings },
+    store,
+    poster: options.poster,
+    now,
+    log,
+    timings: options.webhookTimings,
     onAttempt: (outcome) => options.onWebhookAttempt?.(outcome),
   })
   const webhookLoop = startLoop('webhooks', webhookStep.turn, log)

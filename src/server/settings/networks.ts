@@ -17,7 +17,11 @@ export interface NetworkFacts {
 type Row = (typeof NETWORKS)[number]
 
 const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): NetworkFacts => ({
-  ...{ name, chainId, coin, blockExplorerUrl, feeModel },
+  name,
+  chainId,
+  coin,
+  blockExplorerUrl,
+  feeModel,
 })
 
 /** Returns the chain ID of a network by its name, known or of viem/chains; null for any other. */

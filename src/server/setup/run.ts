@@ -93,7 +93,9 @@ async function deploy(options: SetupOptions): Promise<Hex> {
     // Nothing depends on it: collections are accepted only once the factory exists.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
     const draft = {
-      ...{ blockchain, chainId, fees: plan.fees },
+      blockchain,
+      chainId,
+      fees: plan.fees,
       kind: 'factory',
       to: null,
       data: encodeDeployFactory(operators),

@@ -61,7 +61,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const gateway = new URL(base)
   const name = gateway.host
   const asker = createAsker({
-    ...{ allowPrivate, isTrusted: ({ origin }: URL) => origin === gateway.origin, userAgent, timeoutMs },
+    allowPrivate,
+    isTrusted: ({ origin }: URL) => origin === gateway.origin,
+    userAgent,
+    timeoutMs,
     ...(pace === undefined ? {} : { pace }),
   })
 

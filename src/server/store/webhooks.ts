@@ -115,7 +115,11 @@ export async function reviveWebhook(db: Db, id: string): Promise<void> {
   await db
     .updateTable('webhooks')
     .set((webhook) => ({
-      ...{ status: 'active' as const, failures: 0, failing_since: null, next_attempt_at: 0, lease_until: 0 },
+      status: 'active' as const,
+      failures: 0,
+      failing_since: null,
+      next_attempt_at: 0,
+      lease_until: 0,
       generation: webhook('generation', '+', 1),
     }))
     .where('id', '=', id)

@@ -39,7 +39,9 @@ const FIELDS = [
 // The mapped columns are printed while the manifest is read.
 const SHOWN = FIELDS.filter((field) => field !== 'mapped_columns')
 const VIEW: View = {
-  ...{ fields: FIELDS, columns: FIELDS, id: 'file' },
+  fields: FIELDS,
+  columns: FIELDS,
+  id: 'file',
   card: (record) => SHOWN.map((field) => [field, record[field]] as const),
 }
 

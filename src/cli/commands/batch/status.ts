@@ -100,8 +100,11 @@ async function watchRun(
 /** Returns what a single command has spent; null if its server doesn't say. */
 async function spentByCommand(deps: Deps, command: DataRecord, flags: StatusFlags): Promise<DataRecord | null> {
   const run = {
-    ...{ id: String(command.run_id), name: String(command.run), origin: String(command.origin) },
-    ...{ url: String(command.server), backendId: command.backend_id === null ? null : String(command.backend_id) },
+    id: String(command.run_id),
+    name: String(command.run),
+    origin: String(command.origin),
+    url: String(command.server),
+    backendId: command.backend_id === null ? null : String(command.backend_id),
   }
   return await spentOf(deps, await settingsIfFound(deps, run, flags), run)
 }

@@ -87,7 +87,10 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const found = await validateManifest(
     source,
     {
-      ...{ ...options, blockchain, onMapped: mapped.add, onFileWarning },
+      ...options,
+      blockchain,
+      onMapped: mapped.add,
+      onFileWarning,
       ...(urls === null ? {} : { onFileUrl: urls.add }),
       onRow(row, from) {
         onRow(row, from)

@@ -89,7 +89,12 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 }
 
 const NOT_CONFIGURED = {
-  ...{ nodes: null, genesis_hash: null, confirmations: null, finality: null, commitment: null, operators: null },
+  nodes: null,
+  genesis_hash: null,
+  confirmations: null,
+  finality: null,
+  commitment: null,
+  operators: null,
   block_explorer_url: null,
 }
 

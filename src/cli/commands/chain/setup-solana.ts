@@ -42,7 +42,11 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
     const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...rest } = await clusterStatus(cluster)
     const costs = Object.fromEntries(COSTS.map((field) => [field, rest[field]]))
     const record = (status: string) => ({
-      ...{ blockchain, cluster: name, genesis_hash, status, signer },
+      blockchain,
+      cluster: name,
+      genesis_hash,
+      status,
+      signer,
       ...costs,
       compute_unit_price,
     })

@@ -125,7 +125,12 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the setup is not confirmed on the network yet')
     try {
       const factory = await runSetup({
-        ...{ store, network, admin, operators, plan, now: deps.now },
+        store,
+        network,
+        admin,
+        operators,
+        plan,
+        now: deps.now,
         log: SILENT,
         signal: AbortSignal.any([deps.signals.signal, late.signal]),
         // Off a terminal, every message is printed: there are few, and one reports that the network is unreachable.

@@ -82,9 +82,14 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         creation,
       )
       const record = (contract: DeployedContract, service: string | null, verdict: Verdict | null) => ({
-        ...{ blockchain, chain_id: network.chainId, contract: contract.name, address: contract.address, service },
+        blockchain,
+        chain_id: network.chainId,
+        contract: contract.name,
+        address: contract.address,
+        service,
         ...(verdict ?? { status: 'written', match: null, url: null, message: null }),
-        ...{ identifier: contract.identifier, compiler: `v${compilerVersion}` },
+        identifier: contract.identifier,
+        compiler: `v${compilerVersion}`,
         constructor_arguments: contract.constructorArguments,
       })
       if (flags.to !== undefined) {

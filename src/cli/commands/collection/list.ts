@@ -46,7 +46,8 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const byId = new Map<unknown, DataRecord>(shown.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
     known.map(({ created_at: _at, ...collection }) => ({
-      ...{ ...collection, status: null },
+      ...collection,
+      status: null,
       ...byId.get(collection.transaction_gdn_id),
     })),
   )

@@ -62,7 +62,10 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   const { openListener } = await import('../../../server/admin/listen.ts')
   const listening = withDatabase(place, async (store) => {
     const listener = await openListener(store, {
-      ...{ events, email: flags.email, userAgent: `gdn/${VERSION}`, now: deps.now },
+      events,
+      email: flags.email,
+      userAgent: `gdn/${VERSION}`,
+      now: deps.now,
     })
     try {
       await begin(deps, flags, listener, targets)

@@ -68,8 +68,12 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
       const { nft_gdn_id, contract_address, receiver_wallet_address } = nft
       const request = { contract_address, nft_gdn_id, holder_wallet_address: receiver_wallet_address }
       const change = {
-        ...({ endpoint: 'burnnft', note: 'nft burn', what: `the burn of ${safe(nft_gdn_id)}` } as const),
-        ...{ blockchain: nft.blockchain, contract: contract_address, content: { nft_gdn_id } },
+        endpoint: 'burnnft' as const,
+        note: 'nft burn',
+        what: `the burn of ${safe(nft_gdn_id)}`,
+        blockchain: nft.blockchain,
+        contract: contract_address,
+        content: { nft_gdn_id },
         // Called after --max-cost is checked, and not for a burn that was accepted before.
         request: async (limit: bigint | null) => {
           if (!isConfirmed) await confirm(deps, connection, nfts.slice(index), limit)

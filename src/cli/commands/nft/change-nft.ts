@@ -78,7 +78,9 @@ async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Prom
 
 /** The same without what only the server's record has. */
 export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): DataRecord => ({
-  ...{ nft_gdn_id, token_id, title },
+  nft_gdn_id,
+  token_id,
+  title,
   contract_address: nft.contract_address,
   blockchain: nft.blockchain,
   receiver_wallet_address: nft.receiver_wallet_address,

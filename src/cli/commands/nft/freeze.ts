@@ -69,14 +69,13 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     return { contract_address, nft_gdn_ids }
   }
   const change = {
-    ...({
-      endpoint: 'freezenft',
-      note: 'nft freeze',
-      what: 'the freeze',
-      blockchain,
-      contract: contract_address,
-    } as const),
-    ...{ content: { nft_gdn_ids: [...nft_gdn_ids].sort() }, request },
+    endpoint: 'freezenft' as const,
+    note: 'nft freeze',
+    what: 'the freeze',
+    blockchain,
+    contract: contract_address,
+    content: { nft_gdn_ids: [...nft_gdn_ids].sort() },
+    request,
   }
   await changeOnce(deps, connection, flags, change, async (seen) => {
     await output.many(left.map((nft) => ({ ...shortRecord(nft), ...seen })))

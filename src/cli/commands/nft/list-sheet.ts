@@ -64,10 +64,15 @@ function rowOf({ request_metadata, receiver_wallet_address }: NftRecord): Manife
     Record<string, unknown>
   >
   return {
-    ...{ line: 0, id: null, receiver: textOf(receiver_wallet_address), sender: null, localFiles: [] },
+    line: 0,
+    id: null,
+    receiver: textOf(receiver_wallet_address),
+    sender: null,
+    localFiles: [],
     metadata: {
       ...Object.fromEntries(Object.entries(extras).map(([key, value]) => [key, textOf(value)])),
-      ...{ title: textOf(title), description: textOf(description) },
+      title: textOf(title),
+      description: textOf(description),
       file_fields: objectsIn(file_fields).map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
       attribute: objectsIn(attribute).map(({ tag, value }) => ({ tag: textOf(tag), value: textOf(value) })),
     },

@@ -88,8 +88,12 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   }
   const hashes = await hashLocalFiles(localFiles)
   const change = {
-    ...({ endpoint: 'updatednft', note: 'nft update', what: `the update of ${safe(id)}` } as const),
-    ...{ blockchain: nft.blockchain, contract: nft.contract_address, content: replaceUrls(request, hashes) },
+    endpoint: 'updatednft' as const,
+    note: 'nft update',
+    what: `the update of ${safe(id)}`,
+    blockchain: nft.blockchain,
+    contract: nft.contract_address,
+    content: replaceUrls(request, hashes),
     async request(limit: bigint | null) {
       const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
       await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`, priced)

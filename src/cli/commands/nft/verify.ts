@@ -124,7 +124,10 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   if (!flags.onChain || record === null) return await output.one(data)
   const { verification, provenance, breaksCommitment } = await readChain(deps, flags, {
-    ...{ record, owner, blockchain, server: connection.server },
+    record,
+    owner,
+    blockchain,
+    server: connection.server,
   })
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   throwUnlessVerified(nftGdnId, verification, breaksCommitment)
@@ -141,9 +144,15 @@ async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, 
   }
   const { verification, provenance } = await verifyToken(deps, flags, token)
   await output.one({
-    ...{ nft_gdn_id: null, isgdnnft: null, token_id: token.tokenId, status: null },
-    ...{ contract_address: token.contractAddress, receiver_wallet_address: null, blockchain: flags.blockchain ?? null },
-    ...{ ...verificationData(verification), provenance: provenanceData(provenance) },
+    nft_gdn_id: null,
+    isgdnnft: null,
+    token_id: token.tokenId,
+    status: null,
+    contract_address: token.contractAddress,
+    receiver_wallet_address: null,
+    blockchain: flags.blockchain ?? null,
+    ...verificationData(verification),
+    provenance: provenanceData(provenance),
   })
   throwUnlessVerified(`token ${token.tokenId}`, verification, true)
   if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
@@ -155,7 +164,10 @@ const provenanceData = (found: Provenance | null) =>
   found === null
     ? null
     : {
-        ...{ hash: found.hash, row: found.row, rows: found.rows, first_token_id: found.firstTokenId },
+        hash: found.hash,
+        row: found.row,
+        rows: found.rows,
+        first_token_id: found.firstTokenId,
         is_revealed: found.isRevealed,
       }
 

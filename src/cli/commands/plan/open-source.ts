@@ -99,7 +99,13 @@ async function optionsOf(
   }
   const { run, label, manifest: manifestPath } = header
   return {
-    ...{ stateDir: settings.stateDir, origin, backend, blockchain, contractAddress: contract, manifestPath, label },
+    stateDir: settings.stateDir,
+    origin,
+    backend,
+    blockchain,
+    contractAddress: contract,
+    manifestPath,
+    label,
     ...runOptions(flags, settings),
     adopt: header.moved,
     // The plan names them.

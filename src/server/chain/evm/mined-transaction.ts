@@ -63,7 +63,8 @@ function rawOf(found: RpcTransaction, chainId: number): Hex | null {
         ? serializeTransaction({ type: 'legacy', ...call, gasPrice: BigInt(gasPrice) }, { r, s, v: BigInt(found.v) })
         : serializeTransaction(
             {
-              ...{ type: 'eip1559', ...call },
+              type: 'eip1559',
+              ...call,
               maxFeePerGas: BigInt(maxFeePerGas),
               maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
             },

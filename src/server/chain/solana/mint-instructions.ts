@@ -73,7 +73,9 @@ export async function mintInstructions(
   const [amount, seed] = [await minimumBalance(size.final), Buffer.from(seedOf(id))]
   /** An instruction of Token-2022, which changes the mint. */
   const toMint = (others: AccountUse[], ...data: Uint8Array[]): Instruction => ({
-    ...{ program: token2022, accounts: [writable(mint), ...others], data: Buffer.concat(data) },
+    program: token2022,
+    accounts: [writable(mint), ...others],
+    data: Buffer.concat(data),
   })
   const [readMint, authority] = [readonly(mint), readonly(signer)]
   const instructions: Instruction[] = [

@@ -85,9 +85,21 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     collectionId: string,
     { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },
   ) => ({
-    ...{ id: newId(), blockchain, signer, nonce: null, kind: 'mint' as const, collection_id: collectionId, ...made },
-    ...{ start_id: null, token_count: 1, raw: '', block_number: null, block_hash: null, gas_used: null },
-    ...{ created_at: now(), next_attempt_at: now() },
+    id: newId(),
+    blockchain,
+    signer,
+    nonce: null,
+    kind: 'mint' as const,
+    collection_id: collectionId,
+    ...made,
+    start_id: null,
+    token_count: 1,
+    raw: '',
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: now(),
+    next_attempt_at: now(),
   })
 
   return explain

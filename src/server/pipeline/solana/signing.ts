@@ -140,8 +140,20 @@ export function rowOf(
   { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SignedBytes,
 ): SignedRow {
   return {
-    ...{ id: newId(), blockchain, signer, nonce: null, start_id: null, ...what, raw, hash, last_valid_height },
-    ...{ block_number: null, block_hash: null, gas_used: null, created_at: now, next_attempt_at: now },
+    id: newId(),
+    blockchain,
+    signer,
+    nonce: null,
+    start_id: null,
+    ...what,
+    raw,
+    hash,
+    last_valid_height,
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: now,
+    next_attempt_at: now,
   }
 }
 

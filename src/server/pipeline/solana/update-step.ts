@@ -65,7 +65,11 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     if (!isFound && isFinal) return { update, error: 'the metadata of the NFT is frozen' }
     const place = { blockchain, signer: signer.address, now: now() }
     const what = {
-      ...{ kind, collection_id: null, mint: mint.address, token_count: 1, directory: directory?.cid ?? null },
+      kind,
+      collection_id: null,
+      mint: mint.address,
+      token_count: 1,
+      directory: directory?.cid ?? null,
       update_sequence: directory === null ? null : known + 1,
     }
     if (isFound) {

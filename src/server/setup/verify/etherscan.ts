@@ -46,7 +46,9 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
     async verify({ address, identifier, constructorArguments }) {
       const done = (status: Verdict['status']): Verdict => ({
         // Etherscan doesn't compare the metadata hash.
-        ...{ status, match: null, message: null },
+        status,
+        match: null,
+        message: null,
         url: pages === null ? null : `${pages.replace(/\/+$/, '')}/address/${address}#code`,
       })
       if (constructorArguments === null) {

@@ -20,7 +20,10 @@ export function createSourcify(options: VerifierOptions): Verifier {
     return matchIn(json)
   }
   const already = (address: string, match: Verdict['match']): Verdict => ({
-    ...{ status: 'already_verified', match, url: pageOf(address), message: null },
+    status: 'already_verified',
+    match,
+    url: pageOf(address),
+    message: null,
   })
 
   return {

@@ -59,7 +59,9 @@ function objectIn(text: string): Record<string, unknown> | null {
 
 /** The service compared the contract, or refused to. */
 export const rejected = (message: string): Verdict => ({
-  ...{ status: 'rejected', match: null, url: null },
+  status: 'rejected',
+  match: null,
+  url: null,
   message: excerpt(message),
 })
 

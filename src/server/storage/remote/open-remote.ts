@@ -40,7 +40,12 @@ export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroun
   const credentials = kept(() => readCredentials(entry, surroundings), surroundings.now)
   await credentials()
   return openS3Bucket({
-    ...{ bucket, prefix, region, endpoint, credentials, userAgent },
+    bucket,
+    prefix,
+    region,
+    endpoint,
+    credentials,
+    userAgent,
     pathStyle: entry.path_style ?? endpoint !== null,
   })
 }

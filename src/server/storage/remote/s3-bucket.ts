@@ -190,7 +190,10 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
     },
 
     tidy: leftUploads({
-      ...{ client: client, signed, prefix, refusal },
+      client: client,
+      signed,
+      prefix,
+      refusal,
       urlOf: (key, query) => (key === '' ? `${root}/${query}` : urlOf(key, query)),
     }),
     problem: client.problem,

@@ -43,7 +43,11 @@ const types = {
 
 /** Connection parameters for the driver. */
 export const clientConfig = ({ host, port, database, user, password, tls }: DatabaseAddress): pg.ClientConfig => ({
-  ...{ host, port, database, user, types },
+  host,
+  port,
+  database,
+  user,
+  types,
   ...(password === undefined ? {} : { password: () => password.reveal() }),
   ssl: tls,
   application_name: 'gdn',

@@ -114,7 +114,8 @@ export async function applySettings(
           transaction_hash: transactionHash,
           gas_used: Number(gasUsed),
           fee_paid_wei: feePaid === null ? null : String(feePaid),
-          ...{ currency: coinOf(network.chainId), simulated: node === null },
+          currency: coinOf(network.chainId),
+          simulated: node === null,
         })
       }
     } finally {
@@ -134,8 +135,16 @@ export async function applySettings(
 }
 
 const recordOf = ({ setting, before, after, final }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
-  ...{ setting, before, after, irreversible: final !== undefined, status },
-  ...{ transaction_hash: null, gas_used: null, fee_paid_wei: null, currency: null, simulated: null },
+  setting,
+  before,
+  after,
+  irreversible: final !== undefined,
+  status,
+  transaction_hash: null,
+  gas_used: null,
+  fee_paid_wei: null,
+  currency: null,
+  simulated: null,
 })
 
 /** Adds up what transactions have paid. */

@@ -28,7 +28,10 @@ const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
  */
 export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: MetadataChange | null): Change[] {
   const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): Change => ({
-    ...{ setting, before, after, estimate: call },
+    setting,
+    before,
+    after,
+    estimate: call,
     call: async () => call,
     ...(final === undefined ? {} : { final }),
   })

@@ -194,7 +194,12 @@ function sample(): { call: Hex; raw: Hex } {
   const call = encodeMint({ startId: 1000n, runs, digest: keccak256('0x') })
   const fees = { maxFeePerGas: SAMPLE_FEE, maxPriorityFeePerGas: SAMPLE_FEE }
   const raw = serializeTransaction({
-    ...{ type: 'eip1559', chainId: 1, nonce: 1000, to: OP_STACK, gas: SAMPLE_GAS, data: call },
+    type: 'eip1559',
+    chainId: 1,
+    nonce: 1000,
+    to: OP_STACK,
+    gas: SAMPLE_GAS,
+    data: call,
     ...fees,
   })
   return { call, raw }

@@ -97,7 +97,13 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const { pidfile, home, marker } = filesOf(folder, blockchain)
     const child = await spawnAnvil({
-      ...{ binary: findAnvil(), chainId, upstreamUrl: upstream.url, forkBlock: block, home, marker, signal },
+      binary: findAnvil(),
+      chainId,
+      upstreamUrl: upstream.url,
+      forkBlock: block,
+      home,
+      marker,
+      signal,
       onSpawn: (pid) => writePidfile(pidfile, pid),
     })
     let isOpen = true
@@ -135,7 +141,12 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
       return server.close()
     })
     return {
-      ...{ url: server.url, block, networkBlockMs, failed: failing.signal, mine, close },
+      url: server.url,
+      block,
+      networkBlockMs,
+      failed: failing.signal,
+      mine,
+      close,
       call: (method, params) => rpc.call(method, params),
       startMining() {
         mineOn().catch((error: unknown) => {

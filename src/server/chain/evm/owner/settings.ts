@@ -124,7 +124,12 @@ export async function readOwnerSettings(network: Pick<EvmNetwork, 'request'>, co
   ])
   const [receiver, basisPoints] = royalty
   return {
-    ...{ owner, enableApi, enableTransfer, revoked, contractUri, frozen },
+    owner,
+    enableApi,
+    enableTransfer,
+    revoked,
+    contractUri,
+    frozen,
     pendingOwner: isAddressEqual(pending, zeroAddress) ? null : pending,
     royalty: isAddressEqual(receiver, zeroAddress) ? null : { receiver, basisPoints: Number(basisPoints) },
   }

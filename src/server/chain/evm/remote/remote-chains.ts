@@ -89,12 +89,17 @@ export async function openRemoteChains({
   for (const [blockchain, chain] of settings) {
     const signers = await openSigners(chain)
     const network = createRemoteNetwork({
-      ...{ ...chain, urls: chain.rpcUrls, providers },
+      ...chain,
+      urls: chain.rpcUrls,
+      providers,
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
     const fees = remembered(FEES_FRESH_MS, () => network.publicNetwork.suggestFees(), now)
     const operators = watchOperators({
-      ...{ network, factory: () => factory(db, blockchain), signers, now },
+      network,
+      factory: () => factory(db, blockchain),
+      signers,
+      now,
       waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
     })
     opened.set(blockchain, { settings: chain, network, operators, signers, fees })

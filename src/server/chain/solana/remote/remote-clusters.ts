@@ -84,7 +84,9 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
 
   const open = async (blockchain: SolanaBlockchain, cluster: ClusterSettings): Promise<Opened> => {
     const network = createRemoteSolana({
-      ...{ ...cluster, urls: cluster.rpcUrls, providers },
+      ...cluster,
+      urls: cluster.rpcUrls,
+      providers,
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
     const signer = await openSigner(cluster)
