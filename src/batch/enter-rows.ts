@@ -7,8 +7,8 @@ import { dropRefused, markRetried, renameRows } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
-import type { Before } from './before.ts'
 import { hasOtherDrops, refuseTaken } from './claim.ts'
+import type { EarlierMints } from './earlier-mints.ts'
 import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
 import { moveRun } from './moved-run.ts'
@@ -78,7 +78,7 @@ export async function enterRows(
   return { set }
 }
 
-function* enteredPositions(plan: Plan, { adopted }: Before): Generator<number> {
+function* enteredPositions(plan: Plan, { adopted }: EarlierMints): Generator<number> {
   yield* positionsOf(plan)
   for (const { row } of adopted) yield row.position
 }

@@ -1,12 +1,12 @@
 import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { type RowsIn, rowsAt } from '../state/rows.ts'
-import { type Before, lookBefore } from './before.ts'
+import { checkBackend } from './check-backend.ts'
 import { refuseTaken } from './claim.ts'
 import { newDuplicates } from './duplicate-rows.ts'
+import { type EarlierMints, findEarlierMints } from './earlier-mints.ts'
 import { findReplaced } from './edited-rows.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
-import { meetBackend } from './meet-backend.ts'
 import { withMintedElsewhere } from './minted-elsewhere.ts'
 import { rowsWithMovedFiles } from './moved-files.ts'
 import { labelsOfMoved } from './moved-labels.ts'
@@ -21,7 +21,7 @@ import type { BatchOptions, CheckDeps, ManifestChanges, PlannedEvent } from './t
 export interface Prepared {
   gathered: Gathered
   plan: Plan
-  before: Before
+  before: EarlierMints
   /** Rows that got an ID since their mint. */
   pairs: Pair[]
   /** Operations of sent rows that left the manifest while others are added. */
@@ -42,7 +42,7 @@ export async function prepare(
   deps: CheckDeps,
   { writes }: { writes: boolean },
 ): Promise<Prepared> {
-  const { restored, notes } = await meetBackend(store, options, deps, writes)
+  const { restored, notes } = await checkBackend(store, options, deps, writes)
   const sends = options.reconcileOnly !== true
   const isNew = store.drop.setId === null
   const gathered = await gather(deps, store, { writes })
@@ -77,7 +77,7 @@ export async function prepare(
     )
   }
   await refuseUnlessDynamic(store, options, deps, plan)
-  const before = await lookBefore(store, options, deps, { gathered, plan, pairs })
+  const before = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)
   if (isMoved && deps.client !== null) {
     before.relabeled.push(...(await labelsOfMoved(store, options, deps.client, gathered)))

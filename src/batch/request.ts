@@ -10,8 +10,8 @@ import { addressKey } from '../operations/reconcile/owners.ts'
 import { type RowsIn, rowsAt } from '../state/rows.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { type MarkerOf, markerOf } from './marker.ts'
-import type { Piece } from './pieces.ts'
 import type { Plan } from './plan.ts'
+import type { RequestPart } from './request-queue.ts'
 import { isContentKey, referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { MintEndpoint, PlannedMint, PlannedMints } from './types.ts'
@@ -96,7 +96,7 @@ export function requestsOf({ store, rows, plan, urlOf }: Source) {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
-  return async ({ request, from, size }: Piece, { references, labels }: Naming): Promise<Outgoing> => {
+  return async ({ request, from, size }: RequestPart, { references, labels }: Naming): Promise<Outgoing> => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const kept = records.map(keptRow)

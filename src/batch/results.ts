@@ -33,7 +33,7 @@ export const ABSENCE = {
   time_alone: `${ABSENT}it is not in the collection after a wait; no row was sent later to compare it with`,
   person: `${ABSENT}you said that it was not minted`,
 } as const
-export const ABSENT_BY_WORD = ABSENCE.person
+export const MARKED_ABSENT = ABSENCE.person
 
 /**
  * Returns a page of the manifest's rows with their outcomes.

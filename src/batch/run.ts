@@ -16,9 +16,9 @@ import { holdStore } from './open-store.ts'
 import { relabel } from './other-labels.ts'
 import type { Plan } from './plan.ts'
 import { prepare } from './prepare.ts'
+import { markRows } from './reconcile/mark-rows.ts'
 import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
-import { settleByWord } from './reconcile/settle.ts'
 import { type Naming, plannedMints, requestsOf } from './request.ts'
 import { resultsOutside, resultsPage } from './results.ts'
 import { RunContext } from './run-context.ts'
@@ -87,7 +87,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const sweeper = new Sweeper(context, drop.marker ?? undefined)
   try {
     if (sends) context.emit(planned)
-    if (options.settle !== undefined) await settleByWord(context, options.settle)
+    if (options.settle !== undefined) await markRows(context, options.settle)
     const sent = sends ? await sendAll(context, plan, rows, sweeper) : { requests: 0, attempts: 0 }
     const waits = options.noWait !== true && context.stopped === null
     const reconciled = waits || !sends ? await finish(context, sweeper) : null

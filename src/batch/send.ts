@@ -16,7 +16,7 @@ import {
 import { Attempts, type Job } from './attempts.ts'
 import type { Verdict } from './classify.ts'
 import { stoppedByLabel } from './other-labels.ts'
-import { type Piece, Pieces } from './pieces.ts'
+import { type RequestPart, RequestQueue } from './request-queue.ts'
 import type { RunContext } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
 import { backoff, ServerHealth } from './server-health.ts'
@@ -28,7 +28,7 @@ export interface Outbox {
   /** The number of rows of a planned request. */
   size(request: number): number
   /** Builds a request from some of its rows. */
-  build(piece: Piece): Promise<Omit<NewRequest, 'key' | 'honorsKey'>>
+  build(piece: RequestPart): Promise<Omit<NewRequest, 'key' | 'honorsKey'>>
 }
 
 /** A request of unknown outcome that waits to be repeated, where the server makes a repetition take effect once. */
@@ -62,14 +62,14 @@ export class Sender {
   readonly #aside: () => void
   readonly #attempts: Attempts
   readonly #health: ServerHealth
-  readonly #pieces: Pieces
+  readonly #pieces: RequestQueue
   #trial: Promise<void> = Promise.resolve()
 
   /** @param aside called after each response, when there may be time for other work */
   constructor(context: RunContext, outbox: Outbox, inOrder: boolean, { aside }: { aside(): void }) {
     this.#context = context
     this.#outbox = outbox
-    this.#pieces = new Pieces(outbox)
+    this.#pieces = new RequestQueue(outbox)
     this.#inOrder = inOrder
     this.#aside = aside
     this.#attempts = new Attempts(context)
@@ -154,7 +154,7 @@ export class Sender {
   }
 
   /** No larger than the server accepts, or than the options ask for. */
-  #nextPiece(most: number): Piece {
+  #nextPiece(most: number): RequestPart {
     return this.#pieces.take(Math.min(most, this.#context.store.drop.largest ?? most))
   }
 
@@ -168,7 +168,7 @@ export class Sender {
     return mine
   }
 
-  async #sendFirst(piece: Piece): Promise<void> {
+  async #sendFirst(piece: RequestPart): Promise<void> {
     const { store, take, newKey } = this.#context
     const honorsKey = this.#context.client.supportsIdempotency()
     const request = { ...(await this.#outbox.build(piece)), key: newKey(), honorsKey }

@@ -55,7 +55,15 @@ const GROUPS = [
     name: 'basics',
     paths: [
       ...[
-        ...['private-file', 'file-identity', 'state-of', 'within', 'block-explorer', 'format-bytes', 'forward-clock'],
+        ...[
+          'private-file',
+          'file-identity',
+          'state-of',
+          'with-timeout',
+          'block-explorer',
+          'format-bytes',
+          'forward-clock',
+        ],
         ...['ids', 'ipfs-url', 'bounded-map', 'json-scan', 'share-in-flight'],
       ].map((name) => `src/core/${name}.ts`),
       ...['content-type', 'file-content', 'failure'].map((name) => `src/files/${name}.ts`),

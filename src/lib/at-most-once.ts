@@ -7,7 +7,7 @@ import { terminalText } from '../core/terminal-text.ts'
 import { sleep } from '../core/time.ts'
 import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import { operate } from '../operations/operate.ts'
-import { contestedContents } from '../operations/reconcile/contested.ts'
+import { unresolvedContents } from '../operations/reconcile/unresolved.ts'
 import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
 import { waitForCollection } from '../operations/wait-for-collection.ts'
@@ -262,9 +262,9 @@ async function operateOnce(
             `the outcome of ${operationId} is not recorded in ${event.path}: ${messageOf(event.error)}`,
           )
         },
-        contested: async (address, chain) =>
+        unresolved: async (address, chain) =>
           await state.read((sql) =>
-            contestedContents(sql, { origin, backendId: backend.id, blockchain: chain, contract: address }),
+            unresolvedContents(sql, { origin, backendId: backend.id, blockchain: chain, contract: address }),
           ),
       },
       {

@@ -8,7 +8,7 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { givenToOthers, strangersOf } from '../state/known-nfts.ts'
+import { givenToOthers, unrecordedNfts } from '../state/known-nfts.ts'
 import {
   type Accepted,
   accept,
@@ -293,7 +293,7 @@ class Operating {
         return others.map(({ body, listedAt }) => ({ metadata: sentMetadata(body), listedAt }))
       },
       newIds: async (listed, listedAt) =>
-        collection === null ? [] : await state.read((sql) => strangersOf(sql, collection, listedAt, listed)),
+        collection === null ? [] : await state.read((sql) => unrecordedNfts(sql, collection, listedAt, listed)),
       onLook: (look) =>
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })

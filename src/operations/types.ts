@@ -85,7 +85,7 @@ export interface OperateDeps {
   /** Called with the ID of the operation before anything is sent. */
   onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void
-  contested: LookDeps['contested']
+  unresolved: LookDeps['unresolved']
 }
 
 /** The result of waiting for an accepted operation. */

@@ -73,7 +73,7 @@ async function transfer(
   }, signal)
   let found: Transfer | null = null
   await operate(
-    { state, client, now, sleep, signal, onEvent: () => {}, contested: async () => new Set() },
+    { state, client, now, sleep, signal, onEvent: () => {}, unresolved: async () => new Set() },
     {
       endpoint: 'transfernft',
       origin,

@@ -1,11 +1,11 @@
-import { within } from '../core/within.ts'
+import { withTimeout } from '../core/with-timeout.ts'
 
 /** Limit of the cleanup after a failed start, so that the error is reported soon. */
 const CLOSE_WITHIN_MS = 3000
 
 /** Closes what a failed start had opened. The start's own error counts, and not one of the cleanup. */
 export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
-  await within(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
+  await withTimeout(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
 }
 
 /**

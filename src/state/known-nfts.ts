@@ -17,7 +17,7 @@ export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>):
 /**
  * Returns the IDs that the collection did not have at a counter, that no operation has, and that were not set aside.
  */
-export function strangersOf(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
+export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT value AS id FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)

@@ -196,7 +196,7 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
  * Returns bodies of requests in the collections whose rows or operations have an unknown outcome, except those of one
  * run.
  */
-export function contestedBodies(
+export function unresolvedBodies(
   sql: Sql,
   collections: readonly number[],
   runId: string,

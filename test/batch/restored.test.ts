@@ -3,7 +3,7 @@ import { runRows } from '../../src/batch/run-rows.ts'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { contentOf } from '../../src/operations/reconcile/content.ts'
-import { contestedContents } from '../../src/operations/reconcile/contested.ts'
+import { unresolvedContents } from '../../src/operations/reconcile/unresolved.ts'
 import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
 import { Machine } from './simulation.ts'
 import { row, rowsUpTo } from './simulation-rows.ts'
@@ -175,17 +175,17 @@ describe('an adopted row that a restored backend no longer knows', () => {
     const { server, adopted } = await loseAdopted()
     await run(server, 'second', { noWait: true })
     const { origin, blockchain, contractAddress: contract } = machine.options()
-    const contested = await machine.state((sql) =>
-      contestedContents(sql, { origin, backendId: 'the backend', blockchain, contract }),
+    const unresolved = await machine.state((sql) =>
+      unresolvedContents(sql, { origin, backendId: 'the backend', blockchain, contract }),
     )
     const [, second] = rowsUpTo(3)
-    expect([...contested]).toEqual([contentOf(second?.metadata)])
+    expect([...unresolved]).toEqual([contentOf(second?.metadata)])
     const sent: unknown[] = []
     for await (const { sentMetadata } of runRows(await openRun(machine.stateDir, adopted.run.id))) {
       sent.push(await sentMetadata())
     }
     expect(sent).toEqual(rowsUpTo(3).map(({ metadata }) => metadata))
-    // Another run reads the contested contents too.
+    // Another run reads the unresolved contents too.
     const unknown = serverWith(['cut_before'])
     const other = { manifestPath: '/drops/other.csv', backend: backend('second'), timeoutMs: 120_000 }
     await expect(machine.run(unknown, [row(9)], other)).resolves.toMatchObject({ counts: { total: 1 } })

@@ -28,7 +28,7 @@ try {
       sleep: (ms, signal) => sleep(ms / 50, signal),
       signal: new AbortController().signal,
       onEvent: () => {},
-      contested: async () => new Set(),
+      unresolved: async () => new Set(),
     },
     {
       endpoint: 'createnft',

@@ -490,7 +490,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
   test('does not adopt an NFT that may belong to a batch with an unknown outcome', async () => {
     const service = new Service(false)
     await doubt(service, 'createnft')
-    const { error } = await machine.command(service, 'createnft', { contested: new Set([contentOf(DAWN)]) })
+    const { error } = await machine.command(service, 'createnft', { unresolved: new Set([contentOf(DAWN)]) })
     expect(error).toEqual(unknown)
     expect(error?.message).toContain('to a batch whose outcome is unknown too')
   })

@@ -304,7 +304,7 @@ export interface TryOptions {
   content?: unknown
   /** The result of waiting. */
   ending?: Ending
-  contested?: ReadonlySet<string>
+  unresolved?: ReadonlySet<string>
   request?: Wanted['request']
   permit?: Wanted['permit']
   /** Like `request`, with the client of the command. */
@@ -389,7 +389,7 @@ export class Machine {
           sleep,
           signal: signal ?? new AbortController().signal,
           onEvent: (event) => void events.push(event),
-          contested: async () => options.contested ?? new Set(),
+          unresolved: async () => options.unresolved ?? new Set(),
         },
         {
           endpoint,

@@ -1,7 +1,7 @@
 import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
 import { ownersOf } from '../../operations/reconcile/owners.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
-import { ABSENT_BY_WORD, ADOPTED_NOT_KNOWN, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
+import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
 import type { RunStore } from '../run-store.ts'
 
 /** A sent row whose outcome isn't known. */
@@ -46,7 +46,7 @@ export async function openSendings(store: RunStore, markerKey: string | undefine
       const state = stateOf(row, request)
       if (row.nftGdnId !== null) {
         if (request.outcome === 'unknown') open.adopted.push(said)
-      } else if (row.state === 'absent' && row.reason === ABSENT_BY_WORD) {
+      } else if (row.state === 'absent' && row.reason === MARKED_ABSENT) {
         if (row.isCurrent) open.settled++
       } else if (state !== null) {
         open.sendings.push({ ...said, id: row.id, request, state, reason: row.reason, taken: takenBy(row, request) })

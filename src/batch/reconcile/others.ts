@@ -1,24 +1,24 @@
 import { contentOf, sentMetadata } from '../../operations/reconcile/content.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
-import { contestedBodies } from '../../state/row-requests.ts'
+import { unresolvedBodies } from '../../state/row-requests.ts'
 import type { RunStore } from '../run-store.ts'
 
 /** What this machine knows of a collection apart from one run. */
 export interface Others {
   /** Content of rows and commands with an unknown outcome. An NFT with the same content may be theirs. */
-  contested: ReadonlySet<string>
+  unresolved: ReadonlySet<string>
   /** Of the given NFTs, those that were assigned meanwhile. */
   given: ReadonlySet<string>
 }
 
 export async function readOthers(store: RunStore, ids: readonly string[]): Promise<Others> {
   const { bodies, given } = await store.read((sql) => ({
-    bodies: contestedBodies(sql, store.collections(sql), store.id),
+    bodies: unresolvedBodies(sql, store.collections(sql), store.id),
     given: givenNfts(sql, ids),
   }))
-  const contested = bodies.flatMap(({ body, position }) => {
+  const unresolved = bodies.flatMap(({ body, position }) => {
     const metadata = sentMetadata(body)
     return (position === null ? metadata : metadata.slice(position, position + 1)).map(contentOf)
   })
-  return { contested: new Set(contested), given }
+  return { unresolved: new Set(unresolved), given }
 }

@@ -174,17 +174,17 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
 }
 
 /** Properties that two listings must share. */
-function fingerprint({ matches, alike, strangers, proof }: Look, others: Others): string {
+function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others): string {
   const found = [...matches].map(([identity, all]) => [
     identity,
     all
       .filter(({ id }) => !others.given.has(id))
       .map(({ id, owner }) => `${id} ${owner}`)
       .sort(),
-    others.contested.has(identity),
+    others.unresolved.has(identity),
   ])
   // NFTs that others mint meanwhile make no difference.
-  return JSON.stringify([found.sort(), [...alike], strangers > 0, proof])
+  return JSON.stringify([found.sort(), [...alike], unrecorded > 0, proof])
 }
 
 function decideAll(
@@ -244,7 +244,7 @@ function settle(
 function unprovable(
   { taken, owners }: Sending,
   adopted: Open['adopted'],
-  { proof, strangers, matches }: Look,
+  { proof, unrecorded, matches }: Look,
   open: Open,
   lacks: string | null,
 ): { reason: string; passing: boolean } | null {
@@ -254,15 +254,15 @@ function unprovable(
   if (proof.rewrites || open.rewrites)
     return lasting('the server shows other metadata than it was sent: this row may exist with other metadata')
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
-  if (!isShownAsSent && strangers > 0) {
+  if (!isShownAsSent && unrecorded > 0) {
     return lasting('the collection has new NFTs that match no row: one may be this row with other metadata')
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)
   return null
 }
 
-function doubtOf(identity: string, hasBaseline: boolean, { contested }: Others): string | null {
-  if (contested.has(identity)) {
+function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: Others): string | null {
+  if (unresolved.has(identity)) {
     return 'another command on this machine has sent a row with the same metadata, with an unknown outcome: the NFT may belong to either'
   }
   return hasBaseline

@@ -2,7 +2,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
 import { listIds, readUnlessStopped } from '../../operations/reconcile/listing.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
-import { missingFrom, strangersOf } from '../../state/known-nfts.ts'
+import { missingFrom, unrecordedNfts } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../match.ts'
 import type { RunContext } from '../run-context.ts'
@@ -29,7 +29,7 @@ export interface Look {
    * NFTs that were added since the run began and match no row. `alike`: those with the loose title of an open row, by
    * title.
    */
-  strangers: number
+  unrecorded: number
   alike: ReadonlyMap<string, number>
 }
 
@@ -68,8 +68,8 @@ export class CollectionSweep {
     if (listed === null) return null
     const own = await this.#missing(listed, askedAt)
     const { collectionId, listedAt } = store.drop
-    const strangers = await store.read((sql) => strangersOf(sql, collectionId, listedAt, listed))
-    const candidates = strangers.filter((id) => !this.#dismissed.has(id))
+    const unrecorded = await store.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
+    const candidates = unrecorded.filter((id) => !this.#dismissed.has(id))
     const matches = new Map<string, Match[]>()
     let read = 0
     const finished = await readUnlessStopped(asker, candidates, (nfts, done) => {
@@ -93,7 +93,7 @@ export class CollectionSweep {
       lagMs: own.lagMs,
       proof: proof === 'unread' ? { request: null, rewrites: false } : proof,
       matches,
-      strangers: this.#dismissed.size,
+      unrecorded: this.#dismissed.size,
       alike: this.#alike,
     }
   }

@@ -4,7 +4,7 @@ import type { RowCounts } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { withTemporaryFolder } from '../../core/temporary-folder.ts'
 import { sleep } from '../../core/time.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../server/fork/rehearsal.ts'
 import type { DataDirFlags } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
@@ -73,7 +73,7 @@ export async function runRehearsal(
         rehearsal.failed.throwIfAborted()
         return { report: reportOf(target, rehearsal, minted, spent, elapsedMs), failure: minted.failure }
       } finally {
-        await within(rehearsal.close(), CLOSE_WITHIN_MS)
+        await withTimeout(rehearsal.close(), CLOSE_WITHIN_MS)
       }
     })
   } finally {

@@ -4,7 +4,7 @@ import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { GdnError } from '../../core/errors.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
@@ -191,7 +191,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     io.note(drainMs === 0 ? 'Stopping.' : 'Stopping after the drain time. Press Ctrl-C again to stop now.')
     await backend.drain(signals.again)
   } finally {
-    await within(backend.close(), Math.max(drainMs, MIN_FINISH_MS) + CLOSE_WITHIN_MS)
+    await withTimeout(backend.close(), Math.max(drainMs, MIN_FINISH_MS) + CLOSE_WITHIN_MS)
   }
 }
 

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand, valueFlag } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
@@ -110,6 +110,6 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     await untilAborted(signals.signal)
     io.note('Stopping.')
   } finally {
-    await within(running.close(), CLOSE_WITHIN_MS)
+    await withTimeout(running.close(), CLOSE_WITHIN_MS)
   }
 }

@@ -2,7 +2,7 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -102,7 +102,7 @@ export async function warnOfSigned(
 /** Returns what the server responds; null if it fails or takes too long for a prompt. */
 async function soon<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
   try {
-    return await within(response, FEES_MS)
+    return await withTimeout(response, FEES_MS)
   } catch (error) {
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     return null

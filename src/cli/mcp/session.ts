@@ -9,10 +9,10 @@ import { filesOf } from './files.ts'
 import { Planning, type PlanningOptions } from './planning.ts'
 import { Plans } from './plans.ts'
 import { type Progress, Runner } from './runner.ts'
+import { RunningPlans } from './running-plans.ts'
 import { Ledger } from './spending.ts'
 import { type Permissions, Toolbox } from './toolbox.ts'
 import { type Tool, type Values, wordsOf } from './tools.ts'
-import { Work } from './work.ts'
 
 /** What the operator permits and chooses. */
 export interface SessionOptions extends Permissions, PlanningOptions {
@@ -35,7 +35,7 @@ export class Session {
   readonly #runner: Runner
   readonly #plans: Plans
   readonly #planning: Planning
-  readonly #work: Work
+  readonly #running: RunningPlans
   readonly #calls = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
@@ -45,7 +45,10 @@ export class Session {
     this.#runner = new Runner(deps, new Ledger(options.maxCost), options)
     this.#plans = new Plans(`${options.stateDir}/agent-plans`)
     this.#planning = new Planning(this.#runner, this.#plans, toolbox, options)
-    this.#work = new Work(this.#runner, this.#plans, { callTimeout: options.callTimeout, stop: this.#stop.signal })
+    this.#running = new RunningPlans(this.#runner, this.#plans, {
+      callTimeout: options.callTimeout,
+      stop: this.#stop.signal,
+    })
   }
 
   static async open(deps: Deps, options: SessionOptions): Promise<Session> {
@@ -70,7 +73,7 @@ export class Session {
   /** Stops all work as Ctrl-C does, and resolves when it has ended. */
   async close(): Promise<void> {
     this.#stop.abort(new GdnError('terminated', 'the client disconnected'))
-    await Promise.allSettled([...this.#calls, this.#work.settled()])
+    await Promise.allSettled([...this.#calls, this.#running.settled()])
   }
 
   async #read(tool: Tool, { offset, ...values }: Values, { signal, progress }: CallContext): Promise<Answer> {
@@ -98,7 +101,7 @@ export class Session {
     const isOther =
       plan.tool !== tool.name || (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values))
     if (isOther) throw usage('plan_id', 'is the plan of another call', 'Nothing was sent. Omit the other arguments.')
-    return await this.#work.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
+    return await this.#running.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
   }
 }
 

@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import type { TreeCommand } from '../command-tree.ts'
-import { LEFT_OUT } from './left-out.ts'
+import { NOT_TOOLS } from './not-tools.ts'
 import { type Tool, toolName, toolOf } from './tools.ts'
 import { type Toolset, toolsetOf } from './toolsets.ts'
 
@@ -71,9 +71,9 @@ export class Toolbox {
 }
 
 function unknownTool(name: string): GdnError {
-  const command = Object.keys(LEFT_OUT).find((one) => toolName(one) === name)
+  const command = Object.keys(NOT_TOOLS).find((one) => toolName(one) === name)
   if (command === undefined) return new GdnError('usage', 'there is no such tool', { hint: 'List the tools.' })
-  return new GdnError('usage', `gdn ${command} isn't a tool: it ${LEFT_OUT[command]}`, {
+  return new GdnError('usage', `gdn ${command} isn't a tool: it ${NOT_TOOLS[command]}`, {
     hint: `Ask the user to run \`gdn ${command}\` in a terminal.`,
   })
 }

@@ -1,7 +1,7 @@
 import type { Effect, ValueType } from '../command.ts'
 import type { TreeCommand, TreeFlag } from '../command-tree.ts'
 import { DESCRIPTIONS } from './descriptions.ts'
-import { LEFT_OUT_FLAGS } from './left-out.ts'
+import { LEFT_OUT_FLAGS } from './not-tools.ts'
 import { withParameters } from './parameters.ts'
 
 /** A command as a tool of agents. */

@@ -1,4 +1,4 @@
-/** Sets of tools by name, each with its commands. A command is in one of them, or in `LEFT_OUT`. */
+/** Sets of tools by name, each with its commands. A command is in one of them, or in `NOT_TOOLS`. */
 const TOOLSETS = {
   default: [
     ...['collection create', 'collection set', 'collection show', 'collection list'],

@@ -1,6 +1,6 @@
 import type { TreeCommand } from '../command-tree.ts'
 import type { Answer } from './answer.ts'
-import { LEFT_OUT_FLAGS } from './left-out.ts'
+import { LEFT_OUT_FLAGS } from './not-tools.ts'
 import { FLAG, withParameters } from './parameters.ts'
 import type { Toolbox } from './toolbox.ts'
 import type { Input, Tool } from './tools.ts'

@@ -1,6 +1,6 @@
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Deps } from '../deps.ts'
-import { wayOf } from './terminal.ts'
+import { graphicsOf } from './terminal.ts'
 
 const TILE = { columns: 18, rows: 9 }
 const GAP = 2
@@ -14,7 +14,7 @@ export interface Preview {
 
 /** Returns a preview, or null if stdout can't draw pictures or has no room for one. */
 export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
-  const way = wayOf(deps)
+  const way = graphicsOf(deps)
   const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))
   if (way === null || perLine < 1) return null
   const rows: ManifestRow[] = []

@@ -4,7 +4,7 @@ import type { Room } from './draw.ts'
 import { type Way, wayToDraw } from './way.ts'
 
 /** Returns how stdout draws pictures, or null off a terminal, with -q, in JSON mode, or if the terminal can't. */
-export function wayOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
+export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
   if (io.settings.machine || io.settings.quiet) return null
   return wayToDraw({ env, tty: io.stdoutTty, colors: io.outColors, hasBlocks: hasBlockCharacters(env) })
 }
@@ -17,7 +17,7 @@ const FEW_ROWS = 12
 const RECORD_ROWS = 14
 
 /** Returns the space for one picture, or null on a terminal that is too small. */
-export function roomOf({ columns, rows }: Room): Room | null {
+export function imageSpace({ columns, rows }: Room): Room | null {
   const room = {
     columns: Math.min(MOST.columns, columns - 2),
     rows: Math.min(MOST.rows, Math.max(FEW_ROWS, rows - RECORD_ROWS)),

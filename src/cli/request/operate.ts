@@ -1,7 +1,7 @@
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
-import { contestedContents } from '../../operations/reconcile/contested.ts'
+import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
 import { timeOf } from '../../operations/unknown-outcome.ts'
@@ -103,8 +103,8 @@ export async function operateOnce(
         if (REPEATED.has(event.type)) isRepeated = true
         return reporter.report(event)
       },
-      contested: async (contract, blockchain) =>
-        await state.read((sql) => contestedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
+      unresolved: async (contract, blockchain) =>
+        await state.read((sql) => unresolvedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
     },
     {
       ...wanted,

@@ -25,7 +25,7 @@ export interface LookDeps {
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
   /** Contents of batch rows whose outcome isn't known. An NFT with the same content may be theirs. */
-  contested(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
+  unresolved(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
   /** The number of operations of the same content with an unknown outcome, including this one. */
   copies(): Promise<number>
   /** What other operations of unknown outcome requested in the same collection, and when it was listed before. */
@@ -59,7 +59,7 @@ interface MintBody {
 async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<Looked> {
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
-  const contested = await deps.contested(body.contract_address, body.blockchain)
+  const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(contentOf)
   const rivals = await rivalsFor(wanted, deps)
   // All NFTs that any of them may have created. If these are fewer than requested, a transferred one looks like ours.
@@ -78,7 +78,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     doubtful: (content: string) =>
       request.listedAt === null
         ? 'it is not known whether they existed before'
-        : contested.has(content)
+        : unresolved.has(content)
           ? 'they may belong to a batch whose outcome is unknown too: reconcile it first'
           : isShort(content, copies)
             ? 'they may belong to another command whose outcome is unknown too'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import type { Store } from '../store/open-store.ts'
 import { indexBacklog, indexMore } from '../store/title-index.ts'
 
@@ -64,7 +64,7 @@ export function startIndexer({
     async caughtUp() {
       // A run in progress may have read before the call.
       const done = (running ?? Promise.resolve()).then(() => begin(true))
-      await within(done, PATIENCE_MS)
+      await withTimeout(done, PATIENCE_MS)
     },
     async stop() {
       stopped = true

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { partsOf } from '../../core/ipfs-url.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
@@ -58,7 +58,7 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
         known.set(place, begun)
         looking = begun
       }
-      return (await within(looking, patienceMs)) ?? UNKNOWN
+      return (await withTimeout(looking, patienceMs)) ?? UNKNOWN
     },
   }
 }

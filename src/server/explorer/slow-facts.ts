@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { BoundedMap } from '../../core/bounded-map.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 
 interface Fact {
   value: unknown
@@ -86,7 +86,7 @@ export function createSlowFacts(): SlowFacts {
     },
     async soon<Value>(name: string, of: string, find: () => Promise<Value>) {
       const { known, begun, isReturnedAtOnce } = ask(name, of, find)
-      const found = isReturnedAtOnce || begun === null ? null : await within(begun, PATIENCE_MS)
+      const found = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, PATIENCE_MS)
       return (found ?? known?.value ?? null) as Value | null
     },
   }

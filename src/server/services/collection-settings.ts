@@ -1,7 +1,7 @@
 import { type Blockchain, type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
 import {
   DATA_URI,
@@ -91,7 +91,7 @@ async function readContract<Value>(
     .network(blockchain)
     .then((network) => read(network, address))
     .catch(() => null)
-  return await within(reading, Math.min(leftMs, PATIENCE_MS))
+  return await withTimeout(reading, Math.min(leftMs, PATIENCE_MS))
 }
 
 /** The values of a collection as this backend has recorded them. */
@@ -149,7 +149,7 @@ async function describedAt(
   const content = uri.startsWith(DATA_URI)
     ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')
     : isIpfsUrl(uri)
-      ? await within(
+      ? await withTimeout(
           storedAt(storage, uri).catch(() => null),
           PATIENCE_MS,
         )

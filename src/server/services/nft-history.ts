@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { metadataChanges } from '../../api/metadata-changes.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { readBlock } from '../pipeline/evm/follow-owners.ts'
 import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-history.ts'
 import type { Db } from '../store/schema.ts'
@@ -30,7 +30,7 @@ export async function blockTimes(
     }
     await Promise.all(numbers.map(add))
   }
-  await within(
+  await withTimeout(
     read().catch(() => null),
     CHAIN_PATIENCE_MS,
   )

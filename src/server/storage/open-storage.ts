@@ -1,6 +1,6 @@
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
-import { within } from '../../core/within.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import type { Log } from '../log.ts'
 import type { Settings } from '../settings/types.ts'
 import { type BlockTable, blockTable } from '../store/block-table.ts'
@@ -191,7 +191,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 /** A storage that accepts requests but doesn't respond counts as unreachable, before all retries have failed. */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return
-  const answered = await within(
+  const answered = await withTimeout(
     remote.check().then(() => true),
     FIRST_ANSWER_WITHIN_MS,
   )

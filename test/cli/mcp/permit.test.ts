@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/cli/catalogue.ts'
-import { LEFT_OUT } from '../../../src/cli/mcp/left-out.ts'
+import { NOT_TOOLS } from '../../../src/cli/mcp/not-tools.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { SCENARIOS } from '../contract/scenarios.ts'
 import { cli, errorOf } from '../harness.ts'
@@ -9,7 +9,7 @@ import { cli, errorOf } from '../harness.ts'
 const DONE = ['batch resume', 'reveal']
 
 const SPENDING = COMMANDS.filter(
-  ({ command, effect }) => effect === 'spend' && !Object.hasOwn(LEFT_OUT, command) && !DONE.includes(command),
+  ({ command, effect }) => effect === 'spend' && !Object.hasOwn(NOT_TOOLS, command) && !DONE.includes(command),
 )
 
 test.each(SPENDING)('gdn $command sends nothing that is not permitted', async ({ command }) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/cli/catalogue.ts'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
-import { LEFT_OUT, LEFT_OUT_FLAGS } from '../../../src/cli/mcp/left-out.ts'
+import { LEFT_OUT_FLAGS, NOT_TOOLS } from '../../../src/cli/mcp/not-tools.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
 import { argvOf, type Tool, wordsOf } from '../../../src/cli/mcp/tools.ts'
 import { TOOLSET_WORDS, toolsetOf } from '../../../src/cli/mcp/toolsets.ts'
@@ -23,16 +23,16 @@ beforeAll(async () => {
 describe('the tools of gdn mcp', () => {
   test('leave out only commands and flags that exist', () => {
     const commands = COMMANDS.map(({ command }) => command)
-    expect(Object.keys(LEFT_OUT).filter((name) => !commands.includes(name))).toEqual([])
+    expect(Object.keys(NOT_TOOLS).filter((name) => !commands.includes(name))).toEqual([])
     const flags = new Set(tree.commands.flatMap((command) => command.flags.map(({ name }) => name)))
     expect(Object.keys(LEFT_OUT_FLAGS).filter((name) => name !== '--help' && !flags.has(name))).toEqual([])
   })
 
   test('are in one toolset each, unless it is said why a command is no tool', () => {
     const commands = COMMANDS.map(({ command }) => command)
-    expect(commands.filter((name) => (toolsetOf(name) === null) !== Object.hasOwn(LEFT_OUT, name))).toEqual([])
+    expect(commands.filter((name) => (toolsetOf(name) === null) !== Object.hasOwn(NOT_TOOLS, name))).toEqual([])
     expect(new Set(tools.map(({ command }) => command)).size).toBe(tools.length)
-    expect(tools.length).toBe(commands.length - Object.keys(LEFT_OUT).length)
+    expect(tools.length).toBe(commands.length - Object.keys(NOT_TOOLS).length)
   })
 
   test('are listed by toolset in docs/agents.md', async () => {
@@ -47,7 +47,7 @@ describe('the tools of gdn mcp', () => {
   test('have parameters and tools in their descriptions, not flags and commands', () => {
     const found = tools.flatMap(({ name, description, inputSchema }) =>
       (JSON.stringify([description, inputSchema.properties]).match(/--[a-z-]+|(?<=\bgdn )[a-z]+ [a-z]+/g) ?? [])
-        .filter((word) => word.startsWith('--') || toolsetOf(word) !== null || Object.hasOwn(LEFT_OUT, word))
+        .filter((word) => word.startsWith('--') || toolsetOf(word) !== null || Object.hasOwn(NOT_TOOLS, word))
         .map((word) => `${name}: ${word}`),
     )
     expect(found).toEqual([])

@@ -6,7 +6,7 @@ import { LOG_FILE } from '../../../config/local-backend.ts'
 import { childEnvironment } from '../../../core/child-environment.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder, openToAppend } from '../../../core/private-file.ts'
-import { within } from '../../../core/within.ts'
+import { withTimeout } from '../../../core/with-timeout.ts'
 import type { Deps } from '../../deps.ts'
 
 const START_WITHIN_MS = 60_000
@@ -49,7 +49,7 @@ async function end(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
   child.kill('SIGTERM')
-  await within(ended, END_WITHIN_MS)
+  await withTimeout(ended, END_WITHIN_MS)
   child.kill('SIGKILL')
 }
 

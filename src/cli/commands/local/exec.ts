@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { GdnError } from '../../../core/errors.ts'
 import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
-import { within } from '../../../core/within.ts'
+import { withTimeout } from '../../../core/with-timeout.ts'
 import type { Backend, BackendOptions } from '../../../server/main.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -99,7 +99,7 @@ async function withBackend(
       failed,
     )
   } finally {
-    await within(close(), CLOSE_WITHIN_MS)
+    await withTimeout(close(), CLOSE_WITHIN_MS)
   }
 }
 

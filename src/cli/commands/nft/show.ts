@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { httpAddress, notEmpty } from '../../flags/parse.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
-import { roomOf, wayOf } from '../../picture/terminal.ts'
+import { graphicsOf, imageSpace } from '../../picture/terminal.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { nftCard } from '../../render/nft-card.ts'
 import { createOutput, type Output } from '../../render/output.ts'
@@ -133,8 +133,8 @@ function explorerPage({ client }: Connection, { nft_gdn_id }: NftRecord): string
 
 /** Draws the image of an NFT. The code that draws is loaded only if needed. */
 async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image, gateway }: ShowFlags): Promise<void> {
-  const way = image === false ? null : wayOf(deps)
-  const room = roomOf(deps.io)
+  const way = image === false ? null : graphicsOf(deps)
+  const room = imageSpace(deps.io)
   if (way === null || room === null) return
   const { showPicture } = await import('../../picture/show-nft.ts')
   await showPicture(deps, connection, nft, { way, room, gateway })

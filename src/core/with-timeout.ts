@@ -1,7 +1,7 @@
 /**
  * Returns the result of a promise, or null if it takes longer. Then the promise continues, and its result is ignored.
  */
-export async function within<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
+export async function withTimeout<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>((resolve) => {
     timer = setTimeout(resolve, ms, null)

@@ -3,7 +3,7 @@ import { sleep } from '../core/time.ts'
 import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/reconcile/listing.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
-import { givenNfts, strangersOf } from '../state/known-nfts.ts'
+import { givenNfts, unrecordedNfts } from '../state/known-nfts.ts'
 import { absentKeys } from '../state/row-outcomes.ts'
 import { plannedPages } from '../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../state/unnamed-rows.ts'
@@ -17,14 +17,14 @@ import { type Pair, pairsOfOthers } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
 import { readOthers } from './reconcile/others.ts'
-import { ABSENT_BY_WORD } from './results.ts'
+import { MARKED_ABSENT } from './results.ts'
 import { isSharedScope, shownKey } from './row-key.ts'
 import { interruption } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchEvent, BatchOptions, CheckDeps } from './types.ts'
 
 /** What is known before a run does anything. */
-export interface Before {
+export interface EarlierMints {
   /** The IDs that the collection has; null where they aren't known. */
   listed: Set<string> | null
   /** Rows that were minted already and are adopted. */
@@ -41,15 +41,15 @@ export interface Before {
  *
  * @throws GdnError `already_accepted`, `seems_minted`
  */
-export async function lookBefore(
+export async function findEarlierMints(
   store: RunStore,
   options: BatchOptions,
   deps: CheckDeps,
   { gathered, plan, pairs }: { gathered: Gathered; plan: Plan; pairs: readonly Pair[] },
-): Promise<Before> {
+): Promise<EarlierMints> {
   const { drop } = store
   const isNew = drop.setId === null
-  const before: Before = { listed: null, adopted: [], relabeled: [], notes: [] }
+  const before: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
   const repeats = repeated.size > 0
   const looks = options.again !== true && options.skipLookup !== true
@@ -66,10 +66,10 @@ export async function lookBefore(
   const asker: Asker = { client: deps.client, signal: options.signal }
   before.listed = await listed(asker, options, looks, before.notes)
   // A state that lost its requests still has the list of earlier NFTs. A new run has no NFTs of its own yet.
-  const strangersIn = (ids: Iterable<string>) =>
-    store.read((sql) => strangersOf(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
+  const unrecordedIn = (ids: Iterable<string>) =>
+    store.read((sql) => unrecordedNfts(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
   // After the listing, so that rows that another machine has minted since then don't count as unknown NFTs.
-  const hasStrangers = before.listed === null || (await strangersIn(before.listed)).length > 0
+  const hasUnrecorded = before.listed === null || (await unrecordedIn(before.listed)).length > 0
   // A resumed run may be stopped by a label that was there before it. Another machine may have given IDs of this manifest
   // to NFTs that a run minted without one. The NFT of an ID in this run may have been minted as a row that is new now.
   const mayHaveIds =
@@ -77,7 +77,7 @@ export async function lookBefore(
     (await store.read((sql) =>
       isNew ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
     ))
-  const mayBeKnown = looksForNames && (hasStrangers || options.adopt === true || mayHaveIds)
+  const mayBeKnown = looksForNames && (hasUnrecorded || options.adopt === true || mayHaveIds)
   const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
   const { rows: known } = named ?? { rows: [] }
   const relabeled = [...labeled, ...(named?.relabeled ?? [])]
@@ -91,7 +91,7 @@ export async function lookBefore(
   const others = (ids: Iterable<string>) => new Set([...ids].filter((id) => !adopted.has(id)))
   if (before.listed !== null) before.listed = others(before.listed)
   if (before.listed === null || (isNew && !looks)) return before
-  const strangers = (ids: Iterable<string>) => strangersIn(others(ids))
+  const unrecorded = (ids: Iterable<string>) => unrecordedIn(others(ids))
   const pending = new Set(positionsOf(plan))
   for (const { row } of known) pending.delete(row.position)
   const rows = (wanted: (row: KeptRow) => boolean) => () => only(store.rows(gathered.rows), wanted)
@@ -101,7 +101,7 @@ export async function lookBefore(
       rows(({ position }) => repeated.has(position) && pending.has(position)),
       marker,
     )
-    await lookUp(absent, asker, await strangers(before.listed), deps.onEvent)
+    await lookUp(absent, asker, await unrecorded(before.listed), deps.onEvent)
     if (absent.hasMatches) throw await seemsMinted(absent.found(), drop.name, 'absent')
     if (!looks) return before
   }
@@ -110,7 +110,7 @@ export async function lookBefore(
     open === null ? rows(({ position }) => pending.has(position)) : () => sentFirst(store, gathered, open),
     marker,
   )
-  const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await strangers(ids), deps.onEvent)
+  const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await unrecorded(ids), deps.onEvent)
   await look(before.listed)
   // A server with reference IDs lists what it has accepted at once.
   const settles = deps.client.supportsReferences() !== true
@@ -118,7 +118,7 @@ export async function lookBefore(
   const settled = options.adopt === true ? others(await settle()) : null
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
-      before.notes.push(...(await notesOfOthers(store, options, deps, await strangers(before.listed))))
+      before.notes.push(...(await notesOfOthers(store, options, deps, await unrecorded(before.listed))))
     }
     return { ...before, listed: settled ?? before.listed }
   }
@@ -127,8 +127,8 @@ export async function lookBefore(
   const matches = () => unsent(store, lookup.found(), open)
   if (settled !== null) {
     // Adopted NFTs are the run's own. All others were there before it.
-    const { contested } = await readOthers(store, [])
-    const found = await adopt(matches(), contested)
+    const { unresolved } = await readOthers(store, [])
+    const found = await adopt(matches(), unresolved)
     for (const { nftGdnId } of found) settled.delete(nftGdnId)
     before.adopted = [...known, ...found]
     before.listed = settled
@@ -146,11 +146,11 @@ async function notesOfOthers(
   store: RunStore,
   options: BatchOptions,
   { client }: CheckDeps,
-  strangers: readonly string[],
+  unrecorded: readonly string[],
 ): Promise<string[]> {
   const renamed = await store.read((sql) => notesOfRenamed(sql, options))
-  if (renamed.length > 0 || strangers.length === 0 || client?.supportsReferences() !== true) return renamed
-  return [noteOfUnnamed(strangers.length)]
+  if (renamed.length > 0 || unrecorded.length === 0 || client?.supportsReferences() !== true) return renamed
+  return [noteOfUnnamed(unrecorded.length)]
 }
 
 async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boolean): AsyncGenerator<KeptRow> {
@@ -226,10 +226,10 @@ async function listed(
 async function lookUp(
   lookup: RowLookup,
   asker: Asker,
-  strangers: readonly string[],
+  unrecorded: readonly string[],
   onEvent: ((event: BatchEvent) => void) | undefined,
 ): Promise<{ fresh: number; unread: number }> {
-  const read = await lookup.read(asker, strangers, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
+  const read = await lookup.read(asker, unrecorded, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
   if (read === null) throw interruption(asker.signal?.reason)
   return read
 }
@@ -269,16 +269,16 @@ async function settleListing(
 /**
  * Returns rows with their NFTs.
  *
- * @param contested contents of other rows and commands with an unknown outcome
+ * @param unresolved contents of other rows and commands with an unknown outcome
  * @throws GdnError `seems_minted` where the NFTs may be of those, or belong to other wallets
  */
-async function adopt(matches: AsyncIterable<FoundRow>, contested: ReadonlySet<string>): Promise<Adopted[]> {
+async function adopt(matches: AsyncIterable<FoundRow>, unresolved: ReadonlySet<string>): Promise<Adopted[]> {
   const adopted: Adopted[] = []
   const wrong: FoundRow[] = []
   const doubtful: FoundRow[] = []
   for await (const found of matches) {
     const { row, match } = found
-    if (contested.has(match.content)) doubtful.push(found)
+    if (unresolved.has(match.content)) doubtful.push(found)
     else if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) wrong.push(found)
     else adopted.push({ row, nftGdnId: match.id })
   }
@@ -353,7 +353,7 @@ async function seemsMinted(
  * absent.
  */
 async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
-  const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, ABSENT_BY_WORD)))
+  const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
   const positions = new Set<number>()
   if (wanted.size === 0) return positions
   for await (const { key, position } of store.rows(rows)) if (wanted.has(key)) positions.add(position)

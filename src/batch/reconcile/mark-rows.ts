@@ -4,7 +4,7 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.ts'
 import { isPlanned } from '../../state/rows.ts'
-import { ABSENT_BY_WORD } from '../results.ts'
+import { MARKED_ABSENT } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunStore } from '../run-store.ts'
 import type { BatchOptions } from '../types.ts'
@@ -19,7 +19,7 @@ const wrong = (message: string, hint: string) => new GdnError('usage', message, 
  *
  * @throws GdnError `usage`
  */
-export async function settleByWord(context: RunContext, words: readonly Word[]): Promise<void> {
+export async function markRows(context: RunContext, words: readonly Word[]): Promise<void> {
   const { store } = context
   const settled = await store.read((sql) => words.map((word) => ({ ...word, id: operationOf(sql, store, word.key) })))
   if (new Set(settled.map(({ id }) => id)).size < settled.length) {
@@ -29,7 +29,7 @@ export async function settleByWord(context: RunContext, words: readonly Word[]):
   if (!(await checkIds(context, ids))) return
   await store.write((sql) => {
     for (const { id, nftGdnId } of settled) {
-      if (nftGdnId === null) markAbsent(sql, id, ABSENT_BY_WORD)
+      if (nftGdnId === null) markAbsent(sql, id, MARKED_ABSENT)
       else giveNft(sql, id, nftGdnId, { now: Date.now(), by: 'found' })
     }
   })

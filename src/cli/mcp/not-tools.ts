@@ -4,7 +4,7 @@ const MACHINE = 'starts or stops programs of this machine'
 const SETUP = 'changes the server, key or profile, which the operator chooses'
 
 /** Why a command isn't a tool. The others are in a toolset. */
-export const LEFT_OUT: Readonly<Record<string, string>> = {
+export const NOT_TOOLS: Readonly<Record<string, string>> = {
   mcp: 'is the server of the tools',
   api: 'sends requests that are neither planned nor counted',
   completion: 'is for shells',

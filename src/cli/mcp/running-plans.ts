@@ -24,7 +24,7 @@ interface Caller {
 }
 
 /** Does plans, each once: a repeated call waits for the first, or returns its answer. */
-export class Work {
+export class RunningPlans {
   readonly #runner: Runner
   readonly #plans: Plans
   readonly #callTimeout: number

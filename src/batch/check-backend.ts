@@ -21,7 +21,7 @@ export interface Met {
  * @param writes whether the result is recorded; false in a dry run
  * @throws GdnError `wrong_backend`
  */
-export async function meetBackend(
+export async function checkBackend(
   store: RunStore,
   options: BatchOptions,
   deps: CheckDeps,
