@@ -234,7 +234,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     singleUse: options.singleUseUrls ?? false,
     clock: forwardClock(now, options.steadyNow),
   }
-  const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, comparedGroups: new Set<string>(), now }
+  const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, now }
   const warnings = place.problems()
   const apiVersion = options.apiVersion ?? settings.apiVersion
   return { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, stopping, faults, warnings, begin }

@@ -62,7 +62,7 @@ function answer(data: Hex): Hex {
 /** @param beforeReading called before the chain is read, which is between the checks and the acceptance */
 const depsOf = (store: Store, beforeReading = async () => {}) =>
   ({
-    ...{ store, now: () => 1, storage: null, checkedFiles: null, signedUrls: null, comparedGroups: new Set() },
+    ...{ store, now: () => 1, storage: null, checkedFiles: null, signedUrls: null },
     chains: {
       remote: new Map(),
       network: async () => {

@@ -11,7 +11,6 @@ export function appWithRoutes() {
       checkedFiles: unused,
       pipeline: unused,
       signedUrls: unused,
-      comparedGroups: unused,
       now: Date.now,
     },
     host: '127.0.0.1',

@@ -2,7 +2,7 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { lacksEndpoint } from '../../client/answers.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
+import type { NetworkFees } from '../../server/chain/fees.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
 import { type Node, type NodeFlags, namedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -103,7 +103,7 @@ async function feesOfNode(node: Node, blockchain: Blockchain): Promise<FoundFees
   if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} are not estimated`)
   const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
-    import('../../server/chain/evm/cost/coin.ts'),
+    import('../../server/settings/networks.ts'),
     import('../../server/chain/rpc/rpc-answer.ts'),
   ])
   return await withNetwork(node, { blockchain }, async (network) => {

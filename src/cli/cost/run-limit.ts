@@ -3,7 +3,7 @@ import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
-import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
+import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 

@@ -1,11 +1,9 @@
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
-import type { NetworkFees } from '../../server/chain/evm/cost/network-fees.ts'
+import type { WorstFees } from '../../server/chain/fees.ts'
 import type { SpendingKind } from '../deps.ts'
 
 /** More than any transaction of ours uses for one NFT, and more than its call data. */
 export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
-/** Fees by which the worst case is computed. */
-type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
 /** As long as any symbol that a backend makes of a name. */
 const SYMBOL = 'NAMES'

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EvmBlockchain, SolanaBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import { RunElsewhere } from '../chain/chains.ts'
-import type { EvmNetwork } from '../chain/evm/network.ts'
-import type { SolanaNetwork } from '../chain/solana/network.ts'
+import { chainFacts } from '../pipeline/chain-facts.ts'
+import type { ChainFacts } from '../pipeline/facts.ts'
+import type { CollectionRow } from '../store/collections.ts'
 import { notNow } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -15,28 +16,19 @@ const CHAIN_PATIENCE_MS = 10_000
  * @param subject what is read, in messages
  * @throws Refusal 503
  */
-export const askChain = <Result>(
+export async function askChain<Result>(
   { chains }: Pick<ServiceDeps, 'chains'>,
-  blockchain: EvmBlockchain,
+  collection: CollectionRow,
   subject: string,
-  ask: (network: EvmNetwork) => Promise<Result>,
-): Promise<Result> => patiently(blockchain, subject, () => chains.network(blockchain).then(ask))
-
-/** Same as {@link askChain}, for Solana. */
-export const askSolana = <Result>(
-  { chains: { solana } }: Pick<ServiceDeps, 'chains'>,
-  blockchain: SolanaBlockchain,
-  subject: string,
-  ask: (network: SolanaNetwork) => Promise<Result>,
-): Promise<Result> => patiently(blockchain, subject, () => solana.network(blockchain).then(ask))
-
-async function patiently<Result>(blockchain: string, subject: string, ask: () => Promise<Result>): Promise<Result> {
+  ask: (facts: ChainFacts) => Promise<Result>,
+): Promise<Result> {
+  const blockchain = collection.blockchain as Blockchain
   const tooLong = async () => {
     await delay(CHAIN_PATIENCE_MS, undefined, { ref: false })
     throw new Error(`${blockchain} did not respond within ${CHAIN_PATIENCE_MS / 1000} s`)
   }
   try {
-    return await Promise.race([ask(), tooLong()])
+    return await Promise.race([ask(chainFacts(chains, blockchain)), tooLong()])
   } catch (cause) {
     const message =
       cause instanceof RunElsewhere

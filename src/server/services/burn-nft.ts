@@ -5,7 +5,7 @@ import { burnnft } from '../../api/endpoints/burnnft.ts'
 import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { readRights } from './read-rights.ts'
+import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -28,8 +28,9 @@ export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>
       const problem = addressProblem(holder_wallet_address, blockchain)
       if (problem !== null) throw badRequest(`holder_wallet_address ${problem}`)
       const holder = canonicalAddress(holder_wallet_address, blockchain)
-      const question = { subject: "the NFT's owner", held: { tokenId, holder } }
-      const { owner, state, lifecycle } = await readRights(deps, collection, question)
+      const [owner, state, lifecycle] = await askChain(deps, collection, "the NFT's owner", (facts) =>
+        Promise.all([facts.ownerOf(collection, tokenId, holder), facts.state(collection), facts.lifecycle(collection)]),
+      )
       if (!lifecycle.enableBurn) {
         throw badRequest('the collection was created without enable_burn: only its holders can burn their NFTs')
       }

@@ -1,15 +1,10 @@
-import { type Blockchain, type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { isBlockchain } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import type { EvmNetwork, Hex } from '../chain/evm/network.ts'
-import {
-  DATA_URI,
-  isOfCreation,
-  type OwnerSettings,
-  readContractUri,
-  readOwnerSettings,
-} from '../chain/evm/owner/settings.ts'
+import { DATA_URI, isOfCreation } from '../chain/contract-uri.ts'
+import { chainFacts } from '../pipeline/chain-facts.ts'
+import type { ContractFacts } from '../pipeline/facts.ts'
 import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -50,12 +45,17 @@ export async function readCollectionSettings(
   leftMs = PATIENCE_MS,
 ): Promise<CollectionSettings> {
   const recorded = recordedSettings(row)
-  const contract = contractOf(row)
-  if (contract === null) return recorded
-  const current = await readContract(deps, contract, readOwnerSettings, leftMs)
-  if (current === null) return { ...recorded, problem: unreadable(contract.blockchain) }
-  const described = await describedAt(deps, current.contractUri, recorded)
-  return { ...recorded, ...settingsOf(current), is_read_from_chain: true, ...described }
+  const contract = contractOf(deps, row)
+  if (contract === undefined) return recorded
+  const current = await inTime(contract.settings(row.contract_address), leftMs)
+  if (current === null) {
+    const problem = `${row.blockchain} can't be read now, so the royalty, description and image are those of the creation`
+    return { ...recorded, problem }
+  }
+  const uri = current.contract_uri
+  const described = await describedAt(deps, uri, recorded)
+  const contract_uri = uri.startsWith(DATA_URI) ? null : uri
+  return { ...recorded, ...current, contract_uri, is_read_from_chain: true, ...described }
 }
 
 /**
@@ -63,36 +63,23 @@ export async function readCollectionSettings(
  * the chain doesn't respond in time, this is the recorded image.
  */
 export async function readCollectionImage(deps: SettingsDeps, row: Row): Promise<string | null> {
-  const contract = contractOf(row)
-  const uri = contract === null ? null : await readContract(deps, contract, readContractUri)
+  const contract = contractOf(deps, row)
+  const uri = contract === undefined ? null : await inTime(contract.metadataUri(row.contract_address))
   return uri === null ? row.image : (await describedAt(deps, uri, row)).image
 }
 
-/** The contract of a collection. */
-interface Contract {
-  blockchain: EvmBlockchain
-  address: Hex
+/** Returns the contract of a collection, if it has one. */
+function contractOf({ chains }: SettingsDeps, { blockchain, status }: Row): ContractFacts | undefined {
+  if (status !== 'deployed' || !isBlockchain(blockchain)) return undefined
+  return chainFacts(chains, blockchain).contract
 }
 
-/** Returns the contract of a collection; null if it has none. */
-function contractOf({ blockchain, status, contract_address }: Row): Contract | null {
-  if (status !== 'deployed' || !isBlockchain(blockchain) || !isEvm(blockchain)) return null
-  return { blockchain, address: contract_address as Hex }
-}
-
-/** Reads a contract; returns null if its chain doesn't respond in time. */
-async function readContract<Value>(
-  { chains }: SettingsDeps,
-  { blockchain, address }: Contract,
-  read: (network: EvmNetwork, address: Hex) => Promise<Value>,
-  leftMs = PATIENCE_MS,
-): Promise<Value | null> {
-  const reading = chains
-    .network(blockchain)
-    .then((network) => read(network, address))
-    .catch(() => null)
-  return await withTimeout(reading, Math.min(leftMs, PATIENCE_MS))
-}
+/** Returns null if the chain doesn't respond in time. */
+const inTime = <Value>(reading: Promise<Value>, leftMs = PATIENCE_MS): Promise<Value | null> =>
+  withTimeout(
+    reading.catch(() => null),
+    Math.min(leftMs, PATIENCE_MS),
+  )
 
 /** The values of a collection as this backend has recorded them. */
 function recordedSettings(row: Row): CollectionSettings {
@@ -112,28 +99,6 @@ function recordedSettings(row: Row): CollectionSettings {
     image: row.image,
   }
 }
-
-const settingsOf = ({
-  owner,
-  pendingOwner,
-  enableApi,
-  enableTransfer,
-  frozen,
-  royalty,
-  contractUri,
-}: OwnerSettings) => ({
-  wallet_address: owner,
-  pending_wallet_address: pendingOwner,
-  enable_api: enableApi,
-  enable_transfer: enableTransfer,
-  is_frozen: frozen,
-  royalty_bps: royalty?.basisPoints ?? 0,
-  royalty_receiver: royalty?.receiver ?? null,
-  contract_uri: contractUri.startsWith(DATA_URI) ? null : contractUri,
-})
-
-const unreadable = (blockchain: Blockchain) =>
-  `${blockchain} can't be read now, so the royalty, description and image are those of the creation`
 
 const AS_CREATED = 'so the description and image are those of the creation'
 

@@ -4,7 +4,7 @@ import { addUpdates } from '../state/updates.ts'
 import { lockCollection } from '../store/collections.ts'
 import { findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
-import { readRights } from './read-rights.ts'
+import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -27,7 +27,7 @@ export async function commitProvenance(deps: ServiceDeps, request: ServiceReques
       if (collection.status === 'failed') throw badRequest('the collection failed and was not created')
       if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)
         return
-      const { state } = await readRights(deps, collection, { subject: "the collection's state" })
+      const state = await askChain(deps, collection, "the collection's state", (facts) => facts.state(collection))
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, reference_id, collection: { id: collection_id, blockchain }, acceptedAt }) {

@@ -1,18 +1,15 @@
 import type * as z from 'zod'
 import { canonicalAddress } from '../../api/address.ts'
-import { isEvm } from '../../api/blockchains.ts'
 import { createcollection } from '../../api/endpoints/createcollection.ts'
 import { type OperationFields, operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
-import { collectionAddress } from '../chain/evm/collection-init.ts'
-import { mintAddress } from '../chain/solana/mint-address.ts'
+import { chainFacts } from '../pipeline/chain-facts.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
-import { requireSolana } from './require-solana.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof createcollection.request>
@@ -66,11 +63,10 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       async prepare() {
         refuseValue(deps, request, blockchain)
         const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
-        if (!isEvm(blockchain)) return { signer: await requireSolana(deps, blockchain), costCheck }
         await requireChain(deps, blockchain)
-        return { evm: blockchain, costCheck }
+        return { facts: chainFacts(chains, blockchain), costCheck }
       },
-      async write(db, requestId, made) {
+      async write(db, requestId, { facts, costCheck }) {
         const id = newId()
         const named = references.map((reference) => ({ ...reference, target_id: id }))
         const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
@@ -83,7 +79,6 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
           name: parsed.name,
           symbol: symbolOf(parsed.name),
           wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
-          factory_address: 'evm' in made ? await chains.factory(db, made.evm) : made.signer,
           enable_api: (parsed.enable_api ?? true) ? 1 : 0,
           enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
           is_locked: (parsed.is_locked ?? false) ? 1 : 0,
@@ -96,9 +91,8 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
           next_token_id: '1',
           next_attempt_at: acceptedAt,
         }
-        const contract_address = 'evm' in made ? collectionAddress(collection) : mintAddress(made.signer, collection.id)
-        await addCollection(db, { ...collection, contract_address })
-        await startChange(db, { accountId, run, requestId, acceptedAt, costCheck: made.costCheck }, { id })
+        await addCollection(db, { ...collection, ...(await facts.addressesFor(db, collection)) })
+        await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, { id })
         return answer(id)
       },
     },

@@ -3,7 +3,7 @@ import { freezenft } from '../../api/endpoints/freezenft.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { readRights } from './read-rights.ts'
+import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -22,7 +22,7 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
     async check(collection) {
       for (const id of nft_gdn_ids) requireToken(await findNft(store.db, id), collection)
       await refusePending(store.db, ...nft_gdn_ids)
-      const { state } = await readRights(deps, collection, { subject: "the collection's state" })
+      const state = await askChain(deps, collection, "the collection's state", (facts) => facts.state(collection))
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, collection, acceptedAt }) {

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
-import { coinOf } from '../chain/evm/cost/coin.ts'
+import { coinOf } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
 import { problemOf } from './get-nfts.ts'

@@ -1,13 +1,10 @@
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
 import { inCoins } from '../../core/units.ts'
-import { coinOf } from '../chain/evm/cost/coin.ts'
-import { grantBytes, mintBytes } from '../chain/evm/cost/drop-gas.ts'
-import { worstCost } from '../chain/evm/cost/network-fees.ts'
-import { budgetOf, leftOf, type RunBudget, type WorstFees } from '../chain/evm/cost/run-budget.ts'
-import { limitFee } from '../chain/evm/cost/run-fee.ts'
-import { grantGasLimit, mintGasLimit } from '../chain/evm/gas-limits.ts'
+import type { RunBudget, WorstFees } from '../chain/fees.ts'
+import { chainFacts } from '../pipeline/chain-facts.ts'
+import type { GasFacts } from '../pipeline/facts.ts'
 import {
   assignTransactions,
   type CostLimitedRun,
@@ -27,7 +24,7 @@ import type { MaxCost, ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 5
 
 /** The limit of a run and the fees to check a request with. Null if the run has no limit. */
-export type CostCheck = { maxCost: MaxCost | null; fees: WorstFees; coin: string | null } | null
+export type CostCheck = { maxCost: MaxCost | null; gas: GasFacts; fees: WorstFees; coin: string | null } | null
 
 /** Reads the fees that a run with a limit is checked with. Call it before the transaction that accepts the rows. */
 export async function prepareCostCheck(
@@ -37,9 +34,9 @@ export async function prepareCostCheck(
 ): Promise<CostCheck> {
   if (run === null) return null
   if (maxCost === null && ((await findLimited(store.db, { accountId, run }))?.max_cost ?? null) === null) return null
-  if (!isEvm(blockchain)) throw badRequest(`the cost of a run on ${blockchain} can't be limited`)
-  const fees = await feesOf({ chains }, blockchain)
-  return { maxCost, fees, coin: coinOf((await chains.network(blockchain)).chainId) }
+  const { gas } = chainFacts(chains, blockchain)
+  if (gas === undefined) throw badRequest(`the cost of a run on ${blockchain} can't be limited`)
+  return { maxCost, gas, fees: await feesOf(gas), coin: await gas.coin() }
 }
 
 interface NewRows {
@@ -58,12 +55,10 @@ interface NewRows {
  * @throws Refusal 409 if the rows don't fit
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
-  const each = worstOfRow(rows)
-  const limited = await lockLimit(db, check, rows, each)
-  if (limited === null) return
-  const { run, fees } = limited
-  const worst = { gasLimit: BigInt(run.nft_gas * rows.count), bytes: run.nft_bytes * rows.count }
-  refuseAbove(await budgetOf(db, run, fees), worstCost(worst, fees), check.coin)
+  const { gas, fees, coin } = check
+  const run = await lockLimit(db, check, rows, gas.worstOfEach(rows))
+  if (run === null) return
+  refuseAbove(await gas.budgetOf(db, run, fees), gas.worstOfNfts(run, rows.count, fees), coin)
 }
 
 /**
@@ -78,11 +73,13 @@ async function reserveChange(
 ): Promise<void> {
   const limited = await lockLimit(db, check, { accountId, run }, null)
   if (limited === null) return
-  const budget = await budgetOf(db, limited.run, limited.fees)
+  const budget = await check.gas.budgetOf(db, limited, check.fees)
   const own = budget.changes.filter(({ request_id }) => request_id === requestId)
   const needed = own.reduce((sum, { worst }) => sum + worst, 0n)
   const others = budget.changes.length - own.length
-  refuseAbove({ ...budget, reserved: budget.reserved - needed, unsigned: budget.unsigned + others }, needed, check.coin)
+  const { reserved, left, unsigned } = budget
+  const before = { ...budget, reserved: reserved - needed, left: left + needed, unsigned: unsigned + others }
+  refuseAbove(before, needed, check.coin)
 }
 
 /** Records the run of a change in the transaction that accepts it, after its rows are added, and reserves its cost. */
@@ -109,10 +106,10 @@ export async function startChange(
  */
 export async function lockLimit(
   db: Db,
-  { maxCost, fees }: NonNullable<CostCheck>,
+  { maxCost, gas }: NonNullable<CostCheck>,
   { accountId, run }: { accountId: string; run: string },
   each: { gas: number; bytes: number } | null,
-): Promise<{ run: CostLimitedRun; fees: WorstFees } | null> {
+): Promise<CostLimitedRun | null> {
   const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
   // A transaction that is being signed is not assigned to it yet.
   if (unlimited !== null) await lockUnsigned(db, unlimited)
@@ -121,7 +118,7 @@ export async function lockLimit(
   const limit = limitOf(known, maxCost)
   if (limit === null) return null
   const isOpen = each === null && row.nft_gas === null && (await transactionsOfRun(db, row)).open > 0
-  const most = isOpen ? worstOfRow({ count: 1, isGrant: false, isDynamic: true }) : each
+  const most = isOpen ? gas.worstOfEach({ count: 1, isGrant: false, isDynamic: true }) : each
   const limited = {
     ...row,
     max_cost: String(limit),
@@ -130,7 +127,7 @@ export async function lockLimit(
   }
   if (known === null) await assignTransactions(db, limited)
   await setLimit(db, limited, limited)
-  return { run: limited, fees: { ...fees, offered: limitFee(fees.offered, row.max_fee) } }
+  return limited
 }
 
 /**
@@ -153,10 +150,10 @@ export async function keepRefusedLimit(
 
 /** @throws Refusal 409 if a request needs more than what is left */
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
-  if (needed <= leftOf(budget)) return
+  const { left } = budget
+  if (needed <= left) return
   const isPending = budget.pending > 0n || budget.unsigned > 0
   const name = coin ?? 'coins'
-  const left = leftOf(budget)
   const [paid, reserved] = [inCoins(budget.paid), inCoins(budget.pending + budget.reserved, 'up')]
   throw new Refusal(
     409,
@@ -172,11 +169,4 @@ function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: s
 function limitOf(known: bigint | null, given: MaxCost | null): bigint | null {
   if (given === null) return known
   return known === null || given.isSet || given.wei < known ? given.wei : known
-}
-
-/** One transaction mints the rows of a request, which have one receiver. */
-function worstOfRow({ count, isGrant, isDynamic }: Omit<NewRows, 'accountId' | 'run'>): { gas: number; bytes: number } {
-  const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
-  const bytes = isGrant ? grantBytes(count) : mintBytes(1)
-  return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }
 }

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { metadataChanges } from '../../api/metadata-changes.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import { readBlock } from '../pipeline/evm/follow-owners.ts'
+import { chainFacts } from '../pipeline/chain-facts.ts'
 import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-history.ts'
 import type { Db } from '../store/schema.ts'
 import type { ServiceDeps } from './services.ts'
@@ -21,17 +21,13 @@ export async function blockTimes(
   const numbers = [...new Set(rows.flatMap(({ block_number: block }) => block ?? []))]
   // The database has the blocks of embedded chains, which may not run now.
   for (const { number, timestamp } of await embeddedBlocks(db, blockchain, numbers)) times.set(number, timestamp * 1000)
-  if (!isEvm(blockchain) || !chains.remote.has(blockchain)) return times
-  const read = async () => {
-    const network = await chains.network(blockchain)
-    const add = async (number: number) => {
-      const block = await readBlock(network, number)
-      if (block !== null) times.set(number, Number(block.timestamp) * 1000)
-    }
-    await Promise.all(numbers.map(add))
+  const facts = chainFacts(chains, blockchain)
+  const read = async (number: number) => {
+    const time = await facts.blockTime(number)
+    if (time !== null) times.set(number, time)
   }
   await withTimeout(
-    read().catch(() => null),
+    Promise.all(numbers.map(read)).catch(() => null),
     CHAIN_PATIENCE_MS,
   )
   return new Map(times)

@@ -1,10 +1,10 @@
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { messageOf } from '../../core/errors.ts'
-import { notReady } from './refusal.ts'
-import { requireSolana } from './require-solana.ts'
+import { type Blockchain, isEvm, type SolanaBlockchain } from '../../api/blockchains.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { nothingAccepted, notReady } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 10
+const SOLANA_RETRY_SECONDS = 30
 
 /**
  * Rejects requests that could never complete: on a network that isn't set up, or whose signers can't sign or pay. An
@@ -12,16 +12,27 @@ const RETRY_SECONDS = 10
  */
 export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
   const { chains, store } = deps
-  if (!isEvm(blockchain)) {
-    await requireSolana(deps, blockchain)
-    return
-  }
+  if (!isEvm(blockchain)) return await requireSolana(deps, blockchain)
   if (!chains.remote.has(blockchain)) return
-  const problem =
-    chains.remote.problem(blockchain) ??
-    (await chains.factory(store.db, blockchain).then(
-      () => null,
-      (error: unknown) => messageOf(error),
-    ))
+  const problem = chains.remote.problem(blockchain) ?? (await problemWith(chains.factory(store.db, blockchain)))
   if (problem !== null) throw notReady(problem, RETRY_SECONDS)
 }
+
+/** Also rejects if this machine can't run Solana as an embedded chain. */
+async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>, blockchain: SolanaBlockchain) {
+  try {
+    await solana.check(blockchain)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code !== 'native_missing') throw error
+    throw nothingAccepted(`${error.message}. ${error.hint}`)
+  }
+  if (!solana.clusters.has(blockchain)) {
+    // Creates the signer's key, which the transaction that accepts a collection would wait for.
+    await solana.address(blockchain)
+    return
+  }
+  const problem = solana.clusters.problem(blockchain) ?? (await problemWith(solana.address(blockchain)))
+  if (problem !== null) throw notReady(problem, SOLANA_RETRY_SECONDS)
+}
+
+const problemWith = (address: Promise<string>): Promise<string | null> => address.then(() => null, messageOf)

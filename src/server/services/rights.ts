@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import type { CollectionState } from '../chain/evm/collection-reads.ts'
+import type { CollectionState } from '../pipeline/facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { findNft } from '../store/nfts.ts'
 import { badRequest } from './refusal.ts'
@@ -7,11 +7,7 @@ import { badRequest } from './refusal.ts'
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
 
 /** Rejects if the service may not transfer, by the collection's creation or its owner's setting. */
-export function refuseUnlessTransferable(collection: {
-  locked: boolean
-  revoked: boolean
-  enableTransfer: boolean
-}): void {
+export function refuseUnlessTransferable(collection: Omit<CollectionState, 'enableApi'>): void {
   if (collection.locked) throw badRequest("the collection is locked: its NFTs can't be transferred")
   if (collection.revoked) throw badRequest("the collection's owner has revoked the service's rights")
   if (!collection.enableTransfer) {

@@ -20,8 +20,6 @@ export interface ServiceDeps {
     /** Returns milliseconds since the epoch of a clock that never goes back. */
     clock: () => number
   }
-  /** Collections on Solana clusters for which this process has verified that the database has all tokens. */
-  comparedGroups: Set<string>
   now: () => number
 }
 

@@ -22,5 +22,5 @@ export async function setRunMaxCost(
     return check === null ? null : await lockLimit(db, check, { accountId, run }, null)
   })
   pipeline.nftsAccepted(collection.id, { files: false, mint: true })
-  return { requests: { ...body, run }, max_cost: limited?.run.max_cost ?? max_cost }
+  return { requests: { ...body, run }, max_cost: limited?.max_cost ?? max_cost }
 }

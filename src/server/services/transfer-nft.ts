@@ -4,8 +4,6 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { transfernft, type transferRequest12 } from '../../api/endpoints/transfernft.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
-import { readCollectionState, readOwnerOf } from '../chain/evm/collection-reads.ts'
-import type { Hex } from '../chain/evm/network.ts'
 import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
@@ -71,7 +69,11 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
         await refuseStale(store.db, parsed)
         await requireChain(deps, blockchain)
         const sender = checksumAddress(sender_wallet_address)
-        await refuseUnlessOwner(deps, { blockchain, collection, tokenId: BigInt(parsed.token_id), sender })
+        const [owner, state] = await askChain(deps, collection, "the NFT's owner", (facts) =>
+          Promise.all([facts.ownerOf(collection, parsed.token_id, sender), facts.state(collection)]),
+        )
+        refuseUnlessTransferable(state)
+        if (owner !== sender) throw badRequest(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
         const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
         return { collection, blockchain, sender, costCheck }
       },
@@ -133,29 +135,5 @@ async function refuseUnlessSameNft(
   if (nft.owner === ZERO_ADDRESS) throw badRequest('the NFT was burned')
   if (nft.token_id !== token_id) {
     throw badRequest('nft_gdn_id and token_id are inconsistent: they are not the same NFT')
-  }
-}
-
-async function refuseUnlessOwner(
-  deps: Pick<ServiceDeps, 'chains'>,
-  what: { blockchain: EvmBlockchain; collection: CollectionRow; tokenId: bigint; sender: string },
-): Promise<void> {
-  const { blockchain, collection, tokenId } = what
-  const contract = collection.contract_address as Hex
-  const { owner, state } = await askChain(deps, blockchain, "the NFT's owner", async (network) => {
-    const [owner, state] = await Promise.all([
-      readOwnerOf(network, contract, tokenId),
-      readCollectionState(network, contract),
-    ])
-    if (state === null) throw new Error(`${blockchain} has no contract at ${contract}`)
-    return { owner, state }
-  })
-  refuseUnlessTransferable({
-    locked: state.locked,
-    revoked: state.revoked,
-    enableTransfer: state.enableTransfer,
-  })
-  if (owner !== what.sender) {
-    throw badRequest(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
   }
 }

@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 import { updatednft } from '../../api/endpoints/updatednft.ts'
-import { MAX_UPDATES } from '../chain/evm/collection-updates.ts'
+import type { CollectionState, Lifecycle, TokenState } from '../pipeline/facts.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
-import { type Rights, readRights } from './read-rights.ts'
+import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -35,13 +35,15 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       await refusePending(store.db, nft_gdn_id)
       refuseStale(replaces_revision, nft?.revision ?? 0)
       const isDynamic = nft?.dynamic === 1 || collection.dynamic === 1
-      const onChain = await readRights(deps, collection, {
-        subject: "the NFT's state",
-        tokens: [{ tokenId, isDynamic }],
-      })
-      const [state] = onChain.tokens
-      refuseUnlessUpdatable(onChain, nft_gdn_id, state)
-      refuseStale(replaces_revision, Math.max(nft?.revision ?? 0, state?.revision ?? 0))
+      const [state, lifecycle, token] = await askChain(deps, collection, "the NFT's state", (facts) =>
+        Promise.all([
+          facts.state(collection),
+          facts.lifecycle(collection),
+          facts.token(collection, { tokenId, isDynamic }),
+        ]),
+      )
+      refuseUnlessUpdatable(nft_gdn_id, state, lifecycle, token)
+      refuseStale(replaces_revision, Math.max(nft?.revision ?? 0, token.revision))
       const [files] = await storedFiles(deps, [metadata])
       return files ?? null
     },
@@ -68,17 +70,13 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
 }
 
 /** Rejects an NFT whose metadata can't be changed. */
-function refuseUnlessUpdatable(
-  { state, lifecycle }: Rights,
-  id: string,
-  token: Rights['tokens'][number] | undefined,
-): void {
+function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Lifecycle, token: TokenState): void {
   refuseUnlessService(state)
-  if (token?.burned) throw badRequest('the NFT was burned')
+  if (token.burned) throw badRequest('the NFT was burned')
   if (lifecycle.frozen) throw badRequest('the metadata of the collection is frozen')
-  if (lifecycle.updateCount >= MAX_UPDATES) throw badRequest('the collection has had the maximum number of updates')
-  if (token?.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
-  if (!token?.dynamic) {
+  if (!lifecycle.hasUpdatesLeft) throw badRequest('the collection has had the maximum number of updates')
+  if (token.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
+  if (!token.dynamic) {
     throw badRequest(
       `the NFT ${id} is not dynamic: only NFTs made by creatednft, or in a dynamic collection, can be updated`,
     )

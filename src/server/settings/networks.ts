@@ -48,6 +48,9 @@ export function networkOf(chainId: number): NetworkFacts | null {
   return isKnown(first[0]) || others.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
 }
 
+/** Returns the symbol of a network's coin; null if it isn't known. */
+export const coinOf = (chainId: number): string | null => networkOf(chainId)?.coin ?? null
+
 /** Whether a currency, in upper case, is the coin of a network that every gdn knows. */
 export const isKnownCoin = (currency: string): boolean =>
   NETWORKS.some(([name, , coin]) => isKnown(name) && coin.toUpperCase() === currency)

@@ -1,8 +1,8 @@
 // Everything that the CLI needs to set up networks, in one module that it loads on demand.
 export { formatEther } from 'viem'
-export { coinOf } from '../chain/evm/cost/coin.ts'
 export { checkKeystoreFile, openKeystoreFile } from '../chain/evm/open-signer.ts'
 export { missingFunds } from '../chain/missing-funds.ts'
+export { coinOf } from '../settings/networks.ts'
 export { type ClusterStatus, clusterStatus, setUpCluster, withCluster } from './cluster.ts'
 export { deploymentCost } from './deployment-cost.ts'
 export { planSetup, type SetupPlan } from './plan.ts'

@@ -6,6 +6,13 @@ import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
 
+/** What a collection is created with, before it has its addresses. */
+export type NewCollection = Pick<
+  CollectionRow,
+  | ('id' | 'name' | 'symbol' | 'wallet_address' | 'enable_api' | 'enable_transfer' | 'is_locked' | 'dynamic')
+  | ('enable_burn' | 'royalty_bps' | 'royalty_receiver')
+>
+
 export async function findCollectionById(db: Db, id: string): Promise<CollectionRow | null> {
   return (await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }

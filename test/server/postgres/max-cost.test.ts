@@ -52,7 +52,7 @@ async function send(store: Store, name: string, wei: bigint | null, isSet = fals
   const chains = { remote: new Map(), network: async () => network }
   const deps = {
     ...{ store, now: () => 1, chains, pipeline: { nftsAccepted() {} } },
-    ...{ storage: null, checkedFiles: null, signedUrls: null, comparedGroups: new Set() },
+    ...{ storage: null, checkedFiles: null, signedUrls: null },
   } as unknown as ServiceDeps
   const request = {
     ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: 'run' },

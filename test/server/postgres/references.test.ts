@@ -51,7 +51,7 @@ async function send(store: Store, references: readonly string[], title = 'Dawn',
   }
   const deps = {
     ...{ store, now: () => 1, chains: { remote: new Map() }, pipeline: { nftsAccepted() {} } },
-    ...{ storage: null, checkedFiles: null, signedUrls: null, comparedGroups: new Set() },
+    ...{ storage: null, checkedFiles: null, signedUrls: null },
   } as unknown as ServiceDeps
   const { response } = await createNft(deps, {
     ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: null },

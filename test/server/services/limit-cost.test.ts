@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { budgetOf, hasMaxCost } from '../../../src/server/chain/evm/cost/run-budget.ts'
+import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
+import { hasMaxCost } from '../../../src/server/chain/fees.ts'
+import { chainFacts } from '../../../src/server/pipeline/chain-facts.ts'
 import { reserveCost } from '../../../src/server/services/limit-cost.ts'
 import { limitedRuns } from '../../../src/server/store/run-costs.ts'
 import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
@@ -15,7 +17,9 @@ afterEach(() => place?.remove())
 
 /** Accepts rows of a request for one receiver. */
 async function accept(count: number, wei: bigint): Promise<void> {
-  const check = { maxCost: { wei, isSet: false }, fees: FEES, coin: 'POL' }
+  const { gas } = chainFacts({ remote: new Map() } as never, 'polygon')
+  if (gas === undefined) throw new Error('polygon has no gas')
+  const check = { maxCost: { wei, isSet: false }, gas, fees: FEES, coin: 'POL' }
   const rows = { accountId: 'a', run: 'run', count, isGrant: false, isDynamic: false }
   await place.store.transaction((db) => reserveCost(db, check, rows))
   await place.addNfts(count)

@@ -1,22 +1,10 @@
 import { createHash } from 'node:crypto'
 import { zeroAddress } from 'viem'
+import type { CollectionRow, NewCollection } from '../../store/collections.ts'
 import { type CollectionInit, predictCollection } from './factory.ts'
 import type { Hex } from './network.ts'
 
-interface CollectionFacts {
-  id: string
-  name: string
-  symbol: string
-  wallet_address: string
-  factory_address: string
-  enable_api: number
-  enable_transfer: number
-  is_locked: number
-  dynamic: number
-  enable_burn: number
-  royalty_bps: number
-  royalty_receiver: string | null
-}
+type CollectionFacts = NewCollection & Pick<CollectionRow, 'factory_address'>
 
 /** The init arguments of a collection's contract. They alone determine its address. */
 export function collectionInit(collection: CollectionFacts): CollectionInit {

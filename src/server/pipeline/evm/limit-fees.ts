@@ -1,17 +1,9 @@
 import { inGwei } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
-import type { CurrentFees } from '../../chain/evm/cost/network-fees.ts'
-import {
-  budgetOf,
-  dataCost,
-  hasMaxCost,
-  leftOf,
-  type WorstFees,
-  worstOfNft,
-  worstOfSignings,
-} from '../../chain/evm/cost/run-budget.ts'
+import { budgetOf, dataCost, worstOfNfts, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
 import { isTooExpensive, limitFees } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
+import { type CurrentFees, hasMaxCost, type WorstFees } from '../../chain/fees.ts'
 import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
@@ -63,9 +55,9 @@ async function mostWithin(
     .filter(({ id }) => changes.includes(id))
     .reduce(
       (sum, change) => sum + change.worst,
-      BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNft(run, worst),
+      BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
     )
-  const left = leftOf(budget)
+  const { left } = budget
   // If fees have risen, less is left than was reserved: each NFT has its share of that.
   const share = left < 0n && own > 0n ? own + (left * own) / budget.reserved : own + left
   return (share - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas

@@ -1,7 +1,8 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import type { CurrentFees } from '../../fees.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { EvmNetwork } from '../network.ts'
-import { type CurrentFees, readNetworkFees } from './network-fees.ts'
+import { readNetworkFees } from './network-fees.ts'
 
 /** The chains of a backend. */
 interface Source {

@@ -1,29 +1,12 @@
 import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
+import type { CurrentFees, NetworkFees, WorstFees } from '../../fees.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import { encodeMint } from '../collection.ts'
 import type { EvmNetwork, Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { EMBEDDED_FEES } from '../signers.ts'
 import type { DropGas } from './drop-gas.ts'
-
-/** What a network charges now, in wei. */
-export interface NetworkFees {
-  /** Prices of a unit of gas: a tenth of recent blocks is cheaper than `low`, and a tenth is above `high`. */
-  low: bigint
-  typical: bigint
-  high: bigint
-  /** The highest price that a transaction signed now offers. */
-  offered: bigint
-  /** What is charged in addition for the data of a transaction with `bytes`; zero on most networks. */
-  data: { bytes: number; fee: bigint; gas: bigint }
-}
-
-/** Same, as a node returned it. */
-export interface CurrentFees extends NetworkFees {
-  /** The base fee of the next block. On a network without one, the gas price. */
-  base: bigint
-}
 
 /** Costs of transactions in wei. */
 export interface Cost {
@@ -50,7 +33,7 @@ export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, .
 /** Returns the most that transactions can cost if they are signed at these fees. Data may get dearer until then. */
 export function worstCost(
   { gasLimit, bytes }: Pick<DropGas, 'gasLimit' | 'bytes'>,
-  { data, offered }: Pick<NetworkFees, 'data' | 'offered'>,
+  { data, offered }: WorstFees,
 ): bigint {
   const length = BigInt(data.bytes)
   const gas = gasLimit + ceilDiv(data.gas * BigInt(bytes), length) * DATA_MARGIN

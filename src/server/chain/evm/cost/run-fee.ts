@@ -1,6 +1,6 @@
 import { inGwei } from '../../../../core/units.ts'
+import type { CurrentFees } from '../../fees.ts'
 import type { Fees } from '../network.ts'
-import type { CurrentFees } from './network-fees.ts'
 
 /** Fees by which a run with a limit waits. */
 type Current = Pick<CurrentFees, 'base'>

@@ -25,13 +25,6 @@ const ABI = parseAbi([
 /** Royalties are parts of 10,000 of the price (ERC-2981). */
 export const WHOLE_PRICE = 10_000
 
-/** The start of a URI that has metadata in itself. */
-export const DATA_URI = 'data:application/json;base64,'
-
-/** Whether a contract has no metadata from its owner yet: until then, it returns a URI with its name alone. */
-export const isOfCreation = (uri: string, metadata: object): boolean =>
-  uri.startsWith(DATA_URI) && Object.keys(metadata).join() === 'name'
-
 /** What is set in a collection's contract. Addresses are checksummed. */
 export interface OwnerSettings {
   /** The zero address after `renounceOwnership`. */

@@ -1,6 +1,6 @@
 import { GdnError } from '../../../../core/errors.ts'
+import { coinOf } from '../../../settings/networks.ts'
 import { missingFunds } from '../../missing-funds.ts'
-import { coinOf } from '../cost/coin.ts'
 import { debtOf } from '../cost/debt.ts'
 import { leastFunds } from '../cost/funding.ts'
 import type { Fees, Hex } from '../network.ts'

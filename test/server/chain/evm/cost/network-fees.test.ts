@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest'
-import {
-  costOf,
-  type NetworkFees,
-  readNetworkFees,
-  worstCost,
-} from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { costOf, readNetworkFees, worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../../../src/server/chain/evm/network.ts'
 import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/signers.ts'
+import type { NetworkFees } from '../../../../../src/server/chain/fees.ts'
 import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`

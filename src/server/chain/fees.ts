@@ -1,0 +1,43 @@
+import type { Change, CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
+
+/** What a network charges now, in wei. */
+export interface NetworkFees {
+  /** Prices of a unit of gas: a tenth of recent blocks is cheaper than `low`, and a tenth is above `high`. */
+  low: bigint
+  typical: bigint
+  high: bigint
+  /** The highest price that a transaction signed now offers. */
+  offered: bigint
+  /** What is charged in addition for the data of a transaction with `bytes`; zero on most networks. */
+  data: { bytes: number; fee: bigint; gas: bigint }
+}
+
+/** Same, as a node returned it. */
+export interface CurrentFees extends NetworkFees {
+  /** The base fee of the next block. On a network without one, the gas price. */
+  base: bigint
+}
+
+/** The fees by which the worst case is computed. */
+export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
+
+/** What a run with a limit has spent, and the most that it may still spend for what was accepted, in wei. */
+export interface RunBudget {
+  max: bigint
+  /** Paid by final transactions. */
+  paid: bigint
+  /** The most that transactions which aren't final can cost. */
+  pending: bigint
+  /** The most that accepted NFTs and changes without a transaction can cost. */
+  reserved: bigint
+  /** What is left of `max`; negative if fees have risen. */
+  left: bigint
+  /** Accepted NFTs without a transaction. */
+  unsigned: number
+  /** The most that one of its transactions that aren't final can cost, or one NFT. */
+  largest: bigint
+  /** Accepted changes without a transaction, with the most that each can cost. */
+  changes: readonly (Change & { gasLimit: bigint; worst: bigint })[]
+}
+
+export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null

@@ -1,0 +1,9 @@
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import type { Chains } from '../chain/chains.ts'
+import { createEvmFacts } from './evm/facts.ts'
+import type { ChainFacts } from './facts.ts'
+import { createSolanaFacts } from './solana/facts.ts'
+
+/** Returns the facts of a blockchain, apart from `load-driver.ts` because a process without workers needs no driver. */
+export const chainFacts = (chains: Chains, blockchain: Blockchain): ChainFacts =>
+  isEvm(blockchain) ? createEvmFacts(chains, blockchain) : createSolanaFacts(chains.solana, blockchain)

@@ -1,0 +1,124 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { collectionAddress } from '../../chain/evm/collection-init.ts'
+import { readCollectionState, readLifecycle, readMetadataState, readOwnerOf } from '../../chain/evm/collection-reads.ts'
+import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
+import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
+import { grantBytes, mintBytes } from '../../chain/evm/cost/drop-gas.ts'
+import { budgetOf, worstOfNfts } from '../../chain/evm/cost/run-budget.ts'
+import { waitingForFees } from '../../chain/evm/cost/run-fee.ts'
+import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
+import type { Hex } from '../../chain/evm/network.ts'
+import { readContractUri, readOwnerSettings } from '../../chain/evm/owner/settings.ts'
+import { waitingFor } from '../../chain/evm/remote/fees.ts'
+import { EMBEDDED_FEES } from '../../chain/evm/signers.ts'
+import { hasMaxCost } from '../../chain/fees.ts'
+import { coinOf } from '../../settings/networks.ts'
+import type { CollectionRow } from '../../store/collections.ts'
+import type { ChainFacts, ContractFacts, GasFacts } from '../facts.ts'
+import { readBlock } from './follow-owners.ts'
+import { whyNotChanged } from './limit-fees.ts'
+import { whyNotSigned } from './mint-batch.ts'
+
+type Contract = Pick<CollectionRow, 'contract_address'>
+
+/** The facts of an EVM chain, embedded or public. */
+export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): ChainFacts {
+  const network = () => chains.network(blockchain)
+  const deployed = <Value>(value: Value | null, { contract_address }: Contract): Value => {
+    if (value !== null) return value
+    throw new Error(`${blockchain} has no contract at ${contract_address}`)
+  }
+  return {
+    async addressesFor(db, collection) {
+      const factory_address = await chains.factory(db, blockchain)
+      return { factory_address, contract_address: collectionAddress({ ...collection, factory_address }) }
+    },
+
+    async state(collection) {
+      const contract = collection.contract_address as Hex
+      return deployed(await readCollectionState(await network(), contract), collection)
+    },
+
+    async lifecycle(collection) {
+      const found = await readLifecycle(await network(), collection.contract_address as Hex)
+      const { frozen, enableBurn, updateCount } = deployed(found, collection)
+      return { frozen, enableBurn, hasUpdatesLeft: updateCount < MAX_UPDATES }
+    },
+
+    async ownerOf({ contract_address }, tokenId) {
+      return await readOwnerOf(await network(), contract_address as Hex, BigInt(tokenId))
+    },
+
+    async token({ contract_address }, { tokenId }) {
+      const found = await readMetadataState(await network(), contract_address as Hex, BigInt(tokenId))
+      return { ...found, burned: false }
+    },
+
+    async blockTime(number) {
+      if (!chains.remote.has(blockchain)) return null
+      const block = await readBlock(await network(), number)
+      return block === null ? null : Number(block.timestamp) * 1000
+    },
+
+    contract: contractFacts(network),
+    gas: gasFacts(chains, blockchain),
+  }
+}
+
+type AskNetwork = () => ReturnType<Chains['network']>
+
+const contractFacts = (network: AskNetwork): ContractFacts => ({
+  async settings(address) {
+    const found = await readOwnerSettings(await network(), address as Hex)
+    return {
+      wallet_address: found.owner,
+      pending_wallet_address: found.pendingOwner,
+      enable_api: found.enableApi,
+      enable_transfer: found.enableTransfer,
+      is_frozen: found.frozen,
+      royalty_bps: found.royalty?.basisPoints ?? 0,
+      royalty_receiver: found.royalty?.receiver ?? null,
+      contract_uri: found.contractUri,
+    }
+  },
+
+  metadataUri: async (address) => await readContractUri(await network(), address as Hex),
+})
+
+const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
+  blockchain,
+  budgetOf,
+  worstOfNfts,
+  isSimulated: !chains.remote.has(blockchain),
+  coin: async () => coinOf((await chains.network(blockchain)).chainId),
+
+  async fees() {
+    const { publicNetwork } = await chains.network(blockchain)
+    const max = publicNetwork?.feeCap ?? EMBEDDED_FEES.maxFeePerGas
+    return { ...(await currentFees(chains, blockchain)), max }
+  },
+
+  worstOfEach({ count, isGrant, isDynamic }) {
+    const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
+    const bytes = isGrant ? grantBytes(count) : mintBytes(1)
+    return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }
+  },
+
+  async waitingForPrice(db, run, current) {
+    const { publicNetwork } = chains.remote.has(blockchain) ? chains.remote.network(blockchain) : {}
+    const waiting =
+      waitingForFees(run.max_fee, current) ??
+      (publicNetwork === undefined ? null : waitingFor({ baseFee: current.base }, publicNetwork.feeCap))
+    if (waiting !== null || !hasMaxCost(run)) return waiting
+    const { offered, typical, base } = current
+    const fees = { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }
+    return (await whyNotSigned(db, run, fees, current)) ?? (await whyNotChanged(db, run, fees, current))
+  },
+
+  async blocksUntilFinal(block) {
+    if (!chains.remote.has(blockchain)) return null
+    const { head, finality } = chains.remote.network(blockchain).publicNetwork
+    return Math.max(1, block + finality - 1 - (await head()))
+  },
+})

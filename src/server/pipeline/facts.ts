@@ -1,0 +1,86 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
+import type { CurrentFees, RunBudget, WorstFees } from '../chain/fees.ts'
+import type { CollectionRow, NewCollection } from '../store/collections.ts'
+import type { Store } from '../store/open-store.ts'
+import type { CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
+import type { Db } from '../store/schema.ts'
+
+/** What services read from a blockchain, and what its rules determine. There is one for EVM chains and one for Solana. */
+export interface ChainFacts {
+  /** Returns the addresses of a new collection and of its factory, on Solana the signer. */
+  addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
+  /** Returns what the owner of a collection lets the service do. */
+  state(collection: CollectionRow): Promise<CollectionState>
+  /** Returns what can happen to the tokens of a collection. */
+  lifecycle(collection: CollectionRow): Promise<Lifecycle>
+  /** Returns the owner of a token; on Solana null if it isn't the wallet that is named. */
+  ownerOf(collection: CollectionRow, tokenId: string, wallet: string): Promise<string | null>
+  token(collection: CollectionRow, token: { tokenId: string; isDynamic: boolean }): Promise<TokenState>
+  /**
+   * Whether the database has all tokens of a collection. Absent if a follower finds them in the events of the chain.
+   */
+  hasAllTokens?(store: Store, collection: CollectionRow): Promise<boolean>
+  /** Returns the time of a block in milliseconds; null if no node has it, and for embedded chains. */
+  blockTime(block: number): Promise<number | null>
+  /** What the owner sets in the contract of a collection. Absent if collections have none. */
+  readonly contract?: ContractFacts
+  /** Absent if fees are fixed: they are not estimated, and runs have no limits. */
+  readonly gas?: GasFacts
+}
+
+export interface CollectionState {
+  /** The owner has revoked all rights of the service permanently. */
+  revoked: boolean
+  enableApi: boolean
+  enableTransfer: boolean
+  locked: boolean
+}
+
+export interface Lifecycle {
+  /** No token can be updated any more. */
+  frozen: boolean
+  enableBurn: boolean
+  hasUpdatesLeft: boolean
+}
+
+/** The metadata of a token. */
+export interface TokenState {
+  /** Number of its last update; 0 without one. */
+  revision: number
+  dynamic: boolean
+  frozen: boolean
+  burned: boolean
+}
+
+export interface ContractFacts {
+  /** Returns what is set, with the URI of the metadata as it is. */
+  settings(address: string): Promise<ContractSettings>
+  metadataUri(address: string): Promise<string>
+}
+
+type ContractSettings = Pick<
+  CollectionSettings,
+  | ('wallet_address' | 'pending_wallet_address' | 'enable_api' | 'enable_transfer' | 'is_frozen')
+  | ('royalty_bps' | 'royalty_receiver')
+> & { contract_uri: string }
+
+export interface GasFacts {
+  readonly blockchain: Blockchain
+  /** Whether the coins of an embedded chain pay for it. */
+  readonly isSimulated: boolean
+  /** Returns the symbol of the coin; null if it isn't known. */
+  coin(): Promise<string | null>
+  /** Returns the current fees, and the most that is offered for a unit of gas. */
+  fees(): Promise<CurrentFees & { max: bigint }>
+  /** Returns the most that each of some NFTs uses, which have one receiver and one request. */
+  worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
+  /** Returns the most that so many NFTs of a run can cost. */
+  worstOfNfts(run: CostLimitedRun, count: number, fees: WorstFees): bigint
+  /** Returns the budget of a run. Lock the run first where the result decides what is accepted. */
+  budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
+  /** Returns why the next NFTs and changes of a run aren't signed for at today's fees; null if they are. */
+  waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
+  /** Returns the number of blocks until a block is final, at least 1; null if it is at once. */
+  blocksUntilFinal(block: number): Promise<number | null>
+}

@@ -1,0 +1,54 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { keyOf, TOKEN_2022 } from '../../chain/solana/key.ts'
+import { mintAddress } from '../../chain/solana/mint-address.ts'
+import { readMint } from '../../chain/solana/read-mint.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import { holds } from '../../chain/solana/token-account.ts'
+import type { ChainFacts } from '../facts.ts'
+import { checkGroup } from './group-members.ts'
+
+/**
+ * Collections of which this process has verified that the database has all tokens. Once is enough, since they are
+ * compared again before each group of NFTs is signed.
+ */
+const compared = new WeakMap<SolanaChains, Set<string>>()
+
+/** The facts of a Solana chain, embedded or a cluster. A collection is no program, so its row has what is permitted. */
+export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockchain): ChainFacts => ({
+  async addressesFor(_, { id }) {
+    const factory_address = await solana.address(blockchain)
+    return { factory_address, contract_address: mintAddress(factory_address, id) }
+  },
+
+  state: async ({ enable_api, enable_transfer, is_locked }) => ({
+    revoked: false,
+    enableApi: enable_api === 1,
+    enableTransfer: enable_transfer === 1,
+    locked: is_locked === 1,
+  }),
+
+  lifecycle: async ({ enable_burn }) => ({ frozen: false, enableBurn: enable_burn === 1, hasUpdatesLeft: true }),
+
+  async ownerOf(_, tokenId, wallet) {
+    return (await holds(await solana.network(blockchain), keyOf(wallet), keyOf(tokenId))) ? wallet : null
+  },
+
+  async token(_, { tokenId, isDynamic }) {
+    const account = await (await solana.network(blockchain)).account(tokenId)
+    if (account?.owner !== TOKEN_2022) throw new Error(`${blockchain} has no token ${tokenId}`)
+    const { supply, revision, updateAuthority } = readMint(account.data)
+    const dynamic = isDynamic || updateAuthority !== null
+    return { revision: revision ?? 0, dynamic, frozen: dynamic && updateAuthority === null, burned: supply === 0n }
+  },
+
+  async hasAllTokens(store, collection) {
+    const known = compared.get(solana) ?? new Set()
+    compared.set(solana, known)
+    if (known.has(collection.id) || !solana.clusters.has(blockchain)) return true
+    if ((await checkGroup(store, solana.clusters.network(blockchain), collection)) !== 'known') return false
+    known.add(collection.id)
+    return true
+  },
+
+  blockTime: async () => null,
+})
