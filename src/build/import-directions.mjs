@@ -64,10 +64,13 @@ export const SERVER_FLOORS = [
   ['fork'],
 ]
 
-/** The steps of the pipeline reach a chain through its driver, which this file chooses. */
-const LOADS_DRIVERS = 'server/pipeline/load-driver.ts'
-const isStep = (path) => /^server\/pipeline\/[^/]+$/.test(path) && path !== LOADS_DRIVERS
-const isOfChain = (path) => /^server\/pipeline\/(?:evm|solana)\//.test(path)
+/**
+ * What knows no kind of blockchain: the steps of the pipeline reach one through its driver, and services through its
+ * facts. Exceptions choose between the kinds, or serve the JSON-RPC of an embedded chain.
+ */
+const KNOWS_NO_KIND = /^server\/(?:pipeline\/(?:webhooks\/)?[^/]+$|(?:services|explorer|http|admin|metrics)\/)/
+const KNOWS_KINDS = ['server/pipeline/load-driver.ts', 'server/pipeline/chain-facts.ts', 'server/http/rpc.ts']
+const isOfKind = (path) => /^server\/(?:chain|pipeline)\/(?:evm|solana)\//.test(path)
 
 /** Where statements are run: on the client database in `state`, and elsewhere only on other databases. */
 const RUNS_SQL = [
@@ -156,7 +159,9 @@ function unnamedFolder(path) {
 
 function reasonAgainst(from, to) {
   const [folder, target] = [folderOf(from), folderOf(to)]
-  if (isStep(from) && isOfChain(to)) return `only ${LOADS_DRIVERS} imports the drivers of chains`
+  if (KNOWS_NO_KIND.test(from) && !KNOWS_KINDS.includes(from) && isOfKind(to)) {
+    return 'modules of one kind of blockchain are behind server/pipeline/driver.ts and facts.ts'
+  }
   if (folder === target) {
     if (folder !== 'server' || roomOf(from) === roomOf(to) || floorOf(from) > floorOf(to)) return null
     return `server/${roomOf(to)} is not below server/${roomOf(from)}`

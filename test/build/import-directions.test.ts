@@ -92,12 +92,19 @@ describe('findWrongImports', () => {
     expect(await found('cli/commands/nft.ts', text, 'server/explorer/types.ts')).toHaveLength(1)
   })
 
-  test('rejects a step of the pipeline that imports the driver of a chain', async () => {
-    expect(
-      await found('server/pipeline/mint-step.ts', "import './evm/judge.ts'\n", 'server/pipeline/evm/judge.ts'),
-    ).toEqual([
-      'src/server/pipeline/mint-step.ts imports src/server/pipeline/evm/judge.ts: only server/pipeline/load-driver.ts imports the drivers of chains',
+  test.each([
+    ['server/pipeline/mint-step.ts', 'server/pipeline/evm/judge.ts'],
+    ['server/pipeline/webhooks/post.ts', 'server/chain/solana/key.ts'],
+    ['server/services/get-fees.ts', 'server/chain/evm/signers.ts'],
+    ['server/services/get-nfts.ts', 'server/pipeline/solana/observe.ts'],
+    ['server/http/app.ts', 'server/chain/evm/network.ts'],
+  ])('rejects that %s imports %s, which is of one kind of blockchain', async (from, to) => {
+    const text = `import '${'../'.repeat(from.split('/').length - 1)}${to}'\n`
+    expect(await found(from, text, to)).toEqual([
+      `src/${from} imports src/${to}: modules of one kind of blockchain are behind server/pipeline/driver.ts and facts.ts`,
     ])
+    await rm(join(folder, 'src'), { recursive: true })
+    expect(await found('server/pipeline/chain-facts.ts', `import '../../${to}'\n`, to)).toEqual([])
   })
 
   test.each([
