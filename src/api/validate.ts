@@ -8,7 +8,7 @@ export interface FieldIssue {
   /** The code of the check that failed, as zod names it. */
   code: string
   /** The limit that was exceeded, if there is one. */
-  limit?: number
+  limit?: number | undefined
   /** The expected type if the value has another; for an exceeded limit, what it limits. */
   expected?: string
   /** The value is missing. */
@@ -73,7 +73,7 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
     path: at,
     message: issue.message,
     code: issue.code,
-    ...(limit === undefined ? {} : { limit }),
+    limit,
     ...(issue.code === 'invalid_type' ? { expected: issue.expected } : {}),
     ...(issue.code === 'too_big' || issue.code === 'too_small' ? { expected: issue.origin } : {}),
     ...(issue.input === undefined && ABSENT.has(issue.code) ? { missing: true } : {}),

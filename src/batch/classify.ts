@@ -13,7 +13,7 @@ export type Verdict =
   /** The server processed the request and accepted nothing. */
   | { outcome: 'refused'; status: number; message: string }
   /** The request had no effect, and the same request may be accepted later. */
-  | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string; stop?: GdnError }
+  | { outcome: 'no_effect'; cause: 'not_sent'; status: null; message: string; stop?: GdnError | undefined }
   | { outcome: 'no_effect'; cause: 'rate_limited'; status: number; message: string; retryAfterMs: number | null }
   /** Nothing is accepted until the operator of the backend has acted. */
   | { outcome: 'no_effect'; cause: 'not_ready'; status: number; message: string; retryAfterMs: number | null }
@@ -47,7 +47,7 @@ export function classify(result: SendResult, rows: number, wallClock: number): V
   const { cause, status } = outcome
   if (status === null || cause === 'not_sent') {
     const stop = result.kind === 'not_sent' ? result.stop : undefined
-    return { outcome: 'no_effect', cause: 'not_sent', status: null, message, ...(stop === undefined ? {} : { stop }) }
+    return { outcome: 'no_effect', cause: 'not_sent', status: null, message, stop }
   }
   if (cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost') {
     return { outcome: 'no_effect', cause, status, message, retryAfterMs: outcome.retryAfterMs }

@@ -199,8 +199,8 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
   const [first] = issues
   const more = issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''
   return new GdnError('invalid_manifest', `${first?.message ?? 'invalid'}${more}`, {
-    ...(first === undefined ? {} : { place: first.place }),
-    ...(first?.hint === undefined ? {} : { hint: first.hint }),
+    place: first?.place,
+    hint: first?.hint,
     details: { issues, issueCount },
   })
 }

@@ -49,7 +49,7 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
   checkOptions(options)
   familyId(options)
   const { openDatabase: open, timing } = deps
-  const state = await openState(options.stateDir, open === undefined ? {} : { open })
+  const state = await openState(options.stateDir, { open })
   try {
     const store = await holdStore(state, options, timing)
     try {

@@ -37,7 +37,7 @@ export type SendResult =
       text?: string
     }
   /** `stop`: another backend listens at the address, so a retry can't help. */
-  | { kind: 'not_sent'; reason: string; stop?: GdnError }
+  | { kind: 'not_sent'; reason: string; stop?: GdnError | undefined }
   | { kind: 'cut'; reason: string }
 
 /** What a batch needs from the client; `ApiClient` implements it. */
@@ -91,13 +91,13 @@ export interface BatchOptions {
   /** Absolute real path; null for standard input, which needs `runName`. */
   manifestPath: string | null
   /** The value of `--run <name>`. */
-  runName?: string
+  runName?: string | undefined
   /** The label of its reference IDs, see `runLabel`; null or absent for none. */
   label?: string | null
   /** Start another drop of a finished run. */
-  again?: boolean
+  again?: boolean | undefined
   /** Mint new rows in addition to sent rows that are no longer in the manifest. */
-  newRows?: boolean
+  newRows?: boolean | undefined
   /** Resume this drop of the run; the newest by default. */
   generation?: number
   /** Retry rows that the server refused, or whose NFT failed. */
@@ -107,15 +107,15 @@ export interface BatchOptions {
   /** Send nothing: resolve the unknown rows, and poll the accepted ones. */
   reconcileOnly?: boolean
   /** Treat rows of a new run that are in the collection already as minted by it, also if they have another label. */
-  adopt?: boolean
+  adopt?: boolean | undefined
   /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
   /** Don't compare the collection with the rows before they are sent. */
   skipLookup?: boolean
   /** Metadata key that gets a unique public value in each row, by which the row is found again. */
-  markerKey?: string
+  markerKey?: string | undefined
   /** A person's decisions on rows of unknown outcome: the NFT of the row, or null if it wasn't minted. */
-  settle?: readonly { key: string; nftGdnId: string | null }[]
+  settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
    * The options that the manifest was read with, as JSON, so that a later command can compare the manifest with the
    * run.
@@ -130,15 +130,15 @@ export interface BatchOptions {
   /** Whether the server has creatednft without announcing it. */
   hasCreatednft?: boolean
   /** Rows per request; 50 by default. */
-  chunkSize?: number
+  chunkSize?: number | undefined
   /** Keep the manifest's order of rows. Then one request at a time is in flight. */
-  inOrder?: boolean
+  inOrder?: boolean | undefined
   /** Return when every row was accepted. */
   noWait?: boolean
   /** Limit of the wait after the last acceptance, in milliseconds; 5 minutes by default. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** Local files uploaded at a time; 8 by default. */
-  uploadConcurrency?: number
+  uploadConcurrency?: number | undefined
   /** Requests in flight at a time; 2 by default. */
   inFlight?: number
   /** Rate that the dry run assumes; by default the limit in the API reference. */
@@ -147,7 +147,7 @@ export interface BatchOptions {
    * How long the listing of the collection may lag before unknown rows are decided by it, in milliseconds. By default
    * 20 times its observed lag, and at least 30 s.
    */
-  listingWaitMs?: number
+  listingWaitMs?: number | undefined
   /** How long the server may be unreachable before the run stops, in milliseconds; 2 minutes by default. */
   unreachableMs?: number
   /** Aborted by Ctrl-C. A reason that is a GdnError (`interrupted`, `terminated`) decides the exit code. */

@@ -57,7 +57,7 @@ export type ValueType =
 export class GdnCommand extends Command {
   readonly text: CommandText
   /** Facts about each long flag that Commander's own option does not have. */
-  readonly flagFacts = new Map<string, { takes?: Takes; repeatable: boolean; required: boolean }>()
+  readonly flagFacts = new Map<string, { takes: Takes | undefined; repeatable: boolean; required: boolean }>()
 
   /** Whether --timeout is the deadline of everything that it waits for. */
   endsAtTimeout = false
@@ -88,8 +88,8 @@ export interface Parse<Value> {
 }
 
 interface ValueFlag<Value> {
-  group?: string
-  parse?: Parse<Value>
+  group?: string | undefined
+  parse?: Parse<Value> | undefined
   /** Several values make a list. */
   repeatable?: boolean
   /** The command can't run without it. The command itself reports that. */
@@ -125,7 +125,7 @@ export function valueFlag<Value = string>(
   })
   const takes = settings.parse?.takes
   const { repeatable = false, required = false } = settings
-  command.flagFacts.set(name, { repeatable, required, ...(takes === undefined ? {} : { takes }) })
+  command.flagFacts.set(name, { repeatable, required, takes })
   if (settings.hidden) option.hideHelp()
   command.addOption(option.helpGroup(settings.group ?? 'Flags'))
   return command

@@ -46,7 +46,7 @@ export interface LearnOptions extends CallOptions {
 
 export interface UploadOptions extends CallOptions {
   /** The expected SHA-256 of the content in hexadecimal. A file that has changed since is not uploaded. */
-  sha256?: string
+  sha256?: string | undefined
 }
 
 export interface SendOptions extends CallOptions, Partial<RunLimit> {

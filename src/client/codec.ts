@@ -19,7 +19,7 @@ export async function encode<Name extends EndpointName>(
   const [first] = checked.issues
   const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''
   throw new GdnError('invalid_input', first === undefined ? 'invalid request' : formatIssue(first) + more, {
-    ...(first === undefined ? {} : { place: { field: first.field } }),
+    place: first === undefined ? undefined : { field: first.field },
     hint: validate(inVersion(endpoint, '1.2').request, request).ok ? requiredIn11(checked.issues) : undefined,
     details: checked.issues.map(({ field, message }) => ({ field, message })),
   })

@@ -33,5 +33,5 @@ async function bareTransport(kind: TransportKind, proxy: ProxyOptions | undefine
     return createLightTransport()
   }
   const { createPoolTransport } = await import('./pool-transport.ts')
-  return createPoolTransport(proxy === undefined ? {} : { proxy })
+  return createPoolTransport({ proxy })
 }

@@ -113,7 +113,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         },
         ...content,
         timeoutMs: timeoutMs + extraMs,
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       }
       const once = async (leave: Leave | null) => {
         await beforeSending?.()
@@ -133,7 +133,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         url,
         headers,
         timeoutMs,
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       })
     },
     supportsIdempotency: () => idempotency,

@@ -33,7 +33,7 @@ function endingWithProxy(pool: Pool): Pool {
 }
 
 /** The transport of batches, and of everything behind a proxy: undici with a pool of connections per origin. */
-export function createPoolTransport(options: { proxy?: ProxyOptions } = {}): Transport {
+export function createPoolTransport(options: { proxy?: ProxyOptions | undefined } = {}): Transport {
   // Attempt has the only timer and size limit. undici's own timers would cut at another time.
   const settings = {
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -12,14 +12,14 @@ export interface TransportRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT'
   url: string
   headers: Readonly<Record<string, string>>
-  body?: Uint8Array
+  body?: Uint8Array | undefined
   /** Instead of `body`. */
   stream?: StreamedBody
   /** From the start of the connection to the last byte of the answer. */
   timeoutMs: number
   /** The maximum length of the response; MAX_ANSWER_BYTES by default. */
   maxBytes?: number
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /**
    * Called just before the first byte leaves. If it returns false, nothing is sent, and the request fails as not sent.
    */

@@ -2,9 +2,9 @@ import { Secret } from '../core/secret.ts'
 
 /** The location of a PostgreSQL database from flags and environment. */
 export interface GivenDatabase {
-  url?: Secret
+  url?: Secret | undefined
   /** The URL of the server itself, if `url` is that of a pooler. */
-  directUrl?: Secret
+  directUrl?: Secret | undefined
 }
 
 /** Returns what the flag sets, else the environment. */
@@ -12,8 +12,8 @@ export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv):
   const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
   const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL
   return {
-    ...(url === undefined ? {} : { url: new Secret(url) }),
-    ...(direct === undefined ? {} : { directUrl: new Secret(direct) }),
+    url: url === undefined ? undefined : new Secret(url),
+    directUrl: direct === undefined ? undefined : new Secret(direct),
   }
 }
 

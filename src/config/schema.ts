@@ -162,7 +162,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly str
   const [first] = issues
   throw new GdnError('invalid_config', first?.message ?? 'is not a configuration of gdn', {
     place: first?.place ?? { file },
-    ...(first?.hint === undefined ? {} : { hint: first.hint }),
+    hint: first?.hint,
     details: { issues },
   })
 }

@@ -50,10 +50,10 @@ export type ErrorCode = keyof typeof EXIT_BY_CODE
 /** The location of bad input: a flag, a field of a request, or a position in a file (1-based). */
 export interface Place {
   flag?: string
-  field?: string
+  field?: string | undefined
   file?: string | undefined
-  line?: number
-  column?: number
+  line?: number | undefined
+  column?: number | undefined
 }
 
 export interface GdnErrorOptions {

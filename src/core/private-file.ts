@@ -159,8 +159,7 @@ export function readPrivateFile(
   path: string,
   { maxBytes = MAX_BYTES, mayBeLink = false, code = 'invalid_config', looseCode = code }: ReadSecret = {},
 ): Buffer | null {
-  const fail = (message: string, cause?: unknown) =>
-    new GdnError(code, message, { place: { file: path }, ...(cause === undefined ? {} : { cause }) })
+  const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
   let file: number
   try {
     // O_NONBLOCK: opening a pipe without a writer would block indefinitely.

@@ -26,7 +26,7 @@ function failed(error: ApiError): ApiError {
 
 /** Sends a GET for JSON below `/explorer/`. @throws ApiError, or the reason of an abort */
 export const get = <Answer>(path: string, signal?: AbortSignal): Promise<Answer> =>
-  ask<Answer>(path, signal === undefined ? {} : { signal })
+  ask<Answer>(path, { signal: signal ?? null })
 
 export const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
   ask<Answer>(path, {

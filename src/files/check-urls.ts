@@ -8,7 +8,7 @@ export interface UrlFinding {
   url: string
   severity: 'error' | 'warning'
   message: string
-  hint?: string
+  hint?: string | undefined
 }
 
 export interface CheckUrlsOptions {
@@ -134,7 +134,7 @@ async function checkLeniently(
 }
 
 function finding(url: string, severity: UrlFinding['severity'], { message, hint }: FetchFailure): UrlFinding {
-  return { url, severity, message, ...(hint === undefined ? {} : { hint }) }
+  return { url, severity, message, hint }
 }
 
 /** Runs a function for each item, a number of them at a time. The first failure ends it. */

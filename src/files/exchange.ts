@@ -31,10 +31,10 @@ export interface FetcherOptions {
   /** Maximum bytes of a file, after decompression. By default 64 MiB. */
   maxBytes?: number
   /** Milliseconds for everything: resolving, redirects, and the last byte read. By default 30 s. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   maxRedirects?: number
   /** Limits the requests to one origin, redirects included. By default there is no limit. */
-  pace?: Pace
+  pace?: Pace | undefined
   /** Resolves host names. By default with the system's resolver. */
   lookup?: Resolve
 }

@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 
 interface FetchFailureOptions {
   lasting: boolean
-  hint?: string
+  hint?: string | undefined
   cause?: unknown
   isPrivate?: boolean
   retryAfterMs?: number | null
@@ -24,7 +24,7 @@ export class FetchFailure extends GdnError {
     const { lasting, hint, cause, isPrivate = false, retryAfterMs = null } = options
     super(lasting ? 'invalid_input' : 'unreachable', message, {
       hint: hint ?? (lasting ? 'Use a URL that returns the file itself.' : 'It will be retried.'),
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     })
     this.name = 'FetchFailure'
     this.lasting = lasting

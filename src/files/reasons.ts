@@ -61,7 +61,7 @@ export function explainFailure(error: unknown, label: string): FetchFailure {
     const reason = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined
     if (reason !== undefined) {
       const { says, lasting, hint } = reason
-      return new FetchFailure(`${label} ${says}`, { lasting, cause: error, ...(hint === undefined ? {} : { hint }) })
+      return new FetchFailure(`${label} ${says}`, { lasting, cause: error, hint })
     }
     if (cause.name === 'HTTPParserError') {
       return new FetchFailure(`${label} returned something that is not HTTP`, { lasting: true, cause: error })

@@ -84,7 +84,7 @@ export const isSolanaKeystore = ({ address }: Keystore): boolean => address !== 
  */
 export function parseKeystore(text: string, name: string): Keystore {
   const fail = (message: string, field?: string) =>
-    new GdnError('invalid_input', message, { place: { file: name, ...(field === undefined ? {} : { field }) } })
+    new GdnError('invalid_input', message, { place: { file: name, field } })
   if (text.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a keystore')
   const json = parseJson(text, name)
   const read = file.safeParse(json)

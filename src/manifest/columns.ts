@@ -53,9 +53,9 @@ export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 /** How the names of columns are read. */
 export interface ColumnNaming {
   /** By default they are errors. */
-  unknownColumns?: UnknownColumns
+  unknownColumns?: UnknownColumns | undefined
   /** Columns with an assigned meaning, such as `['Background', 'attr:Background']`. */
-  columnMap?: readonly ColumnMapping[]
+  columnMap?: readonly ColumnMapping[] | undefined
   /** Like `columnMap`, which overrides it, for columns that a manifest may lack. */
   defaultMap?: readonly ColumnMapping[]
 }

@@ -210,7 +210,7 @@ interface Parser {
 
 // The parser behind papaparse's own streams. Used directly, it emits no event for each row.
 function parserOf({ delimiter, newline }: Dialect, step?: (row: Parsed) => void): Parser {
-  return new Papa.Parser({ delimiter, newline, ...(step === undefined ? {} : { step }) } as Papa.ParseConfig)
+  return new Papa.Parser({ delimiter, newline, step } as Papa.ParseConfig)
 }
 
 function lineEnd(text: string, from: number): { index: number; newline: Dialect['newline']; quote: number | null } {

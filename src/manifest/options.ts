@@ -13,7 +13,7 @@ export interface ManifestOptions extends ColumnNaming {
   /** The default for rows without one. */
   sender?: string | null
   /** Whether its NFTs are minted by creatednft, which takes no sender. */
-  dynamic?: boolean
+  dynamic?: boolean | undefined
   /** Returns the address of a name such as `@alice`, where names are allowed. Throws a GdnError for an unknown one. */
   addressOf?: (name: string) => string
   /** Called once before `addressOf`, and only if the manifest may have a name. */

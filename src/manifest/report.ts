@@ -35,6 +35,6 @@ export class RowReport {
   add(at: Column | string | null, message: string, hint?: string): void {
     if (this.issues.length >= MAX_ISSUES_PER_ROW) return
     if (at !== null && typeof at !== 'string') this.#kinds.add(at.role.kind)
-    this.issues.push({ place: this.placeOf(at), message, ...(hint === undefined ? {} : { hint }) })
+    this.issues.push({ place: this.placeOf(at), message, hint })
   }
 }

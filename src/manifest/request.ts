@@ -35,7 +35,7 @@ export function applyRequest(
   if (problems.length > 0) {
     return {
       options,
-      issues: problems.map(({ field, error }) => ({ ...issue(field, error.message), ...hintOf(error) })),
+      issues: problems.map(({ field, error }) => ({ ...issue(field, error.message), hint: error.hint })),
     }
   }
   const isTransferred = Object.hasOwn(request, 'sender_wallet_address')
@@ -56,8 +56,6 @@ export function applyRequest(
     issues,
   }
 }
-
-const hintOf = ({ hint }: GdnError) => (hint === undefined ? {} : { hint })
 
 /** Returns the members, with the address of a name such as `@alice`. */
 function withAddresses(

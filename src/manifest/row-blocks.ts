@@ -103,8 +103,8 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   const issues: ManifestIssue[] = []
   const unknown: UnknownName[] = []
   const report = (column: number | undefined, message: string, hint: string | undefined) => {
-    const place = { file, line, ...(column === undefined ? {} : { column }) }
-    const issue = { place, message, ...(hint === undefined ? {} : { hint }) }
+    const place = { file, line, column }
+    const issue = { place, message, hint }
     issues.push(issue)
     return issue
   }
@@ -213,8 +213,7 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
     const issues: ManifestIssue[] = []
     const unknown: UnknownColumn[] = []
     const report = (field: string, message: string, hint: string | undefined) => {
-      if (issues.length < MAX_KEY_ISSUES)
-        issues.push({ place: { file, line, field }, message, ...(hint === undefined ? {} : { hint }) })
+      if (issues.length < MAX_KEY_ISSUES) issues.push({ place: { file, line, field }, message, hint })
     }
     for (const name of names) {
       if (issues.length >= MAX_KEY_ISSUES) break
@@ -277,7 +276,7 @@ async function settle(
       file,
       line,
       field,
-      ...(column?.position === undefined ? {} : { column: column.position }),
+      column: column?.position,
     }
     if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` })
     if (problem === null) continue

@@ -30,7 +30,7 @@ export interface ManifestRow {
 export interface ManifestIssue {
   place: Place
   message: string
-  hint?: string
+  hint?: string | undefined
 }
 
 /** What is known of a row with a problem, to show it beside the problem. */

@@ -44,8 +44,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     return { name: 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
   }
   const { path } = source
-  const fail = (message: string, hint?: string) =>
-    new ManifestError({ place: { file: path }, message, ...(hint === undefined ? {} : { hint }) })
+  const fail = (message: string, hint?: string) => new ManifestError({ place: { file: path }, message, hint })
   let folder: string
   try {
     const found = await stat(path)

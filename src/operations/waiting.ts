@@ -75,7 +75,7 @@ export interface WaitedForNfts {
 export interface NftWait {
   timeoutMs: number
   /** Condition to wait for, if not the final status. */
-  isDone?: (record: NftRecord) => boolean
+  isDone?: ((record: NftRecord) => boolean) | undefined
   /**
    * Whether to end at once for IDs that the server doesn't know, if its responses are never behind. The details of
    * another server may lack an NFT that it has just accepted.

@@ -28,7 +28,7 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
       const { message, hint, place } = item.issue
       throw new GdnError('invalid_input', message, {
         place: { file, ...place },
-        ...(hint === undefined ? {} : { hint }),
+        hint,
       })
     }
     rows.push(item.row)

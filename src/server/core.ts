@@ -30,7 +30,7 @@ import type { Readiness } from './readiness.ts'
 import { watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
-import { type DatabaseSettings, databaseOf } from './settings/database.ts'
+import { databaseOf, type GivenDatabase } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
 import type { ChainSettings, Settings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
@@ -49,7 +49,7 @@ export interface CoreOptions extends WorkOptions {
    * PostgreSQL, by flag or environment; by default the database of the settings file, else SQLite in the data
    * directory.
    */
-  database?: Partial<DatabaseSettings> | undefined
+  database?: GivenDatabase | undefined
   role?: Role
   /** Blockchains that this process works on; all by default. */
   only?: readonly Blockchain[] | undefined

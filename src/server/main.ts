@@ -95,7 +95,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       if (drainMs === 0) return
       stopping()
       log.info({ ms: drainMs }, 'draining before the stop')
-      await delay(drainMs, undefined, enough === undefined ? {} : { signal: enough }).catch(() => {})
+      await delay(drainMs, undefined, { signal: enough }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     // In a shared directory, the file can't have the URL of a single process.

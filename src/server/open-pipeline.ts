@@ -24,7 +24,7 @@ export interface WorkOptions {
   /** Also store HTML pages that a file URL returns. */
   allowHtmlFiles?: boolean
   /** A trustless gateway for IPFS files; by default that of the settings file. */
-  ipfsGateway?: string
+  ipfsGateway?: string | undefined
   /** Mint no NFT with a file that isn't stored here; the settings file can require it too. */
   requireStoredFiles?: boolean
   /** Timeout of a file in milliseconds, and its attempts; 30 s and eight by default. */
@@ -65,7 +65,7 @@ export async function openPipeline(
     allowHtml,
     pace,
     userAgent,
-    ...(fileFetching === undefined ? {} : { timeoutMs: fileFetching.timeoutMs }),
+    timeoutMs: fileFetching?.timeoutMs,
   })
   undo.push(() => fetcher.close())
   const timeoutMs = fileFetching?.timeoutMs

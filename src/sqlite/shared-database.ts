@@ -33,7 +33,7 @@ export interface SharedDatabaseOptions {
   /** Names the holder of the lock if the system can't. */
   holder?(): string | null
   /** Replaced in tests. */
-  open?(path: string): RawDatabase
+  open?: ((path: string) => RawDatabase) | undefined
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   now?(): number
 }

@@ -33,7 +33,7 @@ const PRAGMAS = [
 export interface OpenState {
   signal?: AbortSignal | undefined
   /** Tests pass another driver. */
-  open?(path: string): RawDatabase
+  open?: ((path: string) => RawDatabase) | undefined
 }
 
 /** The state of one user's commands, for commands that change nothing. */
@@ -94,7 +94,7 @@ export class State extends StateReader {
       onBegin: (sql) => this.#begin(sql),
       onCommit: (sql) => this.#commit(sql),
       onRollback: () => this.#rollBack(),
-      ...(open === undefined ? {} : { open }),
+      open,
     })
     this.#place = place
     this.#seal = seal
@@ -220,7 +220,7 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
 
 async function openReader(stateDir: string, { open, signal }: OpenState) {
   await refuseForeignFolder(stateDir, { code: 'data_dir' })
-  const state = new StateReader(stateDir, { pragmas: readerPragmas(), ...(open === undefined ? {} : { open }) })
+  const state = new StateReader(stateDir, { pragmas: readerPragmas(), open })
   try {
     return { state, version: await state.version(signal) }
   } catch (error) {

@@ -72,7 +72,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
         headers: { 'content-type': 'application/json', accept: 'application/json', 'user-agent': userAgent },
         body: Buffer.from(JSON.stringify(body)),
         timeoutMs: TIMEOUT_MS,
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       }),
     )
     if (answer.status === 200) return parseJson(answer.body)

@@ -53,7 +53,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
           url,
           headers: { accept: '*/*', 'user-agent': userAgent },
           timeoutMs: TIMEOUT_MS,
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         }),
       )
       const { status } = answer

@@ -78,7 +78,7 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
   return new GdnError('invalid_manifest', first.message + more, {
     place: first.place,
-    ...(first.hint === undefined ? {} : { hint: first.hint }),
+    hint: first.hint,
     details: { issues: errors, issue_count: errors.length, warnings },
   })
 }
@@ -123,7 +123,7 @@ function asIssue({ url, message, hint }: UrlFinding, files: FileUrls): ManifestI
   return {
     place: use?.place ?? {},
     message: others === 0 ? message : `${message} (in ${count(others, 'other row')} too)`,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   }
 }
 

@@ -70,14 +70,13 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
 
 /** Adds flags that set the meaning of manifest columns. */
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
-  const inGroup = group === undefined ? {} : { group }
   valueFlag(command, '--map <column=meaning>', 'Read a column as another, such as Mood=attr:Mood; repeatable', {
-    ...inGroup,
+    group,
     parse: columnMapping,
     repeatable: true,
   })
   return valueFlag(command, '--unknown-columns <as>', 'Treat unknown columns as attr, extra or error (error)', {
-    ...inGroup,
+    group,
     parse: oneOf(UNKNOWN_COLUMNS),
   })
 }

@@ -27,7 +27,7 @@ export function noPlaceForFiles(origin: string, files: LocalFiles | null): GdnEr
     'invalid_manifest',
     first === undefined ? `rows have local files: ${why}` : first.message + more,
     {
-      ...(first === undefined ? {} : { place: first.place }),
+      place: first?.place,
       hint: STORAGE_HINT,
       details: { issues, issue_count: files?.count ?? null },
     },

@@ -40,10 +40,10 @@ export function manifestOptions(
       if (book === undefined) throw new Error('the names are not open')
       return book.resolve(name, {})
     },
-    ...(flags.map === undefined ? {} : { columnMap: flags.map.map(({ key, value }) => [key, value] as const) }),
+    columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
     ...(columnMap === null ? {} : { defaultMap: checkedMap(columnMap) }),
-    ...(unknownColumns === undefined ? {} : { unknownColumns }),
-    ...(flags.dynamic === undefined ? {} : { dynamic: flags.dynamic }),
+    unknownColumns,
+    dynamic: flags.dynamic,
     localFiles: true,
     fileFolders: [cwd],
   }

@@ -187,19 +187,19 @@ export function withWayOut(error: unknown, isDryRun = false): unknown {
 export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<BatchOptions> {
   const { rate } = settings
   return {
-    ...(flags.run === undefined ? {} : { runName: flags.run }),
-    ...(flags.again === undefined ? {} : { again: flags.again }),
-    ...(flags.newRows === undefined ? {} : { newRows: flags.newRows }),
-    ...(flags.chunkSize === undefined ? {} : { chunkSize: flags.chunkSize }),
-    ...(flags.inOrder === undefined ? {} : { inOrder: flags.inOrder }),
+    runName: flags.run,
+    again: flags.again,
+    newRows: flags.newRows,
+    chunkSize: flags.chunkSize,
+    inOrder: flags.inOrder,
     ...(flags.dynamic ? { dynamic: true, hasCreatednft: isV12(settings) } : {}),
-    ...(flags.markerKey === undefined ? {} : { markerKey: flags.markerKey }),
-    ...(flags.adopt === undefined ? {} : { adopt: flags.adopt }),
-    ...(flags.listingWait === undefined ? {} : { listingWaitMs: flags.listingWait }),
-    ...(flags.uploadConcurrency === undefined ? {} : { uploadConcurrency: flags.uploadConcurrency }),
+    markerKey: flags.markerKey,
+    adopt: flags.adopt,
+    listingWaitMs: flags.listingWait,
+    uploadConcurrency: flags.uploadConcurrency,
     ...(flags.lookup === false ? { skipLookup: true } : {}),
     ...(flags.wait === false ? { noWait: true } : {}),
-    ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+    timeoutMs: flags.timeout,
     ...(rate === null ? {} : { requestsPerSecond: rate.value }),
   }
 }

@@ -201,6 +201,6 @@ async function commit(
     request: async () => ({ ...request, reference_id: `provenance:${provenance}` }),
   }
   const { timeout } = flags
-  await changeOnce(deps, connection, timeout === undefined ? {} : { timeout }, change, async () => {})
+  await changeOnce(deps, connection, { timeout }, change, async () => {})
   deps.io.note(`The collection is committed to ${count(commitment.rows, 'row')}: ${safe(provenance)}`)
 }

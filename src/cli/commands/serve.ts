@@ -212,7 +212,7 @@ async function withHolder(deps: Deps, error: unknown, port: number): Promise<unk
 
 /** Runs `gdn worker`, with a health endpoint if a port is given. */
 const serveWorker = (deps: Deps, { rateLimits: _, drain: _drain, ...flags }: ServeFlags) =>
-  worker(deps, { ...flags, ...(flags.port === undefined ? {} : { healthPort: flags.port }) })
+  worker(deps, { ...flags, healthPort: flags.port })
 
 function tlsFiles(cwd: string, { tlsCert, tlsKey }: ServeFlags): { certFile: string; keyFile: string } | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined

@@ -27,7 +27,7 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
   concurrency?: number
   chain?: Blockchain[]
   host?: string
-  healthPort?: number
+  healthPort?: number | undefined
   logLevel?: (typeof LOG_LEVELS)[number]
   logFile?: string
 }

@@ -50,14 +50,13 @@ export async function connectExplorer(
       ...(cookie === null ? {} : { cookie }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     }
-    const content = body === undefined ? {} : { body: new TextEncoder().encode(JSON.stringify(body)) }
     const method = body === undefined ? 'GET' : 'POST'
     try {
       return await transport.request({
         method,
         url,
         headers,
-        ...content,
+        body: body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(body)),
         timeoutMs: TIMEOUT_MS,
         signal: signals.signal,
       })

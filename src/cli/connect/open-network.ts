@@ -59,7 +59,7 @@ export async function withNetwork<Result>(
     chainId,
     urls: [url],
     ...limits,
-    ...(pollMs === undefined ? {} : { pollMs }),
+    pollMs,
   })
   try {
     return await work(network)

@@ -26,7 +26,7 @@ export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: 
     allowPrivateFiles: flags.allowPrivateFiles ?? false,
     allowHtmlFiles: flags.allowHtmlFiles ?? false,
     requireStoredFiles: flags.requireStoredFiles ?? false,
-    ...(ipfsGateway === undefined ? {} : { ipfsGateway }),
+    ipfsGateway,
   }
 }
 

@@ -6,7 +6,7 @@ export interface WaitFlags {
   /** False with --no-wait. */
   wait?: boolean
   /** Milliseconds. */
-  timeout?: number
+  timeout?: number | undefined
 }
 
 const WAITING = 'Sending and waiting'

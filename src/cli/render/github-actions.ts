@@ -18,8 +18,8 @@ interface Surroundings {
 
 interface Annotation {
   file?: string
-  line?: number
-  column?: number
+  line?: number | undefined
+  column?: number | undefined
   message: string
 }
 
@@ -49,13 +49,11 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
 function problemsOf({ place, message, details }: GdnError): Annotation[] {
   const issues = recordOf(details).issues
   const problems = Array.isArray(issues) && issues.length > 0 ? (issues as { place?: Place; message: string }[]) : null
-  return (problems ?? [{ ...(place === undefined ? {} : { place }), message }]).flatMap((problem) => {
+  return (problems ?? [{ place, message }]).flatMap((problem) => {
     const { file, line, column, field } = problem.place ?? {}
     if (file === undefined) return []
-    const text = formatProblem({ place: field === undefined ? {} : { field }, message: problem.message })
-    return [
-      { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }), message: text },
-    ]
+    const text = formatProblem({ place: { field }, message: problem.message })
+    return [{ file, line, column, message: text }]
   })
 }
 

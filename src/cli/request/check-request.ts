@@ -46,8 +46,8 @@ export function checkRequest<Schema extends z.ZodMiniType>(
   const issues = result.issues.map((issue) => toProblem(issue, request, file))
   const [first] = issues
   throw new GdnError('invalid_input', first?.message ?? 'is not a valid request', {
-    ...(first?.place === undefined ? {} : { place: first.place }),
-    ...(first?.hint === undefined ? {} : { hint: first.hint }),
+    place: first?.place,
+    hint: first?.hint,
     details: { issues },
   })
 }

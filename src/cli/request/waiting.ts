@@ -27,7 +27,7 @@ export async function waitForNfts(
   try {
     const waited = await waiting.waitForNfts(waitDeps(deps, client), ids, {
       timeoutMs,
-      ...(isDone === undefined ? {} : { isDone }),
+      isDone,
       onLook: ({ pending, records }) =>
         progress.update(`${title}: ${ids.length - pending} done, ${pending} to go${waiting.pendingReason(records)}`),
     })

@@ -21,7 +21,7 @@ export async function checkForUpdate(
   if (registry === null) return
   const isNear = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(registry.hostname)
   const proxy = isNear ? undefined : proxyOf(env)
-  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  const transport = await createTransport('single', { proxy })
   const manifest = async (version: string): Promise<Readonly<Record<string, unknown>> | null> => {
     const { status, body } = await transport.request({
       method: 'GET',

@@ -30,7 +30,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
           headers: { 'content-type': contentType, 'user-agent': userAgent },
           stream: body,
           timeoutMs: uploadTimeoutMs(body.size),
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         })
       const answer = await persist(url, clock, signal, once)
       const cid = cidIn(answer, api)

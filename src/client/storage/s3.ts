@@ -48,7 +48,7 @@ export function createS3Storage(options: S3Options): Storage {
         headers: { ...signed.headers, 'user-agent': userAgent },
         ...(file === null ? {} : { stream: file.body }),
         timeoutMs: uploadTimeoutMs(file?.body.size ?? 0),
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       }
       return await transport.request(request)
     }
@@ -87,7 +87,7 @@ function extensionOf(name: string): string {
 function refusal({ status, headers, body }: TransportAnswer, bucket: string, region: string): GdnError {
   const code = refusalCode(body)
   const said = `the S3 storage refused the request: ${code ?? status}`
-  const details = { status, ...(code === undefined ? {} : { code }) }
+  const details = { status, code }
   if (status === 401 || status === 403) {
     const hint = `Check the AWS credentials. They need the permission to put objects into ${bucket}.`
     return new GdnError('forbidden', said, { hint, details })

@@ -74,4 +74,4 @@ function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
 }
 
 const problem = (flag: string, message: string, hint: string, cause?: unknown) =>
-  new GdnError('usage', message, { hint, place: { flag }, ...(cause === undefined ? {} : { cause }) })
+  new GdnError('usage', message, { hint, place: { flag }, cause })

@@ -11,11 +11,14 @@ export interface DatabaseSettings {
   directUrl?: Secret | undefined
 }
 
+/** What one source sets of it: flags, the environment or the settings file. */
+export type GivenDatabase = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
+
 export interface DatabasePlace {
   dataDir: string
   settingsFile?: string | undefined
   /** Values of flags or environment, which take precedence over the settings file. */
-  database?: Partial<DatabaseSettings> | undefined
+  database?: GivenDatabase | undefined
 }
 
 /**
@@ -29,12 +32,12 @@ export async function databaseOf({ dataDir, settingsFile, database }: DatabasePl
   const inFile = settingsFile === undefined && !existsSync(path) ? {} : await readDatabase(path)
   const url = database?.url ?? inFile.url
   const directUrl = database?.directUrl ?? (database?.url === undefined ? inFile.directUrl : undefined)
-  return url === undefined ? null : { url, ...(directUrl === undefined ? {} : { directUrl }) }
+  return url === undefined ? null : { url, directUrl }
 }
 
 const isEmpty = (text: string) => (text === '' ? 'is missing' : null)
 
-async function readDatabase(path: string): Promise<Partial<DatabaseSettings>> {
+async function readDatabase(path: string): Promise<GivenDatabase> {
   const { readSettingsFile } = await import('./read-settings.ts')
   const { readPasswordFile } = await import('../../keystore/password.ts')
   const { database_url, database_url_file, database_direct_url, database_direct_url_file } = readSettingsFile(path)
@@ -48,5 +51,5 @@ async function readDatabase(path: string): Promise<Partial<DatabaseSettings>> {
   }
   const url = read('database_url', database_url, database_url_file)
   const directUrl = read('database_direct_url', database_direct_url, database_direct_url_file)
-  return { ...(url === undefined ? {} : { url }), ...(directUrl === undefined ? {} : { directUrl }) }
+  return { url, directUrl }
 }

@@ -65,7 +65,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     isTrusted: ({ origin }: URL) => origin === gateway.origin,
     userAgent,
     timeoutMs,
-    ...(pace === undefined ? {} : { pace }),
+    pace,
   })
 
   const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)

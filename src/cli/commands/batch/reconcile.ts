@@ -44,7 +44,7 @@ export async function reconcile(deps: Deps, given: string | undefined, flags: Re
   const name = await whichRun(deps, given, flags)
   await resumeRun(deps, name, flags, {
     reconcileOnly: true,
-    ...(flags.row === undefined ? {} : { settle: onceEach(flags.row) }),
+    settle: flags.row === undefined ? undefined : onceEach(flags.row),
   })
 }
 

@@ -162,7 +162,7 @@ export function throwProblems(
   if (issueCount === 0 || problem === undefined) return
   throw new GdnError('invalid_manifest', `${problem.message}${issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''}`, {
     place: problem.place,
-    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+    hint: problem.hint,
     details: { issues, issue_count: issueCount, ...(check === null ? {} : { warnings: check.warnings }) },
   })
 }

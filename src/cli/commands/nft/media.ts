@@ -108,7 +108,7 @@ export async function uploadLocalFiles(
     for (const [path, sha256] of waiting) {
       const { url } = await client.upload(path, basename(path), {
         signal: signals.signal,
-        ...(sha256 === undefined ? {} : { sha256 }),
+        sha256,
       })
       byPath.set(path, url)
       progress.update(text())

@@ -27,7 +27,7 @@ export interface ChangeOutcomes {
 export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() })
 
 interface Making {
-  flags: { only?: 'mint'; timeout?: number }
+  flags: { only?: 'mint'; timeout?: number | undefined }
   /** The limit that each change carries. */
   limit: RunLimit
   /** Gets the outcomes while the changes are made. */

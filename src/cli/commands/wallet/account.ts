@@ -42,8 +42,7 @@ export async function signedUrlRequest(
       hint: 'Add --email <address>, or run `gdn config set email <address>` to save it.',
     })
   }
-  const timeout = flags.validFor === undefined ? {} : { timeout: flags.validFor }
-  return checkRequest(getpresignedurl.request, { email, ...timeout }, null)
+  return checkRequest(getpresignedurl.request, { email, timeout: flags.validFor }, null)
 }
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }

@@ -28,7 +28,7 @@ export async function walletSource(
 ): Promise<WalletSource & { close(): Promise<void> }> {
   const { io, env, signals } = deps
   const proxy = connection.server.loopback ? undefined : proxyOf(env)
-  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  const transport = await createTransport('single', { proxy })
   return {
     signedUrl: () => signedUrl(deps, connection, request),
     async call(url) {

@@ -49,7 +49,7 @@ async function replyTo(answer: AnswerCall, call: unknown): Promise<object> {
     return { jsonrpc: '2.0', id, result: await answer(method, Array.isArray(params) ? params : []) }
   } catch (error) {
     const { code, message, data } = error instanceof RpcError ? error : new RpcError(INTERNAL, 'internal error')
-    return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+    return { jsonrpc: '2.0', id, error: { code, message, data } }
   }
 }
 

@@ -33,7 +33,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
       ...(authorization === null ? {} : { authorization: authorization().reveal() }),
       ...(form === undefined ? {} : { 'content-type': form.contentType }),
     },
-    ...(form === undefined ? {} : { body: form }),
+    body: form,
   })
 
   const ask = (path: string, form?: Form) => client.ask(async () => call(path, form))

@@ -62,7 +62,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   const refusal = ({ status, headers, body }: Pick<StorageTextResponse, 'status' | 'headers' | 'body'>): GdnError => {
     const code = refusalCode(body)
     const said = `${name} rejected the request: ${code ?? status}`
-    const details = { status, ...(code === undefined ? {} : { code }) }
+    const details = { status, code }
     if (status >= 500 || status === 429) return new StorageUnavailableError(said, { details })
     if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
       const there = headers['x-amz-bucket-region']

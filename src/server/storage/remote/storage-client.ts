@@ -19,7 +19,7 @@ export interface StorageRequest {
   url: string
   headers?: Record<string, string>
   /** Opened again for each attempt. */
-  body?: { size: number; open(): AsyncIterable<Uint8Array> }
+  body?: { size: number; open(): AsyncIterable<Uint8Array> } | undefined
 }
 
 export interface StorageResponse {

@@ -15,7 +15,7 @@ export interface Change {
   /** A call that needs as much gas, known before anything is uploaded. */
   estimate: OwnerCall
   /** What a person has to confirm, because it can't be undone. */
-  final?: string
+  final?: string | undefined
 }
 
 /** As long as the URI of an uploaded file. */
@@ -33,7 +33,7 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
     after,
     estimate: call,
     call: async () => call,
-    ...(final === undefined ? {} : { final }),
+    final,
   })
   const changes: Change[] = []
   for (const [kind, wanted, is] of [

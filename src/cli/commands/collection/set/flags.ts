@@ -38,7 +38,7 @@ const SETTINGS = 'Settings'
 
 export function addSetFlags(command: GdnCommand): void {
   const setting = (flags: string, description: string, parse?: Parse<unknown>) =>
-    valueFlag(command, flags, description, { group: SETTINGS, ...(parse === undefined ? {} : { parse }) })
+    valueFlag(command, flags, description, { group: SETTINGS, parse })
   setting('--royalty <percent>', 'Royalty of sales, such as 5%; 0% removes it', percentage)
   setting('--royalty-receiver <address>', 'Who receives the royalty: an address or @name (the owner)', address)
   setting('--description <text>', 'Description of the collection')

@@ -116,7 +116,7 @@ function describe(id: Id, error: unknown): Reply {
 }
 
 function failure(id: Id, code: number, message: string, data?: unknown): Reply {
-  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+  return { jsonrpc: '2.0', id, error: { code, message, data } }
 }
 
 function isSend(call: unknown): boolean {

@@ -24,7 +24,7 @@ export async function checkSigned(
   const fail = (problem: string, cause?: unknown) =>
     new GdnError('bad_answer', `the signer at ${host} returned a transaction that was not requested: ${problem}`, {
       hint: 'Nothing was stored or sent. Check the signer before you continue.',
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     })
   if (typeof answer !== 'string' || !RAW.test(answer) || answer.length % 2 !== 0) throw fail('it is not hex bytes')
   const raw = answer.toLowerCase() as Hex

@@ -18,7 +18,7 @@ export interface RemoteNetworkOptions {
   confirmations: number
   /** Number of blocks until finality; `confirmations` or more. */
   finality: number
-  pollMs?: number
+  pollMs?: number | undefined
   stuckMs?: number
   /** Upper limit of the fee in wei for a unit of gas. */
   feeCap?: bigint
