@@ -31,7 +31,7 @@ mcp Serve the commands to coding agents as MCP tools
 help Help for commands, and help topics' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
-set Change royalties, metadata, rights or owner
+set Change royalties, metadata, permissions or owner
 list List the collections created on this machine' ;;
     'nft') REPLY='mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step
@@ -42,7 +42,7 @@ wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
 freeze Make the metadata of NFTs final
 burn Burn NFTs
-history Show what happened to an NFT
+history Show the history of an NFT
 verify Compare an NFT with its chain and storage' ;;
     'batch') REPLY='template Print a sample manifest
 validate Validate a manifest without sending anything
@@ -90,7 +90,7 @@ show Show a webhook with its failures
 update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
-trigger Send a test of a given event to a webhook
+trigger Send a test event of any type to a webhook
 deliveries List a webhook'\''s deliveries and responses
 replay Replay the events of a webhook' ;;
     'db') REPLY='export Export the database of a backend to a file
@@ -203,9 +203,9 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
+    'collection create') REPLY='flags-09ceb5 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
     'collection show') REPLY='flags-883978 server-b79987 output-d37844' ;;
-    'collection set') REPLY='settings-1f8327 flags-6284fa verifying-ecad79 server-b79987 output-d37844' ;;
+    'collection set') REPLY='settings-d55d06 flags-6284fa verifying-ecad79 server-b79987 output-d37844' ;;
     'collection list') REPLY='server-b79987 output-d37844' ;;
     'nft mint') REPLY='flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844' ;;
     'nft grant') REPLY='flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844' ;;
@@ -221,12 +221,12 @@ __gdn_bundles() {
     'batch template') REPLY='flags-797821 server-f6609b output-b31709' ;;
     'batch validate') REPLY='flags-fa68fc server-b79987 output-d37844' ;;
     'batch preview') REPLY='flags-637b18 server-b79987 output-d37844' ;;
-    'batch rehearse') REPLY='flags-684e16 run-1f03ab server-f6609b output-d37844' ;;
-    'batch mint') REPLY='flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844' ;;
-    'batch list') REPLY='flags-1d15ba server-b79987 output-d37844' ;;
+    'batch rehearse') REPLY='flags-684e16 run-fbcdce server-f6609b output-d37844' ;;
+    'batch mint') REPLY='flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844' ;;
+    'batch list') REPLY='flags-adadad server-b79987 output-d37844' ;;
     'batch status') REPLY='flags-f56610 server-b79987 output-d37844' ;;
-    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844' ;;
-    'batch retry') REPLY='flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844' ;;
+    'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844' ;;
+    'batch retry') REPLY='flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844' ;;
     'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-d37844' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-d37844' ;;
@@ -248,9 +248,9 @@ __gdn_bundles() {
     'local logs') REPLY='flags-711067 output-b31709' ;;
     'local listen') REPLY='flags-3692e3 output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-d37844' ;;
-    'local exec') REPLY='flags-02a69a output-b31709' ;;
+    'local exec') REPLY='flags-c64cda output-b31709' ;;
     'serve') REPLY='flags-933e41 output-96993d' ;;
-    'worker') REPLY='flags-ad61df output-96993d' ;;
+    'worker') REPLY='flags-7f8cb5 output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-d37844' ;;
     'chain setup') REPLY='flags-5044c5 output-d37844' ;;
@@ -262,7 +262,7 @@ __gdn_bundles() {
     'tx cancel') REPLY='flags-f0f4c5 output-d37844' ;;
     'tx unknown') REPLY='flags-ee3a4c output-d37844' ;;
     'tx release') REPLY='flags-64db77 output-d37844' ;;
-    'key create') REPLY='flags-6be913 output-d37844' ;;
+    'key create') REPLY='flags-c99b32 output-d37844' ;;
     'key list') REPLY='flags-3db50f output-d37844' ;;
     'key revoke') REPLY='flags-3db50f output-d37844' ;;
     'webhook add') REPLY='flags-596ee1 output-d37844' ;;
@@ -273,23 +273,23 @@ __gdn_bundles() {
     'webhook test') REPLY='flags-3db50f output-d37844' ;;
     'webhook trigger') REPLY='flags-3db50f output-d37844' ;;
     'webhook deliveries') REPLY='flags-1944ff output-d37844' ;;
-    'webhook replay') REPLY='flags-08323c output-d37844' ;;
+    'webhook replay') REPLY='flags-07a676 output-d37844' ;;
     'db export') REPLY='flags-dd572a output-d37844' ;;
     'db import') REPLY='flags-dd572a output-d37844' ;;
     'db migrate') REPLY='flags-dd572a output-d37844' ;;
     'db status') REPLY='flags-dd572a output-d37844' ;;
-    'init') REPLY='flags-927732 server-f6609b output-d37844' ;;
-    'auth login') REPLY='flags-073019 server-b79987 output-d37844' ;;
+    'init') REPLY='flags-48dc0e server-f6609b output-d37844' ;;
+    'auth login') REPLY='flags-beaf33 server-b79987 output-d37844' ;;
     'auth status') REPLY='flags-0a72fb server-b79987 output-d37844' ;;
     'auth logout') REPLY='flags-ba0c83 server-b79987 output-d37844' ;;
     'config get') REPLY='server-b79987 output-d37844' ;;
-    'config set') REPLY='flags-2f88d1 server-f6609b output-d37844' ;;
+    'config set') REPLY='flags-d59b4e server-f6609b output-d37844' ;;
     'config unset') REPLY='flags-a1b3fb output-d37844' ;;
     'config list') REPLY='flags-620c21 server-b79987 output-d37844' ;;
     'config path') REPLY='server-f6609b output-d37844' ;;
     'doctor') REPLY='server-b79987 flags-258ce0 output-d37844' ;;
     'completion') REPLY='output-b31709' ;;
-    'api') REPLY='flags-0418aa output-d62863 server-b79987' ;;
+    'api') REPLY='flags-4f86f0 output-d62863 server-b79987' ;;
     'schema') REPLY='output-d37844' ;;
     'mcp') REPLY='what-agents-may-do-89eab0 flags-b36207 server-b79987 output-b31709' ;;
     *) REPLY='' ;;
@@ -298,7 +298,7 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-a24809') REPLY='--name - text Name of the collection
+    'flags-09ceb5') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
@@ -313,7 +313,7 @@ __gdn_flags() {
 --dynamic - - Let the API update the metadata of its NFTs
 --enable-burn - - Let the API burn its NFTs
 --royalty - text Royalty of sales, such as 5%
---royalty-receiver - @wallets Who receives it: an address or @name (the owner)
+--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --file -f file JSON request (- for standard input); flags override it' ;;
     'sending-and-waiting-bee9f0') REPLY='--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
@@ -338,13 +338,13 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-1f8327') REPLY='--royalty - text Royalty of sales, such as 5%; 0% removes it
---royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)
+    'settings-d55d06') REPLY='--royalty - text Royalty of sales, such as 5%; 0% removes it
+--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
---contract-uri - text URI of complete metadata, in place of these four
+--contract-uri - text URI of complete metadata, instead of these four flags
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don'\''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs
@@ -503,13 +503,13 @@ __gdn_flags() {
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'run-1f03ab') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-fbcdce') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint rows that equal another row without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
---marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -527,20 +527,20 @@ __gdn_flags() {
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
-    'run-48464d') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-212fd1') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a second drop: of a finished run, or of rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint rows that equal another row without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
---marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by
+--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest'\''s order
---unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`' ;;
+--unrevealed - file Mint this JSON metadata, and commit to the rows for `gdn reveal`' ;;
     'sending-and-waiting-70ec7e') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -549,11 +549,11 @@ __gdn_flags() {
     'verifying-809177') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)' ;;
-    'cost-38aca1') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-4e4255') REPLY='--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
 --max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
---max-fee-gwei - text Maximum gas price of the run. It waits for cheaper blocks' ;;
-    'flags-1d15ba') REPLY='--all - - Include single commands: each is a run of one' ;;
+--max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks' ;;
+    'flags-adadad') REPLY='--all - - Include single commands, each as a run of one request' ;;
     'flags-f56610') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
 --costs - - Show what the run has spent, from its server' ;;
     'flags-d06886') REPLY='--retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
@@ -561,7 +561,7 @@ __gdn_flags() {
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
-    'flags-6d213e') REPLY='--absent - - Retry absent rows of unknown outcome, not failed rows' ;;
+    'flags-a456d9') REPLY='--absent - - Retry absent rows of unknown outcome instead of failed rows' ;;
     'flags-af5efc') REPLY='--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable' ;;
     'run-9b16ec') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
@@ -699,14 +699,14 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-02a69a') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-c64cda') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version Version of the API for keys that name none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --faults - file Inject the failures that this file describes
---fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL' ;;
+--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
     'flags-933e41') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
@@ -737,13 +737,13 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-ad61df') REPLY='--data-dir - dir Directory of the configuration, and of files that are stored locally
+    'flags-7f8cb5') REPLY='--data-dir - dir Directory of the configuration, and of files that are stored locally
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (16)
 --chain - text+ Work on this blockchain only; repeatable
 --health-port - text Port that serves /healthz, /readyz and /metrics; 0 picks one
---host - text Address of that port (127.0.0.1)
+--host - text Address for that port (127.0.0.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -795,10 +795,10 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-6be913') REPLY='--name - text Name of the key
+    'flags-c99b32') REPLY='--name - text Name of the key
 --email - text E-mail address of its account, which is created if it is new
 --permission - ,permission+ Permissions of the key; repeatable
---expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)
+--expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)
 --api-version - =api-version API version of the key (the backend'\''s)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
@@ -814,15 +814,15 @@ __gdn_flags() {
 --limit - text Maximum number (50)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-08323c') REPLY='--id - text+ IDs of the events; repeatable
---since - text All events of this period, delivered or not: 24h
+    'flags-07a676') REPLY='--id - text+ IDs of the events; repeatable
+--since - text All events of this period, such as 24h, delivered or not
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-927732') REPLY='--hosted - - Use a service at a URL
+    'flags-48dc0e') REPLY='--hosted - - Use a service at a URL
 --local - - Use the local backend (gdn local start)
 --base-url - text URL of the service
 --key-file - file File that holds its API key; - is standard input
---store - =store Where to store the key (the keyring, if it works)
+--store - =store Where to store the key (the keyring, if available)
 --blockchain -b =blockchain Default blockchain
 --wallet - @wallets Default wallet
 --profile - @profiles Name of the profile (default)
@@ -830,24 +830,24 @@ __gdn_flags() {
 --no-start - - Don'\''t start the local backend
 --no-check - - Don'\''t check the server and the key
 --yes -y - Replace a profile of that name' ;;
-    'flags-073019') REPLY='--key-file - file File that holds the key; - is standard input
---store - =store Where to store the key (the keyring, if it works)
+    'flags-beaf33') REPLY='--key-file - file File that holds the key; - is standard input
+--store - =store Where to store the key (the keyring, if available)
 --no-check - - Save the key without checking it' ;;
     'flags-0a72fb') REPLY='--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable' ;;
     'flags-ba0c83') REPLY='--all - - Delete every saved key' ;;
-    'flags-2f88d1') REPLY='--profile - @profiles Profile to change
---base-url - text With api_key: server that the key is for' ;;
+    'flags-d59b4e') REPLY='--profile - @profiles Profile to change
+--base-url - text With api_key: server of the key' ;;
     'flags-a1b3fb') REPLY='--profile - @profiles Profile to change
 --base-url - text With api_key: server whose key is deleted' ;;
     'flags-620c21') REPLY='--profiles - - List the profiles instead; gdn config set profile <name> selects one' ;;
     'flags-258ce0') REPLY='--config - file Configuration of a backend to check
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-0418aa') REPLY='--file -f file JSON request; - is standard input
+    'flags-4f86f0') REPLY='--file -f file JSON request; - is standard input
 --input ~ file JSON request; - is standard input
 --field - text+ Field of the request; key[]= adds to a list, key:= takes JSON; repeatable
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
---dry-run - - Print the request, send nothing
+--dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network' ;;
     'output-d62863') REPLY='--json - - Print it on one line, even on a terminal
 --quiet -q - Print only data and errors

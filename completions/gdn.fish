@@ -33,7 +33,7 @@ function __gdn_words
     case 'collection'
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
         'show Show collections by ID or contract address' \
-        'set Change royalties, metadata, rights or owner' \
+        'set Change royalties, metadata, permissions or owner' \
         'list List the collections created on this machine'
     case 'nft'
       printf '%s\n' 'mint Mint NFTs and wait until they are deployed' \
@@ -45,7 +45,7 @@ function __gdn_words
         'update Change the metadata of a dynamic NFT' \
         'freeze Make the metadata of NFTs final' \
         'burn Burn NFTs' \
-        'history Show what happened to an NFT' \
+        'history Show the history of an NFT' \
         'verify Compare an NFT with its chain and storage'
     case 'batch'
       printf '%s\n' 'template Print a sample manifest' \
@@ -100,7 +100,7 @@ function __gdn_words
         'update Change the URL or events of a webhook' \
         'rm Delete a webhook' \
         'test Send a test event to a webhook' \
-        'trigger Send a test of a given event to a webhook' \
+        'trigger Send a test event of any type to a webhook' \
         'deliveries List a webhook\'s deliveries and responses' \
         'replay Replay the events of a webhook'
     case 'db'
@@ -271,11 +271,11 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-a24809 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-09ceb5 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-d37844'
     case 'collection set'
-      printf '%s\n' 'settings-1f8327 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
+      printf '%s\n' 'settings-d55d06 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
     case 'collection list'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'nft mint'
@@ -307,17 +307,17 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-637b18 server-b79987 output-d37844'
     case 'batch rehearse'
-      printf '%s\n' 'flags-684e16 run-1f03ab server-f6609b output-d37844'
+      printf '%s\n' 'flags-684e16 run-fbcdce server-f6609b output-d37844'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-48464d sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
+      printf '%s\n' 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     case 'batch list'
-      printf '%s\n' 'flags-1d15ba server-b79987 output-d37844'
+      printf '%s\n' 'flags-adadad server-b79987 output-d37844'
     case 'batch status'
       printf '%s\n' 'flags-f56610 server-b79987 output-d37844'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     case 'batch retry'
-      printf '%s\n' 'flags-6d213e run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-38aca1 server-b79987 output-d37844'
+      printf '%s\n' 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
     case 'batch results'
@@ -361,11 +361,11 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-d37844'
     case 'local exec'
-      printf '%s\n' 'flags-02a69a output-b31709'
+      printf '%s\n' 'flags-c64cda output-b31709'
     case 'serve'
       printf '%s\n' 'flags-933e41 output-96993d'
     case 'worker'
-      printf '%s\n' 'flags-ad61df output-96993d'
+      printf '%s\n' 'flags-7f8cb5 output-96993d'
     case 'open'
       printf '%s\n' 'flags-4388a7 server-b79987 output-0969bc'
     case 'chain list'
@@ -389,7 +389,7 @@ function __gdn_bundles
     case 'tx release'
       printf '%s\n' 'flags-64db77 output-d37844'
     case 'key create'
-      printf '%s\n' 'flags-6be913 output-d37844'
+      printf '%s\n' 'flags-c99b32 output-d37844'
     case 'key list'
       printf '%s\n' 'flags-3db50f output-d37844'
     case 'key revoke'
@@ -411,7 +411,7 @@ function __gdn_bundles
     case 'webhook deliveries'
       printf '%s\n' 'flags-1944ff output-d37844'
     case 'webhook replay'
-      printf '%s\n' 'flags-08323c output-d37844'
+      printf '%s\n' 'flags-07a676 output-d37844'
     case 'db export'
       printf '%s\n' 'flags-dd572a output-d37844'
     case 'db import'
@@ -421,9 +421,9 @@ function __gdn_bundles
     case 'db status'
       printf '%s\n' 'flags-dd572a output-d37844'
     case 'init'
-      printf '%s\n' 'flags-927732 server-f6609b output-d37844'
+      printf '%s\n' 'flags-48dc0e server-f6609b output-d37844'
     case 'auth login'
-      printf '%s\n' 'flags-073019 server-b79987 output-d37844'
+      printf '%s\n' 'flags-beaf33 server-b79987 output-d37844'
     case 'auth status'
       printf '%s\n' 'flags-0a72fb server-b79987 output-d37844'
     case 'auth logout'
@@ -431,7 +431,7 @@ function __gdn_bundles
     case 'config get'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'config set'
-      printf '%s\n' 'flags-2f88d1 server-f6609b output-d37844'
+      printf '%s\n' 'flags-d59b4e server-f6609b output-d37844'
     case 'config unset'
       printf '%s\n' 'flags-a1b3fb output-d37844'
     case 'config list'
@@ -443,7 +443,7 @@ function __gdn_bundles
     case 'completion'
       printf '%s\n' 'output-b31709'
     case 'api'
-      printf '%s\n' 'flags-0418aa output-d62863 server-b79987'
+      printf '%s\n' 'flags-4f86f0 output-d62863 server-b79987'
     case 'schema'
       printf '%s\n' 'output-d37844'
     case 'mcp'
@@ -453,7 +453,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-a24809'
+    case 'flags-09ceb5'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address or @name' \
@@ -469,7 +469,7 @@ function __gdn_flags
         '--dynamic - - Let the API update the metadata of its NFTs' \
         '--enable-burn - - Let the API burn its NFTs' \
         '--royalty - text Royalty of sales, such as 5%' \
-        '--royalty-receiver - @wallets Who receives it: an address or @name (the owner)' \
+        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--file -f file JSON request (- for standard input); flags override it'
     case 'sending-and-waiting-bee9f0'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
@@ -499,14 +499,14 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-1f8327'
+    case 'settings-d55d06'
       printf '%s\n' '--royalty - text Royalty of sales, such as 5%; 0% removes it' \
-        '--royalty-receiver - @wallets Who receives the royalty: an address or @name (the owner)' \
+        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \
         '--external-link - text Website of the collection' \
-        '--contract-uri - text URI of complete metadata, in place of these four' \
+        '--contract-uri - text URI of complete metadata, instead of these four flags' \
         '--enable-api - - Let the API mint NFTs' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--enable-transfer - - Let the API transfer NFTs' \
@@ -689,14 +689,14 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'run-1f03ab'
+    case 'run-fbcdce'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint rows that equal another row without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
-        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
+        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
@@ -715,21 +715,21 @@ function __gdn_flags
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-48464d'
+    case 'run-212fd1'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint rows that equal another row without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
-        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row by' \
+        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
-        '--unrevealed - file Mint with this JSON metadata, and commit to the rows for `gdn reveal`'
+        '--unrevealed - file Mint this JSON metadata, and commit to the rows for `gdn reveal`'
     case 'sending-and-waiting-70ec7e'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -740,13 +740,13 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'cost-38aca1'
+    case 'cost-4e4255'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
         '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
-        '--max-fee-gwei - text Maximum gas price of the run. It waits for cheaper blocks'
-    case 'flags-1d15ba'
-      printf '%s\n' '--all - - Include single commands: each is a run of one'
+        '--max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
+    case 'flags-adadad'
+      printf '%s\n' '--all - - Include single commands, each as a run of one request'
     case 'flags-f56610'
       printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
         '--costs - - Show what the run has spent, from its server'
@@ -757,8 +757,8 @@ function __gdn_flags
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-6d213e'
-      printf '%s\n' '--absent - - Retry absent rows of unknown outcome, not failed rows'
+    case 'flags-a456d9'
+      printf '%s\n' '--absent - - Retry absent rows of unknown outcome instead of failed rows'
     case 'flags-af5efc'
       printf '%s\n' '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
     case 'run-9b16ec'
@@ -920,7 +920,7 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-02a69a'
+    case 'flags-c64cda'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--api-version - =api-version Version of the API for keys that name none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
@@ -928,7 +928,7 @@ function __gdn_flags
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--faults - file Inject the failures that this file describes' \
-        '--fork - text Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL'
+        '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
     case 'flags-933e41'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
@@ -961,14 +961,14 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-ad61df'
+    case 'flags-7f8cb5'
       printf '%s\n' '--data-dir - dir Directory of the configuration, and of files that are stored locally' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--concurrency - text Maximum number of NFTs whose files are fetched at once (16)' \
         '--chain - text+ Work on this blockchain only; repeatable' \
         '--health-port - text Port that serves /healthz, /readyz and /metrics; 0 picks one' \
-        '--host - text Address of that port (127.0.0.1)' \
+        '--host - text Address for that port (127.0.0.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
@@ -1030,11 +1030,11 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-6be913'
+    case 'flags-c99b32'
       printf '%s\n' '--name - text Name of the key' \
         '--email - text E-mail address of its account, which is created if it is new' \
         '--permission - ,permission+ Permissions of the key; repeatable' \
-        '--expires - text When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)' \
+        '--expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)' \
         '--api-version - =api-version API version of the key (the backend\'s)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
@@ -1053,17 +1053,17 @@ function __gdn_flags
         '--limit - text Maximum number (50)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-08323c'
+    case 'flags-07a676'
       printf '%s\n' '--id - text+ IDs of the events; repeatable' \
-        '--since - text All events of this period, delivered or not: 24h' \
+        '--since - text All events of this period, such as 24h, delivered or not' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-927732'
+    case 'flags-48dc0e'
       printf '%s\n' '--hosted - - Use a service at a URL' \
         '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the service' \
         '--key-file - file File that holds its API key; - is standard input' \
-        '--store - =store Where to store the key (the keyring, if it works)' \
+        '--store - =store Where to store the key (the keyring, if available)' \
         '--blockchain -b =blockchain Default blockchain' \
         '--wallet - @wallets Default wallet' \
         '--profile - @profiles Name of the profile (default)' \
@@ -1071,17 +1071,17 @@ function __gdn_flags
         '--no-start - - Don\'t start the local backend' \
         '--no-check - - Don\'t check the server and the key' \
         '--yes -y - Replace a profile of that name'
-    case 'flags-073019'
+    case 'flags-beaf33'
       printf '%s\n' '--key-file - file File that holds the key; - is standard input' \
-        '--store - =store Where to store the key (the keyring, if it works)' \
+        '--store - =store Where to store the key (the keyring, if available)' \
         '--no-check - - Save the key without checking it'
     case 'flags-0a72fb'
       printf '%s\n' '--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable'
     case 'flags-ba0c83'
       printf '%s\n' '--all - - Delete every saved key'
-    case 'flags-2f88d1'
+    case 'flags-d59b4e'
       printf '%s\n' '--profile - @profiles Profile to change' \
-        '--base-url - text With api_key: server that the key is for'
+        '--base-url - text With api_key: server of the key'
     case 'flags-a1b3fb'
       printf '%s\n' '--profile - @profiles Profile to change' \
         '--base-url - text With api_key: server whose key is deleted'
@@ -1091,12 +1091,12 @@ function __gdn_flags
       printf '%s\n' '--config - file Configuration of a backend to check' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-0418aa'
+    case 'flags-4f86f0'
       printf '%s\n' '--file -f file JSON request; - is standard input' \
         '--input ~ file JSON request; - is standard input' \
         '--field - text+ Field of the request; key[]= adds to a list, key:= takes JSON; repeatable' \
         '--idempotency-key - text Idempotency key of a request that creates something (a new key)' \
-        '--dry-run - - Print the request, send nothing' \
+        '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
     case 'output-d62863'
       printf '%s\n' '--json - - Print it on one line, even on a terminal' \

@@ -42,7 +42,7 @@ const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
 const collection = noun('collection', 'Create, show, change and list collections', [
   spend('create', 'Create a collection and wait until it is deployed', () => import('./commands/collection/create.ts')),
   read('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
-  spend('set', 'Change royalties, metadata, rights or owner', () => import('./commands/collection/set.ts')),
+  spend('set', 'Change royalties, metadata, permissions or owner', () => import('./commands/collection/set.ts')),
   read('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
 ])
 
@@ -56,7 +56,7 @@ const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
   spend('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
   spend('freeze', 'Make the metadata of NFTs final', () => import('./commands/nft/freeze.ts')),
   spend('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
-  read('history', 'Show what happened to an NFT', () => import('./commands/nft/history.ts')),
+  read('history', 'Show the history of an NFT', () => import('./commands/nft/history.ts')),
   read('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
 ])
 
@@ -164,7 +164,7 @@ const webhook = noun('webhook', 'Manage webhooks for deployment events', [
   write('update', 'Change the URL or events of a webhook', () => import('./commands/webhook/update.ts')),
   write('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
   write('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),
-  write('trigger', 'Send a test of a given event to a webhook', () => import('./commands/webhook/trigger.ts')),
+  write('trigger', 'Send a test event of any type to a webhook', () => import('./commands/webhook/trigger.ts')),
   read('deliveries', "List a webhook's deliveries and responses", () => import('./commands/webhook/deliveries.ts')),
   write('replay', 'Replay the events of a webhook', () => import('./commands/webhook/replay.ts')),
 ])

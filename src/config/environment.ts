@@ -17,7 +17,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BLOCKCHAIN', what: 'Blockchain of the collection', flag: '--blockchain' },
   { name: 'GDN_CONTRACT', what: 'Contract address of the collection', flag: '--contract' },
   { name: 'GDN_WALLET_URL', what: 'Host of signed URLs for wallets, if it is not the server' },
-  { name: 'GDN_STATE_DIR', what: 'State directory, for what gdn sends and for saved addresses', flag: '--state-dir' },
+  { name: 'GDN_STATE_DIR', what: 'State directory, for recorded requests and saved addresses', flag: '--state-dir' },
   {
     name: 'GDN_PACE_DIR',
     what: 'Directory in which processes share a rate limit. Use one directory for all containers that share a key',
@@ -26,12 +26,12 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_FORK_URL', what: 'JSON-RPC URL of the network that gdn local exec forks', flag: '--fork' },
   {
     name: 'GDN_BACKEND_CONFIG',
-    what: 'Path of the configuration of a backend, in place of backend.yaml in the data directory',
+    what: 'Path of the configuration of a backend, instead of backend.yaml in the data directory',
     flag: '--config',
   },
   {
     name: 'GDN_DATABASE_URL',
-    what: 'URL of the PostgreSQL database of a backend. Prefer it to the flag for a URL with a password',
+    what: 'URL of the PostgreSQL database of a backend. If the URL has a password, set this instead of the flag',
     flag: '--database-url',
   },
   {
@@ -50,7 +50,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GDN_IMAGES',
-    what: 'How images are drawn in the terminal: kitty, iterm, sixel, blocks or off. Detected by default',
+    what: 'How gdn draws images in the terminal: kitty, iterm, sixel, blocks or off. Detected by default',
     flag: '--no-image',
   },
   { name: 'GDN_PAGER', what: 'Pager for tables that are longer than the terminal. Overrides PAGER. cat: no pager' },

@@ -7,7 +7,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
   usage: { short: 'wrong input', long: 'Invalid command line, manifest, file or configuration.' },
   notConfirmed: {
     short: 'not confirmed',
-    long: 'A prompt was answered with no, or there is no terminal to prompt at. --yes confirms in advance.',
+    long: 'You declined a prompt, or there is no terminal for a prompt. --yes confirms in advance.',
   },
   auth: { short: 'key', long: 'The API key is missing, unknown to the server, or lacks the permission.' },
   refused: {
@@ -18,14 +18,14 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, { short: string; 
     short: 'unreachable',
     long: "The server can't be reached, can't accept the request now, or every retry failed. Or nothing was sent within --timeout.",
   },
-  failedRows: { short: 'failed rows', long: 'The batch ended with failed rows. gdn batch results <run> lists them.' },
+  failedRows: { short: 'failed rows', long: 'The run ended with failed rows. gdn batch results <run> lists them.' },
   pending: {
     short: 'still pending',
-    long: 'Accepted, but still pending after the timeout, or rows of a batch are not sent yet. --timeout sets a longer one.',
+    long: 'Accepted, but still pending after the timeout, or rows of a run are not sent yet. --timeout sets a longer timeout.',
   },
   unknownOutcome: {
     short: 'outcome unknown',
-    long: 'A request was sent, but its outcome is unknown. gdn sends it again only where a second NFT is impossible. gdn batch reconcile resolves the rows of a run. Where rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.',
+    long: 'A request was sent, but its outcome is unknown. gdn retries it only if a second NFT is impossible. gdn batch reconcile resolves the rows of a run. If rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.',
   },
   changesPending: {
     short: 'changes pending',

@@ -121,7 +121,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
   valueFlag(
     command,
     '--marker-key <key>',
-    'Add a unique public value under this key to the metadata of each row, to find the row by',
+    'Add a unique public value under this key to the metadata of each row, to find the row',
     {
       group: RUN,
       parse: notEmpty,
@@ -162,7 +162,7 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addVerifyFlags(command)
   addCostFlags(command)
   addMaxCostFlag(command, 'the run')
-  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price of the run. It waits for cheaper blocks', {
+  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price of the run, which waits for cheaper blocks', {
     group: 'Cost',
     parse: maxFee,
   })

@@ -29,7 +29,7 @@ export interface ApiFlags extends CommonFlags, ServerFlags {
 export function command(deps: Deps, run = api): GdnCommand {
   const apiCommand = new GdnCommand({
     about:
-      'Takes the name of an endpoint, or a path that begins with /api/. Prints the response to stdout regardless of its status. An error response is also reported on stderr and sets the exit code. A request that creates something is sent once and is not recorded. Commands such as gdn nft mint are safer.',
+      'Calls the endpoint with this name, or a path that begins with /api/. Prints the response to stdout regardless of its status. An error response is also reported on stderr and sets the exit code. gdn sends a request that creates something once, and does not record it. Commands such as gdn nft mint are safer.',
     examples: [
       ['Get the details of an NFT', 'gdn api getnfts --field nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -55,7 +55,7 @@ export function command(deps: Deps, run = api): GdnCommand {
   valueFlag(apiCommand, '--idempotency-key <key>', 'Idempotency key of a request that creates something (a new key)', {
     parse: headerValue,
   })
-  switchFlag(apiCommand, '--dry-run', 'Print the request, send nothing')
+  switchFlag(apiCommand, '--dry-run', 'Print the request without sending it')
   switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending on a public network")
   switchFlag(apiCommand, '--json', 'Print it on one line, even on a terminal', 'Output')
   addServerFlags(apiCommand)

@@ -77,7 +77,7 @@ const VIEW: View = withPaid({
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. Applied twice, it sends nothing. A plan that gdn plan --out saved is applied exactly: if anything changed since, nothing is sent. Nothing is sent either while a change is impossible, unless you add --only mint. NFTs are burned only by a plan that gdn plan --prune --out saved, and without a prompt only as many as --max-burns says. Everything counts toward the limit of the run. Changes that may exceed it are refused before the first one is sent, and --max-cost raises it.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. If you apply a manifest twice, the command sends nothing the second time. It applies a plan that gdn plan --out saved exactly: if anything has changed since, nothing is sent. If a change is impossible, nothing is sent unless you add --only mint. The command burns NFTs only for a plan that gdn plan --prune --out saved, and without a prompt at most --max-burns. All changes count toward the limit of the run. Changes that may exceed it are refused before the first one is sent. --max-cost raises the limit.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],

@@ -34,7 +34,7 @@ export function command(deps: Deps, run = init): GdnCommand {
   switchFlag(initCommand, '--local', 'Use the local backend (gdn local start)')
   valueFlag(initCommand, '--base-url <url>', 'URL of the service', { parse: notEmpty })
   valueFlag(initCommand, '--key-file <file>', 'File that holds its API key; - is standard input', { parse: notEmpty })
-  valueFlag(initCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if it works)', {
+  valueFlag(initCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
     parse: oneOf(['keyring', 'file']),
   })
   valueFlag(initCommand, '-b, --blockchain <name>', 'Default blockchain', { parse: blockchainName })

@@ -16,13 +16,13 @@ export interface OpenFlags extends CommonFlags, ServerFlags {
 export function command(deps: Deps, run = open): GdnCommand {
   const openCommand = new GdnCommand({
     about:
-      'Takes the ID of an NFT or a collection, the address of a contract or an owner (or a name such as @alice), or a run. Anything else is searched for. Without an argument, the front page opens. If stdout is not a terminal, or if there is no browser, the URL is printed. BROWSER names another browser than the default.',
+      'Opens the page of an NFT, a collection, a contract, an owner (an address or a name such as @alice) or a run. It searches for any other text. Without an argument, it opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. Set BROWSER to use another browser.',
     examples: [
       ['Open the front page of the local backend', 'gdn open --local'],
       ['Open the page of an NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Follow a run', 'gdn open drop.csv'],
       ['Search for titles', 'gdn open "night market"'],
-      ['Print the URL only', 'gdn open drop.csv --print'],
+      ['Print only the URL', 'gdn open drop.csv --print'],
     ],
   })
   openCommand.argument('[id|address|run]')

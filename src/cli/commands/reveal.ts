@@ -44,7 +44,7 @@ const VIEW: View = withPaid({ fields: [...FIELDS, 'left_rows'], columns: FIELDS,
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
     about:
-      'Reveals NFTs that gdn batch mint --unrevealed minted: gives each NFT the metadata of its row, each at most once, and waits for the outcome. It needs only the manifest and its files. They must match the commitment that the chain has from before the mint. Run the same command again after an interruption, or for rows that are minted later. The updates count toward the limit of the run, and --max-cost raises it.',
+      'Reveals NFTs that gdn batch mint --unrevealed minted: updates each NFT at most once with the metadata of its row, and waits for the outcome. It needs only the manifest and its files, which must match the commitment on the chain from before the mint. Run the same command again after an interruption, or after you mint more rows. The updates count toward the limit of the run, and --max-cost raises it.',
     examples: [
       ['Reveal a drop', 'gdn reveal drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Check the manifest without sending anything', 'gdn reveal drop.csv --dry-run'],

@@ -35,7 +35,7 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
 export function command(deps: Deps, run = worker): GdnCommand {
   const workerCommand = new GdnCommand({
     about:
-      'Any number of workers can share a database with any number of gdn serve --role api processes. They need no other coordination, and the others take over the jobs of a killed worker within seconds. On several machines, store files in a bucket or an IPFS node (storage in backend.yaml). A process whose data directory does not have the files refuses to start. One of the workers runs the embedded chains. Ctrl-C and SIGTERM shut a worker down gracefully.',
+      'Any number of workers can share a database with any number of gdn serve --role api processes. They need no other coordination. If a worker is killed, others take over its jobs within seconds. On several machines, store files in a bucket or an IPFS node (storage in backend.yaml). A process does not start if the files are in the data directory of another machine. One of the workers runs the embedded chains. Ctrl-C and SIGTERM shut a worker down gracefully.',
     examples: [
       ['Use the configuration in a data directory', 'gdn worker --data-dir /var/lib/gdn'],
       ['Work on one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
@@ -59,7 +59,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
   valueFlag(workerCommand, '--health-port <port>', 'Port that serves /healthz, /readyz and /metrics; 0 picks one', {
     parse: integer(0, 65_535),
   })
-  valueFlag(workerCommand, '--host <host>', 'Address of that port (127.0.0.1)', { parse: notEmpty })
+  valueFlag(workerCommand, '--host <host>', 'Address for that port (127.0.0.1)', { parse: notEmpty })
   addStoredFilesFlags(workerCommand)
   valueFlag(
     workerCommand,

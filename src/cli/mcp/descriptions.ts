@@ -3,11 +3,11 @@
  * exit codes, and shorter.
  */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  'collection create': 'A collection is a contract, owned by a wallet. Later calls can leave out its address.',
+  'collection create': 'A collection is a contract, owned by a wallet. Later calls can omit its address.',
   'collection set':
-    "The owner's wallet signs a transaction for each setting that differs, and pays its gas. New owners accept what was offered to them.",
+    "The owner's wallet signs a transaction for each setting that differs, and pays its gas. A new owner accepts the offered ownership.",
   'collection show': 'The contract address works for collections created on this machine.',
-  'collection list': 'Other collections are not listed: the API has no list.',
+  'collection list': 'The API cannot list other collections.',
   'nft mint': 'Local files are uploaded. For many NFTs, use batch_mint.',
   'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
@@ -18,14 +18,14 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Shows every kind of column. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
   'batch validate': 'Returns all problems of rows, fields and local files, with line and column.',
   'batch mint': 'The same manifest resumes its run: rows that were minted are not minted again.',
-  'batch list': 'The newest run is first.',
-  'batch status': 'Shows what this machine has recorded. A run is named by its name, ID or manifest.',
-  'batch results': 'In the order of the manifest.',
+  'batch list': 'The latest run is first.',
+  'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',
+  'batch results': 'Rows are in the order of the manifest.',
   'batch retry': 'To change a row first, edit the manifest and call batch_mint.',
   plan: 'Shows what would be minted, updated and transferred, what others changed, and what is impossible.',
   apply:
-    'Mints, updates and transfers what plan shows. Does nothing while a change is impossible, unless only is mint.',
-  cost: 'At the current fees, with the amount to fund. Without a collection, its deployment is included.',
+    'Mints, updates and transfers what plan shows. Does nothing if a change is impossible, unless only is mint.',
+  cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes its deployment.',
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
   'nft grant':
@@ -35,9 +35,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',
   'batch resume': 'Sends the rows as the run last recorded them, even if the manifest has changed.',
   'batch report':
-    'Writes one HTML file with images, owners, token IDs, rows by state, reasons of failures, time and gas.',
+    'Writes one HTML file with images, owners, token IDs, rows by state, reasons for failures, time and gas.',
   'batch rm':
-    'NFTs that were minted stay. The record that keeps rows from being minted twice is deleted: the same manifest then starts a new run.',
+    'Minted NFTs are not affected. Also deletes the record that prevents rows from being minted twice: the same manifest then starts a new run.',
   reveal:
     'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
   'wallet add': 'Names an address whose key is elsewhere, such as a recipient.',

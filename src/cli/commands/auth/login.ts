@@ -39,7 +39,7 @@ export function command(deps: Deps, run = login): GdnCommand {
     ],
   })
   valueFlag(loginCommand, '--key-file <file>', 'File that holds the key; - is standard input', { parse: notEmpty })
-  valueFlag(loginCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if it works)', {
+  valueFlag(loginCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
     parse: oneOf(['keyring', 'file']),
   })
   switchFlag(loginCommand, '--no-check', 'Save the key without checking it')

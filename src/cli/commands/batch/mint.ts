@@ -16,7 +16,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. A row is sent again only if the first request is known to have had no effect.',
     examples: [
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
-      ['Show what would be sent, and how long it takes', 'gdn batch mint drop.csv --dry-run'],
+      ['Show what would be sent, and how long it would take', 'gdn batch mint drop.csv --dry-run'],
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
       ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
@@ -26,15 +26,10 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addTargetFlags(mintCommand)
   addCheckFlag(mintCommand)
   addRunFlags(mintCommand)
-  valueFlag(
-    mintCommand,
-    '--unrevealed <file>',
-    'Mint with this JSON metadata, and commit to the rows for `gdn reveal`',
-    {
-      group: 'Run',
-      parse: notEmpty,
-    },
-  )
+  valueFlag(mintCommand, '--unrevealed <file>', 'Mint this JSON metadata, and commit to the rows for `gdn reveal`', {
+    group: 'Run',
+    parse: notEmpty,
+  })
   addSendingFlags(mintCommand)
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
     await run(deps, manifest, flags)

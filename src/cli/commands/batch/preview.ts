@@ -48,7 +48,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
     about:
-      'Writes one HTML file that shows each row with its image, its metadata and its errors from gdn batch validate. It opens from disk, needs no server, and sends nothing. It has pages and a search, and opens 100,000 rows without delay. Local images are not copied: the page refers to them, so move them together. Images on the web are links, unless --remote-images lets the browser load them. Rows that a run on this machine has sent show their status and token. If the manifest has errors, the page is still written, and the exit code is 2.',
+      'Writes one HTML file that shows each row with its image, its metadata and its errors from gdn batch validate. It opens from disk, needs no server, and sends nothing. It has pages and a search, and opens 100,000 rows without delay. The page refers to local images and does not contain them, so move them together. Images on the web are links, unless --remote-images lets the browser load them. Rows that a run on this machine has sent show their status and token ID. If the manifest has errors, gdn still writes the page, and the exit code is 2.',
     examples: [
       ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
       ['Replace the preview after a fix', 'gdn batch preview drop.csv -b polygon --force'],

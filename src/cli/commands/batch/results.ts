@@ -60,7 +60,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "Shows rows in the order of the manifest, also while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, have the values that this machine last minted or applied. gdn plan compares them with the current NFTs. Status is the outcome of the mint, and burned says whether the NFT was burned since. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet disarms these, and uses the headers and the separator of the manifest file.",
+      "Shows rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, have the values that this machine last minted or applied. gdn plan compares them with the current NFTs. Status is the outcome of the mint, and burned says whether the NFT was burned later. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes these, and uses the headers and the separator of the manifest file.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],

@@ -20,7 +20,7 @@ export function command(deps: Deps, run = retry): GdnCommand {
     ],
   })
   addRunArgument(retryCommand)
-  switchFlag(retryCommand, '--absent', 'Retry absent rows of unknown outcome, not failed rows')
+  switchFlag(retryCommand, '--absent', 'Retry absent rows of unknown outcome instead of failed rows')
   addPaceFlags(retryCommand)
   addSendingFlags(retryCommand)
   return retryCommand.action(

@@ -24,7 +24,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Minted NFTs are not affected. The record that keeps rows from being minted twice is deleted too. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts at a terminal; scripts pass --yes.',
+      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts on a terminal. In a script, add --yes.',
     examples: [
       ['Delete a run', 'gdn batch rm drop-3f9a'],
       ['Delete all finished runs', 'gdn batch rm --finished'],

@@ -19,7 +19,7 @@ export type StatusFlags = OutputFlags & ServerFlags & { costs?: boolean; watch?:
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Shows what this machine has recorded, also while the run is in progress. To update it from the server, use gdn batch resume. --costs asks the server of the run for gas and fees. Specify a run by its name, its ID, the name given with --run, or its manifest. gdn batch list --all shows the names of single commands.',
+      'Shows what this machine has recorded, even while the run is in progress. To update it from the server, use gdn batch resume. --costs asks the server of the run for gas and fees. Specify a run by its name, its ID, the name in --run, or its manifest. gdn batch list --all shows the names of single commands.',
     examples: [
       ['Show a run by its manifest', 'gdn batch status drop.csv'],
       ['Watch a run that another terminal mints', 'gdn batch status drop.csv --watch'],

@@ -23,11 +23,11 @@ const VIEW: View = {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'Reads the configuration of the backend and contacts no network. The networks of the configuration are first, under their own names too. Every other one is an embedded chain, which starts when it is first used. A network with a successor is retired, but still works as an embedded chain. Only the hosts of nodes are shown, because a URL may contain a key.',
+      'Reads the configuration of the backend and contacts no network. The networks of the configuration are first, including those with other names. All others are embedded chains, which start when they are first used. A network with a successor is retired, but still works as an embedded chain. The command shows only the hosts of nodes, because a URL may contain a key.',
     examples: [
       ['List the blockchains of the local backend', 'gdn chain list'],
       ['List the blockchains of a backend with this file', 'gdn chain list --config backend.yaml'],
-      ['Print what is reached by RPC URL', 'gdn chain list --json | jq \'.[] | select(.network == "rpc")\''],
+      ['Print the blockchains with an RPC URL', 'gdn chain list --json | jq \'.[] | select(.network == "rpc")\''],
     ],
   })
   addChainFlags(listCommand)

@@ -24,7 +24,7 @@ const DEFAULT_TIMEOUT_MS = 60 * 60_000
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
     about:
-      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. It may be in a remote signer, which the configuration names as `admin`. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana there is no factory and nothing is sent. The configured signer is accepted permanently, and the cost of collections and NFTs is shown.",
+      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. It may be in a remote signer, which is `admin` in the configuration. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana, there is no factory and nothing is sent. The command permanently assigns the configured signer, and shows the cost of collections and NFTs.",
     examples: [
       ['Show the cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
       ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],

@@ -46,7 +46,7 @@ const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Prints a line for each signer, with the problem if it cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign.',
+      'Prints a line for each signer, and the reason if it cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign.',
     examples: [
       ['Check that the backend can sign', 'gdn chain status polygon'],
       [

@@ -37,7 +37,7 @@ function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      'Submits the sources of the factory and of the contract that every collection clones to Sourcify, and with a key also to Etherscan, and waits for the verdict. Block explorers resolve the clones (EIP-1167), so that collections need no verification of their own. The code on chain is compared first. A contract that is already verified is a success. The exit code is 5 if a service rejects a contract.',
+      'Submits the sources of the factory, and of the contract that every collection clones, to Sourcify. With a key, it also submits them to Etherscan. It waits for the verdict. Block explorers resolve the clones (EIP-1167), so collections need no separate verification. The command compares the code on chain first. A contract that is already verified is a success. The exit code is 5 if a service rejects a contract.',
     examples: [
       ['Verify at Sourcify', 'gdn chain verify polygon'],
       ['Verify at Etherscan too', 'gdn chain verify polygon --etherscan-key-file etherscan.key'],

@@ -83,7 +83,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of its NFTs')
   switchFlag(createCommand, '--enable-burn', 'Let the API burn its NFTs')
   valueFlag(createCommand, '--royalty <percent>', 'Royalty of sales, such as 5%', { parse: percentage })
-  valueFlag(createCommand, '--royalty-receiver <address>', 'Who receives it: an address or @name (the owner)', {
+  valueFlag(createCommand, '--royalty-receiver <address>', 'Receiver of the royalty: an address or @name (the owner)', {
     parse: address,
   })
   valueFlag(createCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {

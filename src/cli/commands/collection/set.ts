@@ -23,7 +23,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
     about:
-      "The owner's wallet signs a transaction for each setting that differs, and pays for its gas. They are sent one after the other, to the embedded chain of the server or to the node that --rpc-url names. The command compares first, so a repetition changes nothing, and resumes an interrupted command. The ownership moves in two steps: the owner offers it, and the new owner accepts it.",
+      "The owner's wallet signs a transaction for each setting that differs, and pays for its gas. The command sends them one after the other, to the embedded chain of the server or to the node of --rpc-url. It compares the settings first, so you can repeat it safely, and resume it after an interruption. The ownership is transferred in two steps: the owner offers it, and the new owner accepts it.",
     examples: [
       [
         'Set the royalty of sales',

@@ -15,7 +15,7 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 export function command(deps: Deps, run = get): GdnCommand {
   const getCommand = new GdnCommand({
     about:
-      'Prints the value in effect, from flags, the environment, the project or the profile. API keys are never printed.',
+      'Prints the value in effect, from flags, the environment, the project or the profile. It never prints API keys.',
     examples: [
       ['Print the server that is used here', 'gdn config get base_url'],
       ['Print a setting of another profile', 'gdn config get contract --profile test'],

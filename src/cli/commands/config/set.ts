@@ -31,7 +31,7 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
-    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile, which is the profile to use when none is named. An API key is read from standard input only, and is saved for one server.`,
+    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile, which is the profile to use when none is named. gdn reads an API key from standard input only, and saves it for one server.`,
     examples: [
       ['Set your default server', 'gdn config set base_url https://api.example.com'],
       ['Save its API key', 'pass gdn | gdn config set api_key -'],
@@ -40,7 +40,7 @@ export function command(deps: Deps, run = set): GdnCommand {
   })
   wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')
   valueFlag(setCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
-  valueFlag(setCommand, '--base-url <url>', 'With api_key: server that the key is for', { parse: notEmpty })
+  valueFlag(setCommand, '--base-url <url>', 'With api_key: server of the key', { parse: notEmpty })
   addStateDirFlag(setCommand)
   addOutputFlags(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {

@@ -12,7 +12,7 @@ export type ImportFlags = OutputFlags & DatabaseFlags
 export function command(deps: Deps, run = importAll): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'Imports everything or nothing, into an empty database. Each table is read back and compared with the export by count and hash. Use the same version of gdn for the export and the import. The backend keeps its ID and starts a new incarnation, so clients check again what was accepted. A database file that you copy back yourself keeps its incarnation, so restore from an export.',
+      'Imports everything or nothing, into an empty database. It reads back each table and compares it with the export by count and hash. Use the same version of gdn for the export and the import. The backend keeps its ID and starts a new incarnation, so that clients recheck accepted requests. A database file that you copy back yourself keeps its incarnation, so restore from an export instead.',
     examples: [
       ['Import into PostgreSQL', 'GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl'],
       ['Import into a new data directory', 'gdn db import all.jsonl --data-dir ./data'],

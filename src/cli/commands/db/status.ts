@@ -11,7 +11,7 @@ export type StatusFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
-    about: 'Changes nothing. The exit code is 6 if the database is unreachable.',
+    about: 'The command changes nothing. The exit code is 6 if the database is unreachable.',
     examples: [
       ['Show the database of gdn serve', 'gdn db status'],
       ['Count the pending migrations', "gdn db status --json | jq '.pending | length'"],

@@ -30,7 +30,7 @@ const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'
 
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
-    about: `The key is printed once and not stored, so save it. It belongs to the account of its e-mail address, and sees only the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
+    about: `The command prints the key once and does not store it, so save it. The key belongs to the account of its e-mail address, and gives access only to the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
     examples: [
       [
         'Create a key for a shop that mints',
@@ -57,11 +57,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     repeatable: true,
     required: true,
   })
-  valueFlag(
-    createCommand,
-    '--expires <when>',
-    'When it expires: 30d, 12h, or a last day in UTC such as 2027-01-31 (never)',
-  )
+  valueFlag(createCommand, '--expires <when>', 'Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)')
   valueFlag(createCommand, '--api-version <version>', "API version of the key (the backend's)", {
     parse: oneOf(API_VERSIONS),
   })

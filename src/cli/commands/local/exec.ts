@@ -25,7 +25,7 @@ export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      'The command gets GDN_BASE_URL, GDN_API_KEY and its own GDN_STATE_DIR. gdn exits with its exit code. Nothing is left behind, even after an interruption, so it works well in CI. With --fork, a blockchain is a copy of its public network at the newest block. The network is only read, and no key is needed.',
+      'gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR for the command, and exits with its exit code. It deletes everything afterwards, even after an interruption, so it works well in CI. With --fork, a blockchain is a copy of its public network at the latest block. gdn only reads the network, and needs no key.',
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
       ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
@@ -42,9 +42,14 @@ export function command(deps: Deps, run = exec): GdnCommand {
   addServedApiFlags(execCommand)
   addStoredFilesFlags(execCommand)
   valueFlag(execCommand, '--faults <file>', 'Inject the failures that this file describes', { parse: notEmpty })
-  valueFlag(execCommand, '--fork <network=url>', 'Fork this network; =@<file> reads the URL, alone from GDN_FORK_URL', {
-    parse: fork,
-  })
+  valueFlag(
+    execCommand,
+    '--fork <network=url>',
+    'Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL',
+    {
+      parse: fork,
+    },
+  )
   addCommonFlags(execCommand)
   return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
 }

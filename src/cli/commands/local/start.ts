@@ -20,7 +20,7 @@ export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlag
 export function command(deps: Deps, run = start): GdnCommand {
   const startCommand = new GdnCommand({
     about:
-      'Runs a backend with all its chains in the background, for commands with --local. It listens on port 4680, or on a free port if that is in use. It keeps its data until gdn local reset.',
+      'Runs a backend with all its chains in the background, for commands with --local. It listens on port 4680, or on a free port if 4680 is in use. It keeps its data until you run gdn local reset.',
     examples: [
       ['Start the backend and use it', 'gdn local start', 'gdn nft list --local'],
       ['Start it without rate limits', 'gdn local start --rate-limits off'],

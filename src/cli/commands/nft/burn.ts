@@ -18,7 +18,7 @@ import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNf
 export function command(deps: Deps, run = burn): GdnCommand {
   const burnCommand = new GdnCommand({
     about:
-      'The service burns NFTs only in collections that were created with --enable-burn. The command prompts with the title and the owner of each, because a burn is permanent, and the token ID is never used again. If the owner changed meanwhile, nothing is burned. A holder can always burn an NFT with a wallet.',
+      'The service burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts. Token IDs are never used again. If the owner has changed in the meantime, nothing is burned. A holder can always burn an NFT with a wallet.',
     examples: [
       ['Burn an NFT', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Show what would be burned', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],

@@ -15,7 +15,7 @@ import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord
 export function command(deps: Deps, run = freeze): GdnCommand {
   const freezeCommand = new GdnCommand({
     about:
-      'A frozen NFT keeps its metadata permanently: nobody can update it. The NFTs are of one collection. The command prompts, because a freeze is permanent. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
+      'A frozen NFT keeps its metadata permanently: nobody can update it. All NFTs must be in one collection. The command prompts, because a freeze is permanent. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
     examples: [
       ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Without a prompt, for a script', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],

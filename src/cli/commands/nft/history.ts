@@ -44,9 +44,9 @@ function viewFor({ stdoutTty, columns }: Io): View {
 export function command(deps: Deps, run = history): GdnCommand {
   const historyCommand = new GdnCommand({
     about:
-      'Shows the mint, transfers, updates, freezes and the burn of an NFT, with block and transaction, the oldest first. Transfers made outside of the service are included. An event with the status initiated is not final yet. Only a gdn backend has the history.',
+      'Shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. It includes transfers made outside of the service. An event with the status initiated is not final yet. Only a gdn backend has the history.',
     examples: [
-      ['Show what happened to an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Show the history of an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
         'Print what its updates changed',
         'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',

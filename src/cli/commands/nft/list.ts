@@ -28,7 +28,7 @@ const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: `Shows token, title, status and owner of each NFT, and its ID if the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given. Pipes and files get all NFTs. Details take one getnfts request per ${IDS_PER_REQUEST} NFTs; -o ids and --fields nft_gdn_id take none. With --for-spreadsheet, metadata is in columns as in a manifest, with the separator and the headers of the manifest that this machine minted into the collection last.`,
+    about: `Shows the token ID, title, status and owner of each NFT, and its ID if the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given. Pipes and files get all NFTs. For details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs. -o ids and --fields nft_gdn_id need no details. With --for-spreadsheet, metadata is in columns as in a manifest, with the separator and the headers of the manifest that this machine last minted into the collection.`,
     examples: [
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [

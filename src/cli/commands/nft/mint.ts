@@ -17,7 +17,7 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
     about:
-      'Mints one NFT from flags, or the NFTs of a JSON request. A manifest (CSV, JSONL, or a JSON list of rows) is minted as by gdn batch mint. Local files are uploaded first.',
+      'The command mints one NFT from flags, or the NFTs of a JSON request. For a manifest (CSV, JSONL, or a JSON list of rows), it does the same as gdn batch mint. It uploads local files first.',
     examples: [
       ['Mint into the only collection created on this machine', 'gdn nft mint --title Dawn --receiver @alice'],
       [

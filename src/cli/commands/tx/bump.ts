@@ -12,7 +12,7 @@ export type BumpFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = bump): GdnCommand {
   const bumpCommand = new GdnCommand({
     about:
-      'A backend raises the fees of a stuck transaction by itself, after stuck_seconds in its configuration. This command does not wait. The running backend has the key. It signs the same call again with the same nonce and higher fees, at most max_fee_gwei, and watches all attempts.',
+      'A backend automatically raises the fees of a stuck transaction after the time in stuck_seconds of its configuration. This command raises them at once. The running backend has the key. It signs the same call again with the same nonce and higher fees, at most max_fee_gwei, and watches all attempts.',
     examples: [['Raise the fees now', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   bumpCommand.argument('<transaction>')

@@ -15,7 +15,7 @@ export interface CancelFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = cancel): GdnCommand {
   const cancelCommand = new GdnCommand({
     about:
-      'The running backend signs an empty transaction with the same nonce and higher fees. When that one is final, the NFTs, the collection or the transfer of the first one get the status failed, with the reason. If the first one is mined instead, nothing is cancelled.',
+      'The running backend signs an empty transaction with the same nonce and higher fees. When that transaction is final, the NFTs, the collection or the transfer of the first transaction get the status failed, with the reason. If the first transaction is mined instead, nothing is canceled.',
     examples: [['Cancel the transaction', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   cancelCommand.argument('<transaction>')

@@ -20,7 +20,7 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The newest is first. The states are signed (sent and not final yet), final, reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled. Transactions on Solana are not shown.',
+      'The latest transaction is first. The states are signed (sent and not final yet), final, reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled. Transactions on Solana are not shown.',
     examples: [
       ['List the pending transactions', 'gdn tx list --state signed'],
       ['Print the gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],

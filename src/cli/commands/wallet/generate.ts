@@ -20,7 +20,7 @@ const MAX_COUNT = 1000
 export function command(deps: Deps, run = generate): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The service generates the key and returns it once. With --offline, gdn generates the key itself and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. Everything that can fail on this machine is done before the request. You can use @name instead of the address in every command.',
+      'The service generates the key and returns it once. With --offline, gdn generates the key itself and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. gdn does everything that can fail on this machine before it sends the request. You can use @name instead of the address in every command.',
     examples: [
       ['Generate a wallet', 'gdn wallet generate --name alice --email me@example.com'],
       ['Use it as a receiver', 'gdn nft mint --receiver @alice --title Dawn'],

@@ -17,7 +17,7 @@ export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = deliveries): GdnCommand {
   const deliveriesCommand = new GdnCommand({
     about:
-      'The newest event is first. Events are stored for a week, with the first 200 characters of the response. The state waiting includes retries, and failed means that there are no more retries.',
+      'The latest event is first. The backend stores events for a week, with the first 200 characters of the response. The state waiting includes retries. The state failed means that there are no more retries.',
     examples: [
       ['List the failed deliveries', 'gdn webhook deliveries 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --state failed'],
       ['Print the responses, for a script', "gdn webhook deliveries ID --json | jq -r '.[].response'"],

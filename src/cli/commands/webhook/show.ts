@@ -9,7 +9,7 @@ export type ShowFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
-    about: 'Its secret was shown when it was created, and is not shown again.',
+    about: 'The output does not contain the secret, which was shown only when the webhook was created.',
     examples: [['Show a webhook by ID', 'gdn webhook show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   showCommand.argument('<webhook>')
