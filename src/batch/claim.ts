@@ -68,7 +68,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       isChecked = (key) => keys.has(key)
     }
     const isOtherDrop = isAnotherDrop(drop, other)
-    const move = howToMove(drop, other)
+    const move = howToMove(drop, other, others)
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
@@ -121,15 +121,15 @@ function isAnotherDrop(drop: Drop, other: Drop): boolean {
 export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly ChangedNft[]): void {
   const { drop } = store
   const collections = new Set(store.collections(sql))
-  for (const other of listDrops(sql)) {
-    if (other.id === drop.id || !collections.has(other.collectionId)) continue
+  const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
+  for (const other of others) {
     const rows = rowsOfOther(sql, drop, other, changed)
     const [first] = rows
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
-        `Nothing was sent. ${howToMove(drop, other) ?? ''}`.trimEnd(),
+        `Nothing was sent. ${howToMove(drop, other, others) ?? ''}`.trimEnd(),
         'If it is another drop, add --run <name>.',
       ].join('\n'),
       details: {

@@ -128,7 +128,7 @@ export async function findEarlierMints(
   if (settled !== null) {
     // Adopted NFTs are the run's own. All others were there before it.
     const { unresolved } = await readOthers(store, [])
-    const found = await adopt(matches(), unresolved)
+    const found = await adopt(matches(), unresolved, deps.client.supportsReferences() === true)
     for (const { nftGdnId } of found) settled.delete(nftGdnId)
     before.adopted = [...known, ...found]
     before.listed = settled
@@ -272,7 +272,11 @@ async function settleListing(
  * @param unresolved contents of other rows and commands with an unknown outcome
  * @throws GdnError `seems_minted` where the NFTs may be of those, or belong to other wallets
  */
-async function adopt(matches: AsyncIterable<FoundRow>, unresolved: ReadonlySet<string>): Promise<Adopted[]> {
+async function adopt(
+  matches: AsyncIterable<FoundRow>,
+  unresolved: ReadonlySet<string>,
+  hasReferences: boolean,
+): Promise<Adopted[]> {
   const adopted: Adopted[] = []
   const wrong: FoundRow[] = []
   const doubtful: FoundRow[] = []
@@ -297,11 +301,18 @@ async function adopt(matches: AsyncIterable<FoundRow>, unresolved: ReadonlySet<s
     'seems_minted',
     `${rowsOf(wrong)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
     {
-      hint: 'Nothing was sent. Remove the rows that were minted from the manifest, and mint the others with --run <name> --no-lookup.',
+      hint: [
+        'Nothing was sent.',
+        ...(hasReferences ? [RENAMED] : []),
+        'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
+        'To mint them in addition, move them to a manifest of their own, and mint that with --run <name> --no-lookup.',
+      ].join('\n'),
       details: { rows: wrong.slice(0, MAX_NAMED).map(named), count: wrong.length },
     },
   )
 }
+
+const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
 
 const rowsOf = ({ length }: readonly unknown[]): string => (length === 1 ? '1 row' : `${length} rows`)
 
@@ -336,7 +347,7 @@ async function seemsMinted(
     ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
         hint: [
           'Nothing was sent, and no run was created that could be resumed or reconciled.',
-          ...(hasReferences ? ['If the manifest was renamed since its mint, add --run <former file name>.'] : []),
+          ...(hasReferences ? [RENAMED] : []),
           'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
           'To mint all rows nevertheless, run `gdn batch mint <manifest> --again`.',
         ].join('\n'),

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
-import { movedRows, type Relocated, relocatedRows } from '../state/edited-rows.ts'
+import { changedWithFiles, movedRows, type Relocated } from '../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../state/rows.ts'
 import { keptRow } from './manifest-row.ts'
 import type { Pair } from './pairing.ts'
 import { referenceId } from './row-key.ts'
-import { partsOf, rowOfParts } from './row-text.ts'
+import { copyHash, partsOf, rowOfParts } from './row-text.ts'
 
 /**
  * Returns the rows of a run without an ID whose local files were moved, for example with their manifest, and their
@@ -36,7 +36,11 @@ export function rowsWithMovedFiles(sql: Sql, drop: Drop, rows: RowsIn): Pair[] {
 
 /** Returns the sent rows of a run with an ID whose local files were moved, and that have not changed otherwise. */
 export const relocated = (sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] =>
-  relocatedRows(sql, drop, rows, setId).filter(({ body }) => !haveStayed(body))
+  changedWithFiles(sql, drop, rows, setId).filter(
+    ({ body, twin }) => copyHash({ ...UNPLACED, ...rowOfParts(partsOf(body)) }) === twin && !haveStayed(body),
+  )
+
+const UNPLACED = { line: 0, id: null }
 
 const haveStayed = (body: Uint8Array): boolean =>
   rowOfParts(partsOf(body)).localFiles.some(({ path }) => existsSync(path))

@@ -21,6 +21,48 @@ type Named = Pick<Drop, 'runName' | 'manifest'>
 
 const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ runName, manifest, order: null })
 
+type Gone = Drop & { manifest: string }
+
+/** Runs whose manifest is gone and may be the one of a command, by their newest drops. */
+interface GoneRuns {
+  /** Those whose rows have the same reference IDs: the manifest may have been moved. */
+  moved: Gone[]
+  /** Others: it may have been renamed, or moved without the --run that it was minted with. */
+  renamed: Gone[]
+}
+
+/**
+ * Returns the runs of a collection whose manifest may be this one. None where this run is known. Without --run, a path
+ * that ends most like the new one decides, also between moved and renamed ones: `feb/drop.csv` was not `jan/drop.csv`.
+ */
+function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
+  const { manifestPath, runName = null } = options
+  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) {
+    return { moved: [], renamed: [] }
+  }
+  const wanted = sharedScope({ runName, manifest: manifestPath })
+  const isMoved = (drop: Named) => sharedScope(drop) === wanted
+  const newest = new Map<string, Gone>()
+  for (const drop of dropsIn(sql, options).toReversed()) {
+    const { manifest, family, setId } = drop
+    if (manifest === null || (setId === null && !isMoved(drop)) || existsSync(manifest)) continue
+    newest.set(family, { ...drop, manifest })
+  }
+  const gone = [...newest.values()]
+  const moved = gone.filter(isMoved)
+  const renamed = gone.filter((drop) => !isMoved(drop))
+  if (runName !== null) return { moved: mostAlike(manifestPath, moved), renamed }
+  const most = new Set(mostAlike(manifestPath, gone))
+  return { moved: moved.filter((drop) => most.has(drop)), renamed: renamed.filter((drop) => most.has(drop)) }
+}
+
+/** Returns the drops whose paths end most like a path. */
+function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[] {
+  const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
+  const most = Math.max(...alike)
+  return drops.filter((_, index) => alike[index] === most)
+}
+
 /**
  * Returns the family of a run: that of its name or path, or with `adopt` that of the run whose manifest was moved here.
  *
@@ -29,64 +71,45 @@ const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ r
 export function familyOf(sql: Sql, options: BatchOptions): string {
   const own = familyId(options)
   if (options.adopt !== true || options.again === true) return own
-  const [moved, ...others] = movedRuns(sql, options)
-  if (moved === undefined) return own
-  if (others.length === 0) return moved.family
-  const runs = [moved, ...others].map(({ name, manifest }) => `\n  ${name} (${manifest})`).join('')
+  const { moved, renamed } = goneRuns(sql, options)
+  const [first] = moved
+  if (first === undefined) return own
+  const all = options.runName === undefined ? [...moved, ...renamed] : moved
+  if (all.length === 1) return first.family
+  const runs = all.map(({ name, manifest }) => `\n  ${name} (${manifest})`).join('')
+  const names = all.map((drop) => `--run ${nameOf(drop)}`)
   throw new GdnError('usage', `the manifests of several runs are gone, and each may be this one:${runs}`, {
     place: { flag: '--adopt' },
-    hint: 'Nothing was sent. Move the others back first.',
+    hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the others back first.'}`,
   })
 }
+
+/** The name by which --run takes over a run. */
+const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
 
 /**
  * Returns the newest drop of the run whose manifest was moved to the path of this one: its rows have the same reference
  * IDs, and its manifest is gone. Of several, its path ends most like the new one; where that decides nothing, all of
- * them. None where the run is known under the new path.
+ * them. None where the run is known under the new path, or where the path of another run is more like it.
  */
-export function movedRuns(sql: Sql, options: BatchOptions): Drop[] {
-  const { manifestPath, runName = null } = options
-  const own = familyId(options)
-  if (manifestPath === null || dropsOf(sql, own).some(({ setId }) => setId !== null)) return []
-  const wanted = sharedScope({ runName, manifest: manifestPath })
-  const newest = new Map<string, Drop & { manifest: string }>()
-  for (const drop of dropsIn(sql, options).toReversed()) {
-    const { manifest, family } = drop
-    if (manifest === null || sharedScope(drop) !== wanted) continue
-    if (!existsSync(manifest)) newest.set(family, { ...drop, manifest })
-  }
-  const found = [...newest.values()].map((drop) => ({ drop, alike: commonEnd(drop.manifest, manifestPath) }))
-  const most = Math.max(...found.map(({ alike }) => alike))
-  return found.filter(({ alike }) => alike === most).map(({ drop }) => drop)
-}
-
-/**
- * Returns the newest drop of each run whose manifest is gone and has another name, if this run is new: the manifest may
- * have been renamed.
- */
-export function renamedRuns(sql: Sql, options: BatchOptions): (Drop & { manifest: string })[] {
-  const { manifestPath, runName = null } = options
-  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) return []
-  const wanted = sharedScope({ runName, manifest: manifestPath })
-  const newest = new Map<string, Drop & { manifest: string }>()
-  for (const drop of dropsIn(sql, options).toReversed()) {
-    const { manifest, setId, family } = drop
-    if (manifest === null || setId === null || sharedScope(drop) === wanted || existsSync(manifest)) continue
-    newest.set(family, { ...drop, manifest })
-  }
-  return [...newest.values()]
-}
+export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
 
 const MAX_RENAMED = 3
 
 /** Returns notes for people that name the runs whose manifests may have been renamed to this one. */
 export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
-  renamedRuns(sql, options)
-    .slice(0, MAX_RENAMED)
-    .map(({ name, manifest, runName }) => {
-      const run = shellWord(runName ?? basename(manifest))
-      return `The run ${name} is of a manifest that is gone: ${manifest}. If it was renamed to this one, add --run ${run} --adopt`
+  goneRuns(sql, options)
+    .renamed.slice(0, MAX_RENAMED)
+    .map((drop) => {
+      const { name, manifest } = drop
+      return `The run ${name} is of a manifest that is gone: ${manifest}. If it was ${wasMoved(manifest, options)} to this one, add ${howToTake(drop)}`
     })
+
+/** How a command takes over a run by its name. A run that has one follows its manifest. */
+const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
+
+const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
+  basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'
 
 /** Says that a manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
@@ -100,9 +123,13 @@ function commonEnd(path: string, other: string): number {
   return at === -1 ? names.length : at
 }
 
-/** Returns the path of a run's manifest before it was moved to that of the options; null if it wasn't. */
-export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath }: BatchOptions): string | null {
-  if (adopt !== true || setId === null || manifest === null || manifestPath === null) return null
+/**
+ * Returns the path of a run's manifest before it was moved to that of the options; null if it wasn't. A run with a name
+ * follows its manifest without `adopt`.
+ */
+export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
+  if ((adopt !== true && runName === undefined) || setId === null || manifest === null || manifestPath === null)
+    return null
   return manifest === manifestPath || existsSync(manifest) ? null : manifest
 }
 
@@ -132,14 +159,18 @@ export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | 
     : null
 
 /**
- * Says how a run takes over the NFTs of another one, whose manifest may be this one.
+ * Says how a run takes over the NFTs of another one, whose manifest may be this one, or of the one that it more likely is.
  *
+ * @param all the runs of the collection
  * @returns null where both are the same file, or one is from standard input
  */
-export function howToMove(drop: Named, other: Named): string | null {
+export function howToMove(drop: Named, other: Named, all: readonly Named[]): string | null {
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
   if (existsSync(manifest)) return `This manifest can't take over that run, whose manifest is still there: ${manifest}`
-  if (sharedScope(drop) === sharedScope(other)) return 'If this manifest was moved, add --adopt.'
-  return `If this manifest was renamed, add --run ${shellWord(other.runName ?? basename(manifest))} --adopt.`
+  const gone = all.filter((one) => one.manifest !== null && !existsSync(one.manifest))
+  const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
+  const taken = likely.includes(other) ? other : (likely[0] ?? other)
+  if (sharedScope(drop) === sharedScope(taken)) return 'If this manifest was moved, add --adopt.'
+  return `If this manifest was ${wasMoved(taken.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(taken)}.`
 }

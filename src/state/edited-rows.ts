@@ -2,7 +2,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
-import { isUnapplied, type RowsIn, tableOf } from './rows.ts'
+import { type RowsIn, tableOf } from './rows.ts'
 
 /** A row that was sent and is no longer in the manifest. */
 export interface VanishedRow {
@@ -101,25 +101,28 @@ export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): M
   )
 }
 
-/** A sent row that differs from the stored one only in the paths of its local files. */
+/** A sent row with an ID and local files that differs from its NFT, maybe only in the paths of these files. */
 export interface Relocated {
   /** Its position in the manifest. */
   position: number
   operation: string
   /** Its content in the manifest. */
   content: string
-  /** Its content in the run. */
+  /** The hash that a copy of the manifest has as well. */
+  twin: string
+  /** Its content as it was minted, or applied since. */
   body: Uint8Array
 }
 
-/** Returns the sent rows with an ID that differ from a set only in the folders of their local files. */
-export function relocatedRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number): Relocated[] {
+/** Returns the sent rows with an ID and local files that differ from what was minted, or applied since. */
+export function changedWithFiles(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number): Relocated[] {
   return sql.all(
-    `SELECT r.position, r.content, s.body, o.id AS operation
-      FROM rows s JOIN ${tableOf(rows)} r ON r.key = s.key AND r.twin = s.twin AND r.content <> s.content
-        JOIN operations o ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
-          AND (o.content = s.content OR NOT ${isUnapplied('s')})
-      WHERE s.set_id = ? AND s.files > 0 AND s.key LIKE 'id:%' ORDER BY r.position`,
+    `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, coalesce(n.body, s.body) AS body, o.id AS operation
+      FROM ${tableOf(rows)} r JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+        LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
+      WHERE r.files > 0 AND r.key LIKE 'id:%' AND o.content <> r.content AND coalesce(n.body, s.body) <> r.body
+      ORDER BY r.position`,
     ...[id, scope, setId],
   )
 }

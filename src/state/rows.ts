@@ -182,7 +182,7 @@ export interface PlannedPage {
 const PLANNED_PAGE = 2_000
 
 /** Whether the NFT of a row was not changed to it after its mint. */
-export const isUnapplied = (row: string): string =>
+const isUnapplied = (row: string): string =>
   `NOT EXISTS (SELECT 1 FROM nfts a WHERE a.operation_id = o.id AND a.position = 0 AND a.body = ${row}.body)`
 
 /**

@@ -313,7 +313,7 @@ describe('--adopt', () => {
     }
   })
 
-  test('stops at rows whose NFT belongs to another wallet, and names them', async () => {
+  test('stops at rows whose NFT belongs to another wallet, and following the hint mints no other row twice', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(3))
     await loseState()
@@ -321,8 +321,17 @@ describe('--adopt', () => {
     await expect(run(server, rowsUpTo(4), { adopt: true })).rejects.toMatchObject({
       code: 'seems_minted',
       details: { count: 1, rows: [{ line: 3 }] },
+      hint: [
+        'Nothing was sent.',
+        'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
+        'To mint them in addition, move them to a manifest of their own, and mint that with --run <name> --no-lookup.',
+      ].join('\n'),
     })
     expect(await listRuns(machine.stateDir)).toEqual([])
+    const [first, , ...others] = rowsUpTo(4)
+    if (first === undefined) throw new Error('there are no rows')
+    expect((await run(server, [first, ...others], { adopt: true })).counts).toMatchObject({ deployed: 3 })
+    expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
   })
 
   test('leaves NFTs alone that may be of another run with an unknown outcome', async () => {

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
 import { listRuns, openRun, runStatus } from '../../src/batch/runs.ts'
+import type { GdnError } from '../../src/core/errors.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
 import { LISTING_LAG_MS } from '../../src/operations/reconcile/listing.ts'
 import type { PlanOptions } from '../../src/plan/planned.ts'
@@ -258,6 +259,60 @@ describe('a manifest that was renamed and taken over with --run', () => {
     await machine.mint([ROWS[0] as (typeof ROWS)[0]], one)
     await machine.mint([ROWS[1] as (typeof ROWS)[0]], { ...two, runName: one.manifestPath })
     expect(await openRun(machine.stateDir, one.manifestPath)).toMatchObject({ manifestPath: one.manifestPath })
+  })
+})
+
+describe('a folder with two runs that was moved', () => {
+  const [janRows, febRows] = [ROWS, [row('a', ALICE, 'Feb A'), row('b', ALICE, 'Feb B')]]
+  /** Mints jan/drop.csv, and feb/drop.csv with --run feb, and moves both. */
+  async function movedBoth() {
+    const [jan, feb] = [at('old/jan/drop.csv'), { ...at('old/feb/drop.csv'), runName: 'feb', label: 'feb' }]
+    for (const each of [jan, feb]) await write(each)
+    await machine.mint(janRows, jan)
+    await machine.mint(febRows, feb)
+    await rename(join(machine.stateDir, 'old'), join(machine.stateDir, 'new'))
+    return { jan: at('new/jan/drop.csv'), feb: at('new/feb/drop.csv') }
+  }
+
+  test.each(['plan', 'mint', 'apply'] as const)(
+    'is not taken for the other by %s, which names the run whose path is most alike',
+    async (command) => {
+      const { feb } = await movedBoth()
+      for (const adopt of [false, true]) {
+        const error = await machine[command](febRows, { ...feb, adopt }).then(
+          () => null,
+          (reason: unknown) => reason as GdnError,
+        )
+        expect(error).toMatchObject({ code: 'already_accepted' })
+        expect(error?.hint).toContain('If this manifest was moved, add --run feb.')
+        expect(error?.hint).not.toContain('--adopt')
+      }
+      expect(titles()).toEqual(['A', 'B', 'C', 'Feb A', 'Feb B'])
+    },
+  )
+
+  test('follows its manifest with its name alone, and with --adopt without one', async () => {
+    const { jan, feb } = await movedBoth()
+    const named = { ...feb, runName: 'feb', label: 'feb' }
+    expect((await machine.plan(febRows, named)).notes.join()).toContain('The manifest was moved from')
+    await machine.apply(febRows, named)
+    expect(await openRun(machine.stateDir, feb.manifestPath)).toMatchObject({ runName: 'feb' })
+    expect((await machine.plan(janRows, { ...jan, adopt: true })).counts).toMatchObject({ unchanged: 3 })
+    await machine.apply(janRows, { ...jan, adopt: true })
+    expect(await openRun(machine.stateDir, jan.manifestPath)).toMatchObject({ runName: null })
+    expect(titles()).toEqual(['A', 'B', 'C', 'Feb A', 'Feb B'])
+  })
+
+  test('has to be chosen by name where the paths tell nothing', async () => {
+    await movedBoth()
+    const other = { ...at('else/drop.csv'), adopt: true }
+    await expect(machine.mint(janRows, other)).rejects.toMatchObject({
+      code: 'usage',
+      hint: 'Nothing was sent. Choose one: add --run drop.csv or --run feb.',
+    })
+    await machine.mint(janRows, { ...other, runName: 'drop.csv', label: 'drop.csv' })
+    expect(await openRun(machine.stateDir, other.manifestPath)).toMatchObject({ runName: 'drop.csv' })
+    expect(titles()).toEqual(['A', 'B', 'C', 'Feb A', 'Feb B'])
   })
 })
 
