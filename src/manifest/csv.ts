@@ -1,4 +1,5 @@
 import Papa from 'papaparse'
+import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
@@ -57,7 +58,7 @@ export async function openCsv(
   const bodyStart = end.index + end.newline.length
 
   return {
-    header: { line: headLine, names: names.map((name) => name.replace(/^ +| +$/g, '')) },
+    header: { line: headLine, names: names.map((name) => unescapeCell(name.replace(/^ +| +$/g, ''))) },
     delimiter: dialect.delimiter,
     async *blocks() {
       const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)

@@ -5,7 +5,7 @@ import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openSource } from './source.ts'
 
 /** Incremented when the same bytes give other rows or problems than before. */
-const READER = 2
+const READER = 3
 
 /** A hash of everything that determines the rows of a manifest: its bytes, the options, and the folder of its paths. */
 export class Fingerprint {

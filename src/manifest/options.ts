@@ -30,6 +30,8 @@ export interface ManifestOptions extends ColumnNaming {
   onRow?: ((row: ManifestRow, from: 'columns' | 'metadata') => void) | undefined
   /** Called for a local file that some marketplaces may not show. */
   onFileWarning?: ((warning: ManifestIssue) => void) | undefined
+  /** Called for each cell of a CSV file that is read without the `'` before a formula. */
+  onUnescaped?: ((place: Place) => void) | undefined
   /** Receives columns whose meaning is not their name, with the name in the documentation. */
   onMapped?: (mapped: readonly ColumnMapping[]) => void
 }

@@ -1,4 +1,5 @@
 import { BoundedMap } from '../core/bounded-map.ts'
+import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { type Built, RowBuilder } from './build-row.ts'
 import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
 import type { CsvFile, CsvRecord } from './csv.ts'
@@ -51,7 +52,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
     for (const record of records) {
       if ('issue' in record) items.push({ issue: record.issue })
       else {
-        const built = builder.fromCells({ line: record.line, columns, cells: record.cells, trusted: true })
+        const cells = unescaped(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
+        const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
         if (isDone(built)) {
           items.push(built)
           options.onRow?.(built.row, 'columns')
@@ -61,6 +63,24 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
     context.target = builder.target
     yield items
   }
+}
+
+/** Returns the cells without the `'` that an export for spreadsheets puts before formulas. */
+function unescaped(
+  { line, cells }: Extract<CsvRecord, { cells: string[] }>,
+  columns: readonly (Column | undefined)[],
+  { file, onUnescaped }: { file: string; onUnescaped: ManifestOptions['onUnescaped'] },
+): string[] {
+  if (!cells.some((cell) => cell.includes("'"))) return cells
+  return cells.map((cell, index) => {
+    const text = cell.trim()
+    const plain = unescapeCell(text)
+    const column = columns[index]
+    if (plain !== text && column !== undefined) {
+      onUnescaped?.({ file, line, field: column.name, column: index + 1 })
+    }
+    return plain
+  })
 }
 
 async function* continued<Item>(

@@ -1,3 +1,4 @@
+import type { Place } from '../core/errors.ts'
 import { isInQuotes } from '../core/quotes.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
@@ -20,6 +21,7 @@ export class RowWarnings {
   #withoutId: Affected = { rows: 0, first: 0 }
   #withoutImage: Affected = { rows: 0, first: 0 }
   #quoted: Affected = { rows: 0, first: 0 }
+  #escaped: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
 
   constructor(file: string) {
@@ -27,11 +29,12 @@ export class RowWarnings {
   }
 
   /** Begins a reading of the manifest. Returns its options. */
-  begin(): { [Name in 'onRow' | 'onFileWarning']: NonNullable<ManifestOptions[Name]> } {
+  begin(): { [Name in 'onRow' | 'onFileWarning' | 'onUnescaped']: NonNullable<ManifestOptions[Name]> } {
     this.#rows = 0
     this.#withoutId = { rows: 0, first: 0 }
     this.#withoutImage = { rows: 0, first: 0 }
     this.#quoted = { rows: 0, first: 0 }
+    this.#escaped = null
     this.#files = []
     return {
       onRow: (row, from) => {
@@ -43,6 +46,10 @@ export class RowWarnings {
       },
       onFileWarning: (warning) => {
         if (this.#files.length < MAX_FILE_WARNINGS) this.#files.push(warning)
+      },
+      onUnescaped: (place) => {
+        if (this.#escaped === null) this.#escaped = { cells: 1, first: place }
+        else this.#escaped.cells++
       },
     }
   }
@@ -60,6 +67,7 @@ export class RowWarnings {
         hint: 'Add a column "image", or name the column that has the images with --map <column>=image.',
       }),
       ...this.#aboutQuotes(this.#quoted),
+      ...this.#aboutEscaped(),
       ...this.#files,
     ]
   }
@@ -84,6 +92,14 @@ export class RowWarnings {
         hint: 'Remove the quotes, unless they belong to the title.',
       },
     ]
+  }
+
+  #aboutEscaped(): ManifestIssue[] {
+    if (this.#escaped === null) return []
+    const { cells, first: place } = this.#escaped
+    const message =
+      cells === 1 ? "is read without the ' before a formula" : `${cells} cells are read without the ' before a formula`
+    return [{ place, message, hint: "To keep a ' there, write it twice." }]
   }
 }
 

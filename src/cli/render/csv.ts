@@ -1,5 +1,6 @@
+import { escapeCell } from '../../core/spreadsheet-text.ts'
 import type { OutputFlags } from '../flags/common.ts'
-import { csvLine, harmlessCell } from './cells.ts'
+import { csvLine } from './cells.ts'
 
 /** The lines of CSV output. */
 export interface Csv {
@@ -18,6 +19,6 @@ const BYTE_ORDER_MARK = '\ufeff'
  */
 export function createCsv({ forSpreadsheet = false }: Pick<OutputFlags, 'forSpreadsheet'>, separator = ','): Csv {
   if (!forSpreadsheet) return { head: (names) => csvLine(names), line: (cells) => csvLine(cells) }
-  const line = (cells: readonly string[]) => csvLine(cells.map(harmlessCell), separator)
+  const line = (cells: readonly string[]) => csvLine(cells.map(escapeCell), separator)
   return { head: (names) => BYTE_ORDER_MARK + line(names), line }
 }

@@ -83,7 +83,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
   const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
   const duplicates = new DuplicateRows()
-  const { onRow, onFileWarning } = rowWarnings.begin()
+  const { onRow, onFileWarning, onUnescaped } = rowWarnings.begin()
   const found = await validateManifest(
     source,
     {
@@ -91,6 +91,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
       blockchain,
       onMapped: mapped.add,
       onFileWarning,
+      onUnescaped,
       ...(urls === null ? {} : { onFileUrl: urls.add }),
       onRow(row, from) {
         onRow(row, from)
