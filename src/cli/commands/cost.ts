@@ -41,7 +41,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = cost): GdnCommand {
   const costCommand = new GdnCommand({
     about:
-      'Estimates the gas of a drop, and its cost at the current fees of the network: those of the last 20 blocks, and the fee for data on OP Stack networks, Arbitrum and Scroll. The fees come from the node of --rpc-url, or else from the server. Without a collection, the estimate includes its deployment. It assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the most that one signer can need at the current fees, for the requests that batch mint sends, and with the reserve that a signer keeps. Nothing is sent.',
+      'Estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, and the fee for data on OP Stack networks, Arbitrum and Scroll. The fees come from the node of --rpc-url, or else from the server. Without a collection, the estimate includes its deployment. It assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the most that one signer can need for the requests of batch mint at the current fees, including the reserve that a signer keeps. Nothing is sent.',
     examples: [
       ['Estimate a drop at the fees of the server', 'gdn cost drop.csv -b polygon'],
       [

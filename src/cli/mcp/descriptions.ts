@@ -23,8 +23,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch results': 'Rows are in the order of the manifest.',
   'batch retry': 'To change a row first, edit the manifest and call batch_mint.',
   plan: 'Shows what would be minted, updated and transferred, what others changed, and what is impossible.',
-  apply:
-    'Mints, updates and transfers what plan shows. Does nothing if a change is impossible, unless only is mint.',
+  apply: 'Mints, updates and transfers what plan shows. Does nothing if a change is impossible, unless only is mint.',
   cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes its deployment.',
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
