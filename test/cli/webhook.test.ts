@@ -65,6 +65,8 @@ describe('gdn webhook add', () => {
     [['nowhere', '--event', '*', ...OWNER], 'is not an https URL', 'https://example.com'],
     [[URL, '--event', '*', '--email', 'nobody'], '--email', ''],
     [[URL, '--event', '*'], 'no local account yet', '--email'],
+    [[URL, '--event', '*', ...OWNER, '-o', 'ids'], '-o ids: omits signing_secret, which is printed', '--fields id,sig'],
+    [[URL, '--event', '*', ...OWNER, '--fields', 'id'], '--fields: omits signing_secret, which is', '--fields id,sig'],
   ])('rejects %j, and creates nothing', async (argv, message, hint) => {
     const { gdn } = await withDataDir()
     const { code, stderr } = await gdn(['webhook', 'add', ...argv])

@@ -24,18 +24,21 @@ export interface Output {
 interface OutputSettings {
   /** The manifest that the output belongs to, or `-`; null without one. CSV for a spreadsheet has its separator. */
   manifest?: string | null | undefined
+  /** A field with a secret that no other command prints. Output without it is rejected. */
+  shownOnce?: string | undefined
 }
 
 /**
  * Selects the mode and the fields. Call it before anything is sent, so that a wrong `--fields` has no effect.
  * Fields have the names of the API. JSON output is an object for one record and an array for a list.
  */
-export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest }: OutputSettings = {}): Output {
+export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest, shownOnce }: OutputSettings = {}): Output {
   const mode = outputMode(flags)
   if (flags.forSpreadsheet && mode !== 'csv') {
     throw new GdnError('usage', 'is for CSV', { place: { flag: '--for-spreadsheet' }, hint: 'Add -o csv.' })
   }
   const fields = flags.fields && fieldsOf(flags.fields, view)
+  if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
   // Programs get values as they are, and of columns that are no fields their cells.
   const selected = (record: DataRecord): DataRecord =>
@@ -96,6 +99,16 @@ async function separatorOf(manifest: string | null | undefined): Promise<string 
 /** Returns whether a flag asks for output. Some commands print a record only then, and a note otherwise. */
 export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
   return json === true || output !== undefined || fields !== undefined
+}
+
+/** @throws GdnError `usage` if the output lacks a field that is printed once */
+function requireField(field: string, mode: OutputMode, fields: readonly string[] | undefined): void {
+  const flag = mode === 'ids' ? '-o ids' : fields?.includes(field) === false ? '--fields' : null
+  if (flag === null) return
+  throw new GdnError('usage', `omits ${field}, which is printed only once`, {
+    place: { flag },
+    hint: `Use --json --fields id,${field} for both, or no output flag to print only the secret.`,
+  })
 }
 
 /** Returns the ID as a line, or nothing if there is no ID yet. */

@@ -99,7 +99,7 @@ const timeOf = ({ stderrTty }: Deps['io'], ms: number): string =>
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, CREATED_VIEW)
+  const output = createOutput(io, flags, CREATED_VIEW, { shownOnce: 'api_key' })
   const request = readFlags(flags, deps.now())
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
   const { key, record } = await onDatabase(deps, flags, (store) => createApiKey(store, request))

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = add): GdnCommand {
 
 export async function add(deps: Deps, text: string, flags: AddFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, ADDED_VIEW)
+  const output = createOutput(io, flags, ADDED_VIEW, { shownOnce: 'signing_secret' })
   if (flags.event === undefined) {
     throw new GdnError('usage', 'is required', {
       place: { flag: '--event' },
