@@ -152,3 +152,17 @@ test('include wallets and saved addresses with their checksum addresses', async 
   ])
   expect(await values('wallets', 'nft', 'mint', '--state-dir', join(state, 'other'))).toHaveLength(1)
 })
+
+test('include Solana wallets with their own address, and no digits of the encrypted key', async () => {
+  const { env, values } = await home()
+  const folder = walletsDirectory(env)
+  await mkdir(folder, { recursive: true })
+  const address = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
+  const crypto = { ciphertext: 'ab'.repeat(64) }
+  await writeFile(join(folder, 'sol.json'), JSON.stringify({ address, crypto, version: 3 }))
+  await writeFile(join(folder, 'unnamed.json'), JSON.stringify({ crypto, version: 3 }))
+  expect(await values('wallets')).toEqual([
+    ['@sol', `Wallet ${address}`],
+    ['@unnamed', 'Wallet'],
+  ])
+})

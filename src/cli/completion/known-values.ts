@@ -93,18 +93,23 @@ async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promis
     .sort()
     .slice(0, AT_MOST)
     .map(async (name) => {
-      const [address = ''] = /(?:0x)?[0-9a-fA-F]{40}/.exec(await glance(join(folder, `${name}.json`))) ?? []
-      const { checksumAddress } = await import('../../api/address.ts')
-      return {
-        value: `@${name}`,
-        what: `Wallet ${checksumAddress(address.startsWith('0x') ? address : `0x${address}`)}`,
-      }
+      const [, address = ''] = /"address"\s*:\s*"(\w+)"/.exec(await glance(join(folder, `${name}.json`))) ?? []
+      return { value: `@${name}`, what: `Wallet ${await shownAddress(address)}`.trim() }
     })
   const addresses = glanceAtState(stateDirOf(words, env), savedAddresses)
   return [
     ...(await Promise.all(keystores)),
     ...addresses.map(({ name, address }) => ({ value: `@${name}`, what: `Address ${address}` })),
   ]
+}
+
+/** Returns the address of a keystore as commands print it, or an empty text if it is none. */
+async function shownAddress(address: string): Promise<string> {
+  const [, digits] = /^(?:0x)?([0-9a-fA-F]{40})$/.exec(address) ?? []
+  const { checksumAddress } = await import('../../api/address.ts')
+  if (digits !== undefined) return checksumAddress(`0x${digits}`)
+  const { isSolanaAddress } = await import('../../keystore/solana-key.ts')
+  return isSolanaAddress(address) ? address : ''
 }
 
 /** Returns the beginning of a regular file, or an empty text for anything else. */
