@@ -53,10 +53,16 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
       })
     default:
       return said !== null && answer.status >= 400 && answer.status < 500
-        ? new GdnError('refused', words, { details })
+        ? new GdnError('refused', words, { hint: refusalHint(words), details })
         : badAnswer(url, answer)
   }
 }
+
+/** Returns the fix for a refusal that the owner of the collection can lift. */
+const refusalHint = (words: string): string | undefined =>
+  words.includes('enable_transfer')
+    ? 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'
+    : undefined
 
 /** Limits the length of messages: a response may have megabytes. Our backend returns at most 50 problems. */
 const MAX_FAULTS = 100

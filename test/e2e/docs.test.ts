@@ -51,7 +51,7 @@ beforeAll(async () => {
     ['gdn wallet list\n', `for address in $(gdn wallet list -o ids); do ${fund}; done\n`],
     // An application of the reader. Here it has a private address.
     ['https://shop.example/hook', `${application}/hook`],
-    ['gdn local start\nID=', 'gdn local stop && gdn local start --allow-private-files\nID='],
+    ['gdn local start\n(umask', 'gdn local stop && gdn local start --allow-private-files\n(umask'],
   ]
   if (findPostgres() === null) return
   postgres = await startPostgres()
@@ -142,7 +142,7 @@ async function runTypeScript(page: string, values: readonly StandIn[]): Promise<
 
 test('the TypeScript of docs/client.md works', async () => {
   const made = await gdnAt(hosted, hostedHome).json<{ contract_address: string }>(
-    ...['collection', 'create', '-b', 'polygon', '--name', 'Docs', '--wallet', WALLET],
+    ...['collection', 'create', '-b', 'polygon', '--name', 'Docs', '--wallet', WALLET, '--enable-transfer'],
   )
   const printed = await runTypeScript('docs/client.md', [
     ['https://api.example.com', hosted.url],
@@ -153,4 +153,5 @@ test('the TypeScript of docs/client.md works', async () => {
   expect(printed).toContain('invalid_input nft_gdn_ids must have at least one ID nft_gdn_ids')
   expect(printed.join()).toContain('Tidal Hours 00: Low Moon')
   expect(printed).toContain("[ 'deployed: order 42' ]")
+  expect(printed).toContain('deployed: order 42 transferred')
 })

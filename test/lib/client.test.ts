@@ -106,6 +106,16 @@ describe('gdn.api', () => {
     expect(server.seen).toEqual([])
   })
 
+  test('says how to permit transfers that the collection does not permit', async () => {
+    reply = { status: 400, json: { error: { title: 'Bad request', message: 'enable_transfer is off' } } }
+    await expect(
+      client().api.transfernft(ENDPOINTS.transfernft.example.request as TransfernftRequest),
+    ).rejects.toMatchObject({
+      code: 'refused',
+      hint: expect.stringContaining('`gdn collection set <contract_address> --enable-transfer'),
+    })
+  })
+
   test('sends what creates something once, also if its outcome is unknown', async () => {
     reply = 'drop'
     const { request } = ENDPOINTS.createnft.example

@@ -32,7 +32,12 @@ interface OutputSettings {
  * Selects the mode and the fields. Call it before anything is sent, so that a wrong `--fields` has no effect.
  * Fields have the names of the API. JSON output is an object for one record and an array for a list.
  */
-export function createOutput(io: Io, flags: OutputFlags, view: View, { manifest, shownOnce }: OutputSettings = {}): Output {
+export function createOutput(
+  io: Io,
+  flags: OutputFlags,
+  view: View,
+  { manifest, shownOnce }: OutputSettings = {},
+): Output {
   const mode = outputMode(flags)
   if (flags.forSpreadsheet && mode !== 'csv') {
     throw new GdnError('usage', 'is for CSV', { place: { flag: '--for-spreadsheet' }, hint: 'Add -o csv.' })
