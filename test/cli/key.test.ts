@@ -183,7 +183,12 @@ describe('gdn key create', () => {
     [[], '--permission', /is required/, 'or all. Permissions are collection:create, '],
     [['--permission', 'all', '--expires', '30'], '--expires', /such as 30d, 12h or 2027-01-31, not "30"/, null],
     [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is in the past/, null],
-    [['--permission', 'all', '--fields', 'id,name'], '--fields', /omits api_key, which is printed only once/, 'id,api_key'],
+    [
+      ['--permission', 'all', '--fields', 'id,name'],
+      '--fields',
+      /omits api_key, which is printed only once/,
+      'id,api_key',
+    ],
   ])('rejects %j and creates no key', async (flags, flag, message, hint) => {
     const { gdn, json } = await withDataDir()
     const result = await gdn([...CREATE, ...flags, '--json'])
