@@ -224,13 +224,13 @@ __gdn_bundles() {
     'batch rehearse') REPLY='flags-684e16 run-fbcdce server-f6609b output-d37844' ;;
     'batch mint') REPLY='flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844' ;;
     'batch list') REPLY='flags-adadad server-b79987 output-d37844' ;;
-    'batch status') REPLY='flags-f56610 server-b79987 output-d37844' ;;
+    'batch status') REPLY='flags-64edaa server-b79987 output-d37844' ;;
     'batch resume') REPLY='flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844' ;;
     'batch retry') REPLY='flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844' ;;
     'batch reconcile') REPLY='flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844' ;;
-    'batch results') REPLY='flags-ebe330 verifying-809177 server-b79987 output-d37844' ;;
+    'batch results') REPLY='flags-dfc4d6 verifying-809177 server-b79987 output-d37844' ;;
     'batch report') REPLY='flags-2979e6 server-b79987 output-d37844' ;;
-    'batch rm') REPLY='flags-91185e server-b79987 output-d37844' ;;
+    'batch rm') REPLY='flags-e90763 server-b79987 output-d37844' ;;
     'plan') REPLY='flags-e61016 server-b79987 output-40d955' ;;
     'apply') REPLY='flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844' ;;
     'reveal') REPLY='flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844' ;;
@@ -241,15 +241,15 @@ __gdn_bundles() {
     'wallet list') REPLY='server-f6609b output-d37844' ;;
     'wallet add') REPLY='server-f6609b output-d37844' ;;
     'wallet rm') REPLY='server-f6609b output-d37844' ;;
-    'wallet export') REPLY='flags-44e889 server-f6609b output-639b4f' ;;
-    'local start') REPLY='flags-d29ef9 output-d37844' ;;
+    'wallet export') REPLY='flags-44e889 server-f6609b output-700714' ;;
+    'local start') REPLY='flags-ce9ced output-d37844' ;;
     'local stop') REPLY='output-d37844' ;;
     'local status') REPLY='output-d37844' ;;
     'local logs') REPLY='flags-711067 output-b31709' ;;
     'local listen') REPLY='flags-3692e3 output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-d37844' ;;
-    'local exec') REPLY='flags-c64cda output-b31709' ;;
-    'serve') REPLY='flags-933e41 output-96993d' ;;
+    'local exec') REPLY='flags-87a77a output-b31709' ;;
+    'serve') REPLY='flags-a27128 output-96993d' ;;
     'worker') REPLY='flags-7f8cb5 output-96993d' ;;
     'open') REPLY='flags-4388a7 server-b79987 output-0969bc' ;;
     'chain list') REPLY='flags-dd572a output-d37844' ;;
@@ -554,8 +554,8 @@ __gdn_flags() {
 --max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks' ;;
     'flags-adadad') REPLY='--all - - Include single commands, each as a run of one request' ;;
-    'flags-f56610') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
---costs - - Show what the run has spent, from its server' ;;
+    'flags-64edaa') REPLY='--watch - - Show changes until all are final, or until Ctrl-C
+--costs - - Show the cost of the run so far, from its server' ;;
     'flags-d06886') REPLY='--retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-530bd8') REPLY='--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -566,13 +566,13 @@ __gdn_flags() {
     'run-9b16ec') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection'\''s list to catch up (30s, more if it lags)' ;;
-    'flags-ebe330') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
---costs - - Print what the run has spent after the rows, from its server' ;;
+    'flags-dfc4d6') REPLY='--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
+--costs - - Print the cost of the run after the rows, from its server' ;;
     'flags-2979e6') REPLY='--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
-    'flags-91185e') REPLY='--finished - - Remove all finished runs, or those of the server that a flag selects
+    'flags-e90763') REPLY='--finished - - Remove all finished runs, or those on the server that a flag selects
 --yes -y - Remove without a prompt' ;;
     'flags-e61016') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
@@ -672,15 +672,15 @@ __gdn_flags() {
     'flags-44e889') REPLY='--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
 --to - file New file to write; - is standard output
 --password-file - file File that holds the password; - is standard input' ;;
-    'output-639b4f') REPLY='--json - - Print what was exported, and where it is, as JSON
+    'output-700714') REPLY='--json - - Print the exported file and its format as JSON
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-d29ef9') REPLY='--port - text Port to listen on (4680, or a free one); 0 picks one
+    'flags-ce9ced') REPLY='--port - text Port to listen on (4680, or a free one); 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys that name none (1.1)
+--api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -699,21 +699,21 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-c64cda') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys that name none (1.1)
+    'flags-87a77a') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can'\''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
-    'flags-933e41') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-a27128') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --role - =role api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys that name none (1.1)
+--api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them

@@ -313,7 +313,7 @@ function __gdn_bundles
     case 'batch list'
       printf '%s\n' 'flags-adadad server-b79987 output-d37844'
     case 'batch status'
-      printf '%s\n' 'flags-f56610 server-b79987 output-d37844'
+      printf '%s\n' 'flags-64edaa server-b79987 output-d37844'
     case 'batch resume'
       printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     case 'batch retry'
@@ -321,11 +321,11 @@ function __gdn_bundles
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
     case 'batch results'
-      printf '%s\n' 'flags-ebe330 verifying-809177 server-b79987 output-d37844'
+      printf '%s\n' 'flags-dfc4d6 verifying-809177 server-b79987 output-d37844'
     case 'batch report'
       printf '%s\n' 'flags-2979e6 server-b79987 output-d37844'
     case 'batch rm'
-      printf '%s\n' 'flags-91185e server-b79987 output-d37844'
+      printf '%s\n' 'flags-e90763 server-b79987 output-d37844'
     case 'plan'
       printf '%s\n' 'flags-e61016 server-b79987 output-40d955'
     case 'apply'
@@ -347,9 +347,9 @@ function __gdn_bundles
     case 'wallet rm'
       printf '%s\n' 'server-f6609b output-d37844'
     case 'wallet export'
-      printf '%s\n' 'flags-44e889 server-f6609b output-639b4f'
+      printf '%s\n' 'flags-44e889 server-f6609b output-700714'
     case 'local start'
-      printf '%s\n' 'flags-d29ef9 output-d37844'
+      printf '%s\n' 'flags-ce9ced output-d37844'
     case 'local stop'
       printf '%s\n' 'output-d37844'
     case 'local status'
@@ -361,9 +361,9 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-d37844'
     case 'local exec'
-      printf '%s\n' 'flags-c64cda output-b31709'
+      printf '%s\n' 'flags-87a77a output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-933e41 output-96993d'
+      printf '%s\n' 'flags-a27128 output-96993d'
     case 'worker'
       printf '%s\n' 'flags-7f8cb5 output-96993d'
     case 'open'
@@ -747,9 +747,9 @@ function __gdn_flags
         '--max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-f56610'
+    case 'flags-64edaa'
       printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
-        '--costs - - Show what the run has spent, from its server'
+        '--costs - - Show the cost of the run so far, from its server'
     case 'flags-d06886'
       printf '%s\n' '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     case 'run-530bd8'
@@ -765,16 +765,16 @@ function __gdn_flags
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-ebe330'
+    case 'flags-dfc4d6'
       printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
-        '--costs - - Print what the run has spent after the rows, from its server'
+        '--costs - - Print the cost of the run after the rows, from its server'
     case 'flags-2979e6'
       printf '%s\n' '--to - file File to write (<run>-report.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open it in the browser' \
         '--gateway - text IPFS gateway for images and links (the server\'s own)'
-    case 'flags-91185e'
-      printf '%s\n' '--finished - - Remove all finished runs, or those of the server that a flag selects' \
+    case 'flags-e90763'
+      printf '%s\n' '--finished - - Remove all finished runs, or those on the server that a flag selects' \
         '--yes -y - Remove without a prompt'
     case 'flags-e61016'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
@@ -887,17 +887,17 @@ function __gdn_flags
       printf '%s\n' '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)' \
         '--to - file New file to write; - is standard output' \
         '--password-file - file File that holds the password; - is standard input'
-    case 'output-639b4f'
-      printf '%s\n' '--json - - Print what was exported, and where it is, as JSON' \
+    case 'output-700714'
+      printf '%s\n' '--json - - Print the exported file and its format as JSON' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-d29ef9'
+    case 'flags-ce9ced'
       printf '%s\n' '--port - text Port to listen on (4680, or a free one); 0 picks one' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version Version of the API for keys that name none (1.1)' \
+        '--api-version - =api-version Version of the API for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
@@ -920,23 +920,23 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-c64cda'
+    case 'flags-87a77a'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version Version of the API for keys that name none (1.1)' \
+        '--api-version - =api-version Version of the API for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-933e41'
+    case 'flags-a27128'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Directory of all data' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
         '--role - =role api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version Version of the API for keys that name none (1.1)' \
+        '--api-version - =api-version Version of the API for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \

@@ -220,13 +220,13 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rehearse' = 'flags-684e16 run-fbcdce server-f6609b output-d37844'
     'batch mint' = 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     'batch list' = 'flags-adadad server-b79987 output-d37844'
-    'batch status' = 'flags-f56610 server-b79987 output-d37844'
+    'batch status' = 'flags-64edaa server-b79987 output-d37844'
     'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     'batch retry' = 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
-    'batch results' = 'flags-ebe330 verifying-809177 server-b79987 output-d37844'
+    'batch results' = 'flags-dfc4d6 verifying-809177 server-b79987 output-d37844'
     'batch report' = 'flags-2979e6 server-b79987 output-d37844'
-    'batch rm' = 'flags-91185e server-b79987 output-d37844'
+    'batch rm' = 'flags-e90763 server-b79987 output-d37844'
     'plan' = 'flags-e61016 server-b79987 output-40d955'
     'apply' = 'flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
     'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
@@ -237,15 +237,15 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet list' = 'server-f6609b output-d37844'
     'wallet add' = 'server-f6609b output-d37844'
     'wallet rm' = 'server-f6609b output-d37844'
-    'wallet export' = 'flags-44e889 server-f6609b output-639b4f'
-    'local start' = 'flags-d29ef9 output-d37844'
+    'wallet export' = 'flags-44e889 server-f6609b output-700714'
+    'local start' = 'flags-ce9ced output-d37844'
     'local stop' = 'output-d37844'
     'local status' = 'output-d37844'
     'local logs' = 'flags-711067 output-b31709'
     'local listen' = 'flags-3692e3 output-74fd8a'
     'local reset' = 'flags-799fb7 output-d37844'
-    'local exec' = 'flags-c64cda output-b31709'
-    'serve' = 'flags-933e41 output-96993d'
+    'local exec' = 'flags-87a77a output-b31709'
+    'serve' = 'flags-a27128 output-96993d'
     'worker' = 'flags-7f8cb5 output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
     'chain list' = 'flags-dd572a output-d37844'
@@ -547,8 +547,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
     'flags-adadad' = '--all - - Include single commands, each as a run of one request'
-    'flags-f56610' = '--watch - - Show changes until all are final, or until Ctrl-C
---costs - - Show what the run has spent, from its server'
+    'flags-64edaa' = '--watch - - Show changes until all are final, or until Ctrl-C
+--costs - - Show the cost of the run so far, from its server'
     'flags-d06886' = '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-530bd8' = '--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
@@ -559,13 +559,13 @@ mcp Serve the commands to coding agents as MCP tools'
     'run-9b16ec' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-ebe330' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
---costs - - Print what the run has spent after the rows, from its server'
+    'flags-dfc4d6' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
+--costs - - Print the cost of the run after the rows, from its server'
     'flags-2979e6' = '--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
 --gateway - text IPFS gateway for images and links (the server''s own)'
-    'flags-91185e' = '--finished - - Remove all finished runs, or those of the server that a flag selects
+    'flags-e90763' = '--finished - - Remove all finished runs, or those on the server that a flag selects
 --yes -y - Remove without a prompt'
     'flags-e61016' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
@@ -665,15 +665,15 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-44e889' = '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
 --to - file New file to write; - is standard output
 --password-file - file File that holds the password; - is standard input'
-    'output-639b4f' = '--json - - Print what was exported, and where it is, as JSON
+    'output-700714' = '--json - - Print the exported file and its format as JSON
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-d29ef9' = '--port - text Port to listen on (4680, or a free one); 0 picks one
+    'flags-ce9ced' = '--port - text Port to listen on (4680, or a free one); 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys that name none (1.1)
+--api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
@@ -692,21 +692,21 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-c64cda' = '--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys that name none (1.1)
+    'flags-87a77a' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-933e41' = '--host - text Address to listen on (127.0.0.1)
+    'flags-a27128' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --role - =role api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys that name none (1.1)
+--api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them

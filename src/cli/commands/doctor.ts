@@ -24,7 +24,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = doctor): GdnCommand {
   const doctorCommand = new GdnCommand({
     about:
-      'Checks the configuration, server, key, clock and recorded runs, and what the local backend needs. It changes nothing. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their variables select a backend, it also checks the database, storage and networks of that backend. To check the storage, it writes one small file and reads it back. The exit code is that of the first failure: 2, 4 or 6.',
+      'Checks the configuration, server, key, clock, recorded runs, and requirements of the local backend. It changes nothing. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their variables select a backend, it also checks the database, storage and networks of that backend. To check the storage, it writes one small file and reads it back. The exit code is that of the first failure: 2, 4 or 6.',
     examples: [
       ['Check the setup', 'gdn doctor'],
       ['Check one server', 'gdn doctor --base-url https://api.example.com'],

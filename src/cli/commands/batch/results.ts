@@ -74,7 +74,7 @@ export function command(deps: Deps, run = results): GdnCommand {
   valueFlag(resultsCommand, '--status <a,b>', `Show only rows in these states: ${STATUSES.join(', ')}`, {
     parse: someOf(STATUSES),
   })
-  switchFlag(resultsCommand, '--costs', 'Print what the run has spent after the rows, from its server')
+  switchFlag(resultsCommand, '--costs', 'Print the cost of the run after the rows, from its server')
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
   addOutputFlags(resultsCommand)

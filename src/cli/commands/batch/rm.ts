@@ -33,7 +33,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
     ],
   })
   rmCommand.argument('[run]')
-  switchFlag(rmCommand, '--finished', 'Remove all finished runs, or those of the server that a flag selects')
+  switchFlag(rmCommand, '--finished', 'Remove all finished runs, or those on the server that a flag selects')
   switchFlag(rmCommand, '-y, --yes', 'Remove without a prompt')
   addServerFlags(rmCommand)
   addOutputFlags(rmCommand)

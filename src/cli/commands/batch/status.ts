@@ -28,7 +28,7 @@ export function command(deps: Deps, run = status): GdnCommand {
   })
   addRunArgument(statusCommand)
   addWatchFlag(statusCommand)
-  switchFlag(statusCommand, '--costs', 'Show what the run has spent, from its server')
+  switchFlag(statusCommand, '--costs', 'Show the cost of the run so far, from its server')
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
   return statusCommand.action(

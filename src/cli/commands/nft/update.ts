@@ -38,7 +38,7 @@ const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['fiel
 export function command(deps: Deps, run = update): GdnCommand {
   const updateCommand = new GdnCommand({
     about:
-      'Only NFTs that were created as dynamic can be updated, and only until they are frozen. Flags change the fields that they name and keep all others. A file replaces the whole metadata. The request contains the revision that it replaces, so that it does not overwrite an update by someone else.',
+      'Only NFTs that were created as dynamic can be updated, and only until they are frozen. Each flag changes one field. Other fields keep their values. A file replaces the whole metadata. The request contains the revision that it replaces, so that it does not overwrite an update by someone else.',
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [

@@ -50,7 +50,7 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
   valueFlag(exportCommand, '--to <file>', 'New file to write; - is standard output', { parse: notEmpty })
   addPasswordFlag(exportCommand)
   addStateDirFlag(exportCommand)
-  addJsonFlag(exportCommand, 'Print what was exported, and where it is, as JSON')
+  addJsonFlag(exportCommand, 'Print the exported file and its format as JSON')
   return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags)) as GdnCommand
 }
 
