@@ -5,7 +5,6 @@ import type { AtMostOnce } from './at-most-once.ts'
 import type { CallOptions, FileToUpload } from './call.ts'
 import { checkClientOptions, checkFile, checkIds, checkOperationOptions, checkWaitOptions } from './check-options.ts'
 import { openConnection } from './connection.ts'
-import { copyOf } from './copy-of.ts'
 import type { Api } from './generated/api.ts'
 import type { Client, ClientOptions, OperationOptions } from './types.ts'
 
@@ -59,6 +58,17 @@ function apiOf(client: () => Promise<ApiClient>): Api {
   }
   const methods = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, methodOf(name)])) as unknown as Api
   return { ...methods, files: async (file, options) => await upload(await client(), file, options) }
+}
+
+/**
+ * Copies a request when a function is called, so that the caller may change and reuse its object while the call runs.
+ * Fields that are undefined are left out, as in JSON.
+ */
+function copyOf<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copyOf) as Value
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+  return Object.fromEntries(fields.map(([key, field]) => [key, copyOf(field)])) as Value
 }
 
 /** Copies the options when a function is called, as its request. */

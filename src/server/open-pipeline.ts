@@ -7,7 +7,7 @@ import type { Metrics } from './metrics/types.ts'
 import { createLazyPipeline } from './pipeline/lazy-pipeline.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
 import type { PublishSurroundings } from './pipeline/publish-step.ts'
-import { createLazyPoster } from './pipeline/webhooks/lazy-poster.ts'
+import type { Poster, PosterOptions } from './pipeline/webhooks/post.ts'
 import type { Timings } from './pipeline/webhooks/webhook-step.ts'
 import type { ServiceDeps } from './services/services.ts'
 import type { Settings } from './settings/types.ts'
@@ -122,6 +122,20 @@ async function openIpfs(
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })
   }
   return { fetchFile, close: async () => {} }
+}
+
+/** A poster that loads its HTTP client with the first event, since a backend without webhooks never needs it. */
+function createLazyPoster(options: PosterOptions): Poster {
+  let loading: Promise<Poster> | undefined
+  return {
+    async post(message) {
+      loading ??= import('./pipeline/webhooks/post.ts').then(({ createPoster }) => createPoster(options))
+      return (await loading).post(message)
+    },
+    async close() {
+      await (await loading)?.close()
+    },
+  }
 }
 
 /** Opens a pipeline that leaves the work to other processes and notifies them. */

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, realpath, stat, symlink, writeFile } from 'no
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { SCRIPT } from '../../src/cli/sheet/script.ts'
+import { SCRIPT } from '../../src/cli/sheet/page.ts'
 import { SheetFile } from '../../src/cli/sheet/sheet-file.ts'
 import { png, QUARTERS } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'

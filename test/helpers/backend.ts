@@ -8,7 +8,7 @@ import type { CollectionRecord } from '../../src/api/endpoints/getcollections.ts
 import type { EndpointName } from '../../src/api/endpoints.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { Secret } from '../../src/core/secret.ts'
-import { endOrphans } from '../../src/server/chain/evm/embedded/orphans.ts'
+import { endOrphans } from '../../src/server/chain/evm/embedded/pidfile.ts'
 import { type Backend, type BackendOptions, loadRest, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { nonceOf } from '../../src/server/store/transactions.ts'

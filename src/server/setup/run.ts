@@ -1,6 +1,7 @@
 import { getContractAddress } from 'viem'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { encodeDeployFactory } from '../chain/evm/factory.ts'
+import { encodeDeployFactory, factoryAddress } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { signerAt } from '../chain/evm/signers.ts'
@@ -10,6 +11,7 @@ import { createEvmObserver } from '../pipeline/evm/driver.ts'
 import { signAndStore } from '../pipeline/evm/sign.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
+import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, forgetFactoryTransaction, nonceOf, raiseNonce } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
 import { appoint } from './appoint.ts'
@@ -141,4 +143,19 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
       { hint: 'Run the same command again to deploy it.' },
     )
   })
+}
+
+/**
+ * Returns the gas and the cost in wei of the transaction that deployed a factory, as its receipt has them. Returns null if
+ * another database has it.
+ */
+export async function deploymentCost(
+  { db }: Store,
+  blockchain: EvmBlockchain,
+  factory: Hex,
+): Promise<{ gas: bigint; paid: bigint } | null> {
+  const deployment = await findFactoryTransaction(db, blockchain)
+  if (deployment === null || deployment.gas_used === null || deployment.fee_paid === null) return null
+  if (factoryAddress(deployment.signer as Hex, nonceOf(deployment)) !== factory) return null
+  return { gas: BigInt(deployment.gas_used), paid: BigInt(deployment.fee_paid) }
 }

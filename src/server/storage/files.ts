@@ -11,8 +11,7 @@ import {
 import { parseCid, rawCid } from './cid.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
-import { withNodeBlocks } from './remote/node-blocks.ts'
-import type { RemoteFiles } from './remote/remote-files.ts'
+import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 
 /** Up to this size, a file is a row of the block table: a database handles small files better than a file system. */
@@ -106,6 +105,20 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       if (nodeBlocks === undefined || cid === null || (await openCid(cid, own)) !== null) return
       await nodeBlocks.keep(cid)
     },
+  }
+}
+
+/** The block table, then the blocks of a remote place that others use too. The reader checks remote blocks. */
+function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
+  const ask = async (text: string) => {
+    const cid = parseCid(text)
+    return cid === null ? null : await nodeBlocks.block(cid)
+  }
+  return {
+    get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),
+    // Pieces of a large file are checked when they are read.
+    has: async () => true,
+    put: (blocks) => own.put(blocks),
   }
 }
 

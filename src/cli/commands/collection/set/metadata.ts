@@ -115,7 +115,7 @@ async function readMetadata(
   }
   const server = gateway === undefined ? (await connect()).server : null
   const proxy = server?.loopback ? undefined : proxyOf(deps.env)
-  const transport = await createTransport('single', proxy === undefined ? {} : { proxy })
+  const transport = await createTransport('single', { proxy })
   try {
     const reader = createStorageReader({
       transport,

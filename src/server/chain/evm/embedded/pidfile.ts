@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
+import { systemCode } from '../../../../core/errors.ts'
 import { findProcess } from '../../../../core/process-identity.ts'
 import { sleep } from '../../../../core/time.ts'
 
@@ -34,6 +36,15 @@ export function writePidfile(path: string, pid: number): void {
 
 export function removePidfile(path: string): void {
   rmSync(path, { force: true })
+}
+
+/** Ends every node that a killed backend left running, whether or not its chain is used again. */
+export async function endOrphans(stateDir: string): Promise<void> {
+  const names = await readdir(stateDir).catch((error) => {
+    if (systemCode(error) === 'ENOENT') return []
+    throw error
+  })
+  await Promise.all(names.filter((name) => name.endsWith('.pid')).map((name) => endOrphan(join(stateDir, name))))
 }
 
 /**
