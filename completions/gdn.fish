@@ -271,7 +271,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-09ceb5 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-09ceb5 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-d37844'
     case 'collection set'
@@ -279,11 +279,11 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'nft mint'
-      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844'
+      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd manifests-98a3c3 server-b79987 output-d37844'
     case 'nft grant'
-      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
     case 'nft transfer'
-      printf '%s\n' 'flags-c8f83a sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-c8f83a sending-and-waiting-cd23f9 cost-77d9dd server-b79987 output-d37844'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-d37844'
     case 'nft show'
@@ -291,11 +291,11 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-77d9dd server-b79987 output-d37844'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-7bdce7 cost-77d9dd server-b79987 output-d37844'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-d37844'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-1dd121 cost-77d9dd server-b79987 output-d37844'
     case 'nft history'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'nft verify'
@@ -307,17 +307,17 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-637b18 server-b79987 output-d37844'
     case 'batch rehearse'
-      printf '%s\n' 'flags-684e16 run-fbcdce server-f6609b output-d37844'
+      printf '%s\n' 'flags-7fecbd run-fbcdce server-f6609b output-d37844'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
+      printf '%s\n' 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-b79987 output-d37844'
     case 'batch status'
       printf '%s\n' 'flags-64edaa server-b79987 output-d37844'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
+      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
     case 'batch retry'
-      printf '%s\n' 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
+      printf '%s\n' 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
     case 'batch reconcile'
       printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
     case 'batch results'
@@ -329,9 +329,9 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-e61016 server-b79987 output-40d955'
     case 'apply'
-      printf '%s\n' 'flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
+      printf '%s\n' 'flags-438b26 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
     case 'reveal'
-      printf '%s\n' 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
+      printf '%s\n' 'flags-a0e663 sending-and-waiting-ed2143 cost-b93b4f verifying-ecad79 server-b79987 output-d37844'
     case 'cost'
       printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844'
     case 'wallet generate'
@@ -349,7 +349,7 @@ function __gdn_bundles
     case 'wallet export'
       printf '%s\n' 'flags-44e889 server-f6609b output-700714'
     case 'local start'
-      printf '%s\n' 'flags-ce9ced output-d37844'
+      printf '%s\n' 'flags-dd1193 output-d37844'
     case 'local stop'
       printf '%s\n' 'output-d37844'
     case 'local status'
@@ -361,11 +361,11 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-d37844'
     case 'local exec'
-      printf '%s\n' 'flags-87a77a output-b31709'
+      printf '%s\n' 'flags-cb71df output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-a27128 output-96993d'
+      printf '%s\n' 'flags-d8a5f1 output-96993d'
     case 'worker'
-      printf '%s\n' 'flags-7f8cb5 output-96993d'
+      printf '%s\n' 'flags-930252 output-96993d'
     case 'open'
       printf '%s\n' 'flags-4388a7 server-b79987 output-0969bc'
     case 'chain list'
@@ -447,7 +447,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-d37844'
     case 'mcp'
-      printf '%s\n' 'what-agents-may-do-89eab0 flags-b36207 server-b79987 output-b31709'
+      printf '%s\n' 'what-agents-may-do-5056f7 flags-b36207 server-b79987 output-b31709'
   end
 end
 
@@ -479,8 +479,8 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
         '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'cost-32411c'
-      printf '%s\n' '--max-cost - text Most that the request may cost: 0.5 (coins) or 10USD' \
+    case 'cost-77d9dd'
+      printf '%s\n' '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     case 'server-b79987'
       printf '%s\n' '--local - - Use the local backend (gdn local start)' \
@@ -670,7 +670,7 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
         '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    case 'flags-684e16'
+    case 'flags-7fecbd'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -685,7 +685,7 @@ function __gdn_flags
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
-        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
@@ -740,10 +740,10 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
         '--gateway - text IPFS gateway (that of the server)'
-    case 'cost-4e4255'
+    case 'cost-ff796e'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
-        '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
+        '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
@@ -806,7 +806,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-771fd8'
+    case 'flags-438b26'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -824,10 +824,10 @@ function __gdn_flags
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--only - =only Make only these changes: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
-        '--max-burns - text Most NFTs to burn (0 without a prompt)' \
+        '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
         '--allow-duplicates - - Mint rows that equal another row without a prompt'
-    case 'cost-49ae25'
-      printf '%s\n' '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD' \
+    case 'cost-b93b4f'
+      printf '%s\n' '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
@@ -894,14 +894,14 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-ce9ced'
+    case 'flags-dd1193'
       printf '%s\n' '--port - text Port to listen on (4680, or a free one); 0 picks one' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--api-version - =api-version Version of the API for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
-        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend'
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store'
     case 'flags-711067'
       printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
         '--lines - text Number of last lines to show (100)'
@@ -920,16 +920,16 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-87a77a'
+    case 'flags-cb71df'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--api-version - =api-version Version of the API for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
-        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-a27128'
+    case 'flags-d8a5f1'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Directory of all data' \
@@ -940,7 +940,7 @@ function __gdn_flags
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
-        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--allowed-host - text+ Host header to accept besides loopback; repeatable' \
         '--tls-cert - file Serve https with this PEM certificate and its chain' \
         '--tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both' \
@@ -961,7 +961,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-7f8cb5'
+    case 'flags-930252'
       printf '%s\n' '--data-dir - dir Directory of the configuration, and of files that are stored locally' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
@@ -972,7 +972,7 @@ function __gdn_flags
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
-        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can\'t be stored by the backend' \
+        '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr'
     case 'flags-4388a7'
@@ -1105,10 +1105,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'what-agents-may-do-89eab0'
+    case 'what-agents-may-do-5056f7'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
-        '--max-cost - text Most that the session may cost, with its currency: 5POL or 10USD' \
+        '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
         '--root - dir Directory of the files that tools may read and write (the current one)' \
         '--password-file - file Let tools generate wallets with this password, and sign as owners' \
         '--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'

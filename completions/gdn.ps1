@@ -199,37 +199,37 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-09ceb5 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
+    'collection create' = 'flags-09ceb5 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
     'collection show' = 'flags-883978 server-b79987 output-d37844'
     'collection set' = 'settings-d55d06 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
     'collection list' = 'server-b79987 output-d37844'
-    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c manifests-98a3c3 server-b79987 output-d37844'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-32411c server-b79987 output-d37844'
-    'nft transfer' = 'flags-c8f83a sending-and-waiting-cd23f9 cost-32411c server-b79987 output-d37844'
+    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd manifests-98a3c3 server-b79987 output-d37844'
+    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
+    'nft transfer' = 'flags-c8f83a sending-and-waiting-cd23f9 cost-77d9dd server-b79987 output-d37844'
     'nft list' = 'flags-8c56ed server-b79987 output-d37844'
     'nft show' = 'flags-35cad5 server-b79987 output-d37844'
     'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
-    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-32411c server-b79987 output-d37844'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-7bdce7 cost-32411c server-b79987 output-d37844'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-1dd121 cost-32411c server-b79987 output-d37844'
+    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-77d9dd server-b79987 output-d37844'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-7bdce7 cost-77d9dd server-b79987 output-d37844'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-1dd121 cost-77d9dd server-b79987 output-d37844'
     'nft history' = 'server-b79987 output-d37844'
     'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-d37844'
     'batch template' = 'flags-797821 server-f6609b output-b31709'
     'batch validate' = 'flags-fa68fc server-b79987 output-d37844'
     'batch preview' = 'flags-637b18 server-b79987 output-d37844'
-    'batch rehearse' = 'flags-684e16 run-fbcdce server-f6609b output-d37844'
-    'batch mint' = 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
+    'batch rehearse' = 'flags-7fecbd run-fbcdce server-f6609b output-d37844'
+    'batch mint' = 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
     'batch list' = 'flags-adadad server-b79987 output-d37844'
     'batch status' = 'flags-64edaa server-b79987 output-d37844'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
-    'batch retry' = 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-4e4255 server-b79987 output-d37844'
+    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
+    'batch retry' = 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
     'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
     'batch results' = 'flags-dfc4d6 verifying-809177 server-b79987 output-d37844'
     'batch report' = 'flags-2979e6 server-b79987 output-d37844'
     'batch rm' = 'flags-e90763 server-b79987 output-d37844'
     'plan' = 'flags-e61016 server-b79987 output-40d955'
-    'apply' = 'flags-771fd8 cost-49ae25 sending-and-waiting-50fb0b server-b79987 output-d37844'
-    'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-49ae25 verifying-ecad79 server-b79987 output-d37844'
+    'apply' = 'flags-438b26 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
+    'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-b93b4f verifying-ecad79 server-b79987 output-d37844'
     'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844'
     'wallet generate' = 'flags-3a5d8d server-b79987 output-d37844'
     'wallet import' = 'flags-c7b36b server-f6609b output-d37844'
@@ -238,15 +238,15 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet add' = 'server-f6609b output-d37844'
     'wallet rm' = 'server-f6609b output-d37844'
     'wallet export' = 'flags-44e889 server-f6609b output-700714'
-    'local start' = 'flags-ce9ced output-d37844'
+    'local start' = 'flags-dd1193 output-d37844'
     'local stop' = 'output-d37844'
     'local status' = 'output-d37844'
     'local logs' = 'flags-711067 output-b31709'
     'local listen' = 'flags-3692e3 output-74fd8a'
     'local reset' = 'flags-799fb7 output-d37844'
-    'local exec' = 'flags-87a77a output-b31709'
-    'serve' = 'flags-a27128 output-96993d'
-    'worker' = 'flags-7f8cb5 output-96993d'
+    'local exec' = 'flags-cb71df output-b31709'
+    'serve' = 'flags-d8a5f1 output-96993d'
+    'worker' = 'flags-930252 output-96993d'
     'open' = 'flags-4388a7 server-b79987 output-0969bc'
     'chain list' = 'flags-dd572a output-d37844'
     'chain setup' = 'flags-5044c5 output-d37844'
@@ -287,7 +287,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'completion' = 'output-b31709'
     'api' = 'flags-4f86f0 output-d62863 server-b79987'
     'schema' = 'output-d37844'
-    'mcp' = 'what-agents-may-do-89eab0 flags-b36207 server-b79987 output-b31709'
+    'mcp' = 'what-agents-may-do-5056f7 flags-b36207 server-b79987 output-b31709'
   }
 
   $flags = @{
@@ -315,7 +315,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
 --operation - text Repeat the operation with this UUID, or give a new one this ID'
-    'cost-32411c' = '--max-cost - text Most that the request may cost: 0.5 (coins) or 10USD
+    'cost-77d9dd' = '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'server-b79987' = '--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
@@ -478,7 +478,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --sender-wallet-address ~ @wallets First owner of rows that specify none
 --map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    'flags-684e16' = '--contract -c @collections Collection of the drop
+    'flags-7fecbd' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -492,7 +492,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
---require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
@@ -542,9 +542,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
 --gateway - text IPFS gateway (that of the server)'
-    'cost-4e4255' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-ff796e' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
---max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
+--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
     'flags-adadad' = '--all - - Include single commands, each as a run of one request'
     'flags-64edaa' = '--watch - - Show changes until all are final, or until Ctrl-C
@@ -595,7 +595,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-771fd8' = '--contract -c @collections Collection of the drop
+    'flags-438b26' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -612,9 +612,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --only - =only Make only these changes: mint
 --prune - - Accept only a plan that was saved with --prune
---max-burns - text Most NFTs to burn (0 without a prompt)
+--max-burns - text Maximum number of NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint rows that equal another row without a prompt'
-    'cost-49ae25' = '--max-cost - text Most that the run may cost: 0.5 (coins) or 10USD
+    'cost-b93b4f' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
@@ -671,13 +671,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-ce9ced' = '--port - text Port to listen on (4680, or a free one); 0 picks one
+    'flags-dd1193' = '--port - text Port to listen on (4680, or a free one); 0 picks one
 --rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
---require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend'
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store'
     'flags-711067' = '--follow -f - Show new lines until Ctrl-C
 --lines - text Number of last lines to show (100)'
     'flags-3692e3' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
@@ -692,15 +692,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-87a77a' = '--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-cb71df' = '--rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version Version of the API for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
---require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-a27128' = '--host - text Address to listen on (127.0.0.1)
+    'flags-d8a5f1' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
@@ -710,7 +710,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
---require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --allowed-host - text+ Host header to accept besides loopback; repeatable
 --tls-cert - file Serve https with this PEM certificate and its chain
 --tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both
@@ -730,7 +730,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-7f8cb5' = '--data-dir - dir Directory of the configuration, and of files that are stored locally
+    'flags-930252' = '--data-dir - dir Directory of the configuration, and of files that are stored locally
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (16)
@@ -740,7 +740,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
---require-stored-files - - Fail NFTs whose ipfs:// or ar:// files can''t be stored by the backend
+--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr'
     'flags-4388a7' = '--print - - Print the URL without opening it'
@@ -848,9 +848,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'what-agents-may-do-89eab0' = '--allow-writes - - Offer tools that change something
+    'what-agents-may-do-5056f7' = '--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
---max-cost - text Most that the session may cost, with its currency: 5POL or 10USD
+--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory of the files that tools may read and write (the current one)
 --password-file - file Let tools generate wallets with this password, and sign as owners
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'

@@ -89,7 +89,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
   addPlanFlags(applyCommand)
   valueFlag(applyCommand, '--only <action>', 'Make only these changes: mint', { parse: oneOf(['mint'] as const) })
   switchFlag(applyCommand, '--prune', 'Accept only a plan that was saved with --prune')
-  valueFlag(applyCommand, '--max-burns <n>', 'Most NFTs to burn (0 without a prompt)', {
+  valueFlag(applyCommand, '--max-burns <n>', 'Maximum number of NFTs to burn (0 without a prompt)', {
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
   addDuplicatesFlag(applyCommand)

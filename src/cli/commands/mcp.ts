@@ -35,7 +35,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
   const PERMITS = 'What agents may do'
   switchFlag(mcpCommand, '--allow-writes', 'Offer tools that change something', PERMITS)
   switchFlag(mcpCommand, '--allow-spending', 'Let tools spend on public networks, with --max-cost', PERMITS)
-  valueFlag(mcpCommand, '--max-cost <amount>', 'Most that the session may cost, with its currency: 5POL or 10USD', {
+  valueFlag(mcpCommand, '--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {
     group: PERMITS,
     parse: maxCost,
   })

@@ -17,7 +17,7 @@ export interface LimitFlags extends CostFlags {
 
 /** @param what what may cost no more: `the run` */
 export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
-  valueFlag(command, '--max-cost <amount>', `Most that ${what} may cost: 0.5 (coins) or 10USD`, {
+  valueFlag(command, '--max-cost <amount>', `Maximum cost of ${what}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
     parse: maxCost,
   })

@@ -15,7 +15,7 @@ export function addStoredFilesFlags(command: GdnCommand): void {
   valueFlag(command, '--ipfs-gateway <url>', 'Fetch ipfs:// files from this trustless gateway, verify and store them', {
     parse: apiAddress,
   })
-  switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files can't be stored by the backend")
+  switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")
 }
 
 /** Returns backend options from the flags, or else from the environment. The settings file may set the rest. */
