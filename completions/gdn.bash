@@ -255,7 +255,7 @@ __gdn_bundles() {
     'chain list') REPLY='flags-dd572a output-d37844' ;;
     'chain setup') REPLY='flags-5044c5 output-d37844' ;;
     'chain status') REPLY='flags-dd572a output-d37844' ;;
-    'chain verify') REPLY='flags-3ebf51 output-d37844' ;;
+    'chain verify') REPLY='flags-d6bbe7 output-d37844' ;;
     'tx list') REPLY='flags-6e812c output-d37844' ;;
     'tx show') REPLY='flags-3db50f output-d37844' ;;
     'tx bump') REPLY='flags-3db50f output-d37844' ;;
@@ -769,10 +769,10 @@ __gdn_flags() {
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
-    'flags-3ebf51') REPLY='--etherscan-key-file - file File that holds a key of the Etherscan API
+    'flags-d6bbe7') REPLY='--etherscan-key-file - file File that holds a key of the Etherscan API
 --sourcify-url - text URL of another Sourcify server
 --etherscan-url - text URL of another Etherscan API
---creation-tx - text Transaction that deployed the factory, if unknown here
+--creation-tx - text Hash of the transaction that deployed the factory
 --to - file Write the standard JSON input to a new file; send nothing
 --timeout - text How long to wait for the verdicts (5m)
 --config - file Configuration of the backend (backend.yaml in the data directory)

@@ -375,7 +375,7 @@ function __gdn_bundles
     case 'chain status'
       printf '%s\n' 'flags-dd572a output-d37844'
     case 'chain verify'
-      printf '%s\n' 'flags-3ebf51 output-d37844'
+      printf '%s\n' 'flags-d6bbe7 output-d37844'
     case 'tx list'
       printf '%s\n' 'flags-6e812c output-d37844'
     case 'tx show'
@@ -998,11 +998,11 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-3ebf51'
+    case 'flags-d6bbe7'
       printf '%s\n' '--etherscan-key-file - file File that holds a key of the Etherscan API' \
         '--sourcify-url - text URL of another Sourcify server' \
         '--etherscan-url - text URL of another Etherscan API' \
-        '--creation-tx - text Transaction that deployed the factory, if unknown here' \
+        '--creation-tx - text Hash of the transaction that deployed the factory' \
         '--to - file Write the standard JSON input to a new file; send nothing' \
         '--timeout - text How long to wait for the verdicts (5m)' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \

@@ -50,7 +50,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   })
   valueFlag(verifyCommand, '--sourcify-url <url>', 'URL of another Sourcify server', { parse: apiAddress })
   valueFlag(verifyCommand, '--etherscan-url <url>', 'URL of another Etherscan API', { parse: apiAddress })
-  valueFlag(verifyCommand, '--creation-tx <hash>', 'Transaction that deployed the factory, if unknown here', {
+  valueFlag(verifyCommand, '--creation-tx <hash>', 'Hash of the transaction that deployed the factory', {
     parse: notEmpty,
   })
   valueFlag(verifyCommand, '--to <file>', 'Write the standard JSON input to a new file; send nothing', {
