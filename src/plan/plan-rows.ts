@@ -13,7 +13,7 @@ import type { PlannedChange, RowChanges } from './planned.ts'
 export async function* changesOf(store: RunStore, contents: LocalContents): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
-    const { line, metadata, localFiles } = row.row
+    const { line, metadata, localFiles, receiver } = row.row
     const names = new Map(localFiles.map(({ key, path }) => [fileField(key), shownName(manifest, path)]))
     for (const change of changes) {
       const shown = change.fields.map(({ field, from, to }) => ({
@@ -21,7 +21,14 @@ export async function* changesOf(store: RunStore, contents: LocalContents): Asyn
         from: field.startsWith(fileField('')) && from !== null ? nameOf(from) : from,
         to: names.get(field) ?? to,
       }))
-      yield { ...change, key: shownKey(row.key), line, title: metadata.title, shown }
+      yield {
+        ...change,
+        key: shownKey(row.key),
+        line,
+        title: metadata.title,
+        shown,
+        receiver: change.action === 'mint' ? receiver : undefined,
+      }
     }
   }
   yield* burnsIn(store)

@@ -60,6 +60,8 @@ export interface PlannedChange extends Change {
   /** Null for the burn of an NFT whose row is gone. */
   line: number | null
   title: string
+  /** The owner of an NFT that is to be minted. */
+  receiver?: string | undefined
   /** The fields for people: local files by their names, not by their URLs. Without it, as `fields`. */
   shown?: FieldChange[] | undefined
 }

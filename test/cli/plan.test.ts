@@ -118,7 +118,7 @@ describe('gdn plan', () => {
   })
 
   test('shows the first 50 changes on a terminal, impossible ones first, and tells how to print all', async () => {
-    const { mint, write, plan, planAtTerminal } = await machine()
+    const { api, path, mint, run, write, plan, planAtTerminal } = await machine()
     expect(await mint()).toMatchObject({ code: 0 })
     const rows = Array.from({ length: 60 }, (_, n) => `r${n},Title ${n},x,${OWNER}\n`)
     await write(CSV.replace('a,Dawn', `${rows.join('')}a,Noon`))
@@ -129,6 +129,10 @@ describe('gdn plan', () => {
     expect(actions).toHaveLength(50)
     expect(actions.slice(0, 2)).toEqual(['impossible 62', 'mint 2'])
     expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all of them.')
+    expect(stdout).toContain(` line 2: Title 0 → ${OWNER}\n`)
+    const applied = await run('apply', path('drop.csv'), '--base-url', api.url, '--take-over')
+    const all = `gdn plan ${shellWord(path('drop.csv'))} --contract ${CONTRACT} --blockchain polygon --base-url ${api.url} --take-over -o ndjson`
+    expect(applied.stderr).toContain(`And 11 more changes. To print all of them, run \`${all}\`.`)
     expect((await plan('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(61)
     expect((await plan('--json')).stderr).toBe('')
   })

@@ -117,7 +117,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       if (pendingCount(plan.counts) > 0) printBriefly(deps, opened.warnings?.all ?? [])
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
-      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit })
+      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit, manifest })
       const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => ({})
       if (limit !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
@@ -177,6 +177,21 @@ interface Given {
   given: bigint | null
 }
 
+/** Returns the sentence that says where all changes of the plan are. */
+function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
+  const file = shellWord(safe(manifest))
+  if (isSaved) return `${file} has all of them.`
+  const { run, takeOver, newRows, adopt } = flags
+  const words = [
+    `gdn plan ${file}${flagsAgain(flags)}`,
+    ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
+    ...(takeOver === true ? ['--take-over'] : []),
+    ...(newRows === true ? ['--new-rows'] : []),
+    ...(adopt === true ? ['--adopt'] : []),
+  ]
+  return `To print all of them, run \`${words.join(' ')} -o ndjson\`.`
+}
+
 /** Returns the command that goes on after an interruption. The run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
   const { run, only, maxBurns, takeOver, newRows, allowDuplicates } = flags
@@ -201,15 +216,15 @@ type Opened = Awaited<ReturnType<typeof openSource>>
 async function confirmPlan(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain, newRows }, warnings }: PlanSource,
+  { options: { blockchain, newRows }, warnings, isSaved = false }: PlanSource,
   plan: ChangePlan,
-  flags: ApplyFlags & Given,
+  { manifest, ...flags }: ApplyFlags & Given & { manifest: string },
 ): Promise<boolean> {
   const { io } = deps
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
   if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
-  printPlanNotes(io, plan, isList)
+  printPlanNotes(io, plan, isList ? whereAllAre(manifest, flags, isSaved) : null)
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError(
       'refused',
@@ -227,7 +242,7 @@ async function confirmPlan(
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn
-  if (burns > 0) await checkBurns(io, plan, flags)
+  if (burns > 0) await checkBurns(io, plan, { ...flags, isList })
   if (pending > 0) {
     const { id: run, maxCost: kept } = plan.run
     const limited = { blockchain, run, given: flags.given, kept }
@@ -269,8 +284,12 @@ async function worstOfPlan(plan: ChangePlan, { only }: Pick<ApplyFlags, 'only'>)
 
 const MAX_TITLES = 20
 
-/** Names the NFTs to burn. @throws GdnError `refused` if they are more than permitted */
-async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: ApplyFlags): Promise<void> {
+/** Names the NFTs to burn, unless the list of changes has. @throws GdnError `refused` if they are more than permitted */
+async function checkBurns(
+  io: Deps['io'],
+  plan: ChangePlan,
+  { maxBurns, yes, isList }: ApplyFlags & { isList: boolean },
+): Promise<void> {
   const all = plan.counts.burn
   const most = maxBurns ?? (io.interactive && !yes ? all : 0)
   if (all > most) {
@@ -278,6 +297,7 @@ async function checkBurns(io: Deps['io'], plan: ChangePlan, { maxBurns, yes }: A
       hint: `Nothing was sent. To burn them, add --max-burns ${all}.`,
     })
   }
+  if (isList) return
   let left = MAX_TITLES
   for await (const { action, title, tokenId } of plan.burns()) {
     if (action !== 'burn') continue

@@ -9,8 +9,10 @@ import type { View } from '../../render/view.ts'
 import { cutToWidth, displayWidth } from '../../text/display-width.ts'
 import { wrapLine } from '../../text/wrap.ts'
 
-/** Changes that a terminal shows. */
+/** Changes that a terminal shows, apart from burns and transfers. */
 const MAX_SHOWN = 50
+/** Burns and transfers that a terminal shows: they can't be undone. */
+const MAX_FINAL = 500
 const MIN_TITLE = 20
 
 export const PLAN_VIEW: View = {
@@ -46,19 +48,60 @@ const shown = (value: string | null) => (value === null ? 'none' : `"${safe(valu
 const fieldsText = (fields: PlannedChange['fields']): string =>
   fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
 
-/** Yields the first changes of a plan. Where there are more, impossible ones come first: they prevent all others. */
-export async function* firstChanges(plan: ChangePlan): AsyncGenerator<PlannedChange> {
-  let left = MAX_SHOWN
-  const isImpossible = ({ action }: PlannedChange) => action === 'impossible'
-  const isSplit = plan.counts.impossible > 0 && changesIn(plan.counts) > MAX_SHOWN
-  const passes = isSplit ? [isImpossible, (change: PlannedChange) => !isImpossible(change)] : [() => true]
-  for (const isNext of passes) {
-    for await (const change of plan.changes()) {
-      if (!isNext(change)) continue
-      if (left-- === 0) return
-      yield change
-    }
+type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
+
+/**
+ * Yields the changes of a plan that a terminal shows, in this order: impossible ones, which prevent all others; burns and
+ * transfers, which can't be undone; and the others as in the manifest.
+ */
+export async function* firstChanges(plan: ShownPlan): AsyncGenerator<PlannedChange> {
+  const { counts } = plan
+  const shown = shownCounts(counts)
+  const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
+  yield* first(plan.changes(), ofAction('impossible'), shown.impossible)
+  yield* first(plan.burns(), ofAction('burn'), shown.burn)
+  yield* first(plan.changes(), ofAction('transfer'), shown.transfer)
+  const before = new Set<Action>(['impossible', 'burn', 'transfer'])
+  yield* first(plan.changes(), ({ action }) => !before.has(action), shown.others)
+}
+
+async function* first(
+  changes: AsyncIterable<PlannedChange>,
+  isWanted: (change: PlannedChange) => boolean,
+  most: number,
+): AsyncGenerator<PlannedChange> {
+  let left = most
+  if (left === 0) return
+  for await (const change of changes) {
+    if (!isWanted(change)) continue
+    yield change
+    if (--left === 0) return
   }
+}
+
+/** Returns how many changes of each kind a terminal shows. */
+function shownCounts({ impossible, burn, transfer, mint, update, drift }: PlanCounts) {
+  const burns = Math.min(burn, MAX_FINAL)
+  const shown = Math.min(impossible, MAX_SHOWN)
+  return {
+    impossible: shown,
+    burn: burns,
+    transfer: Math.min(transfer, MAX_FINAL - burns),
+    others: Math.min(mint + update + drift, MAX_SHOWN - shown),
+  }
+}
+
+/** Names the changes that a terminal doesn't show; null if it shows all. */
+function hiddenText(counts: PlanCounts): string | null {
+  const shown = shownCounts(counts)
+  const hidden = changesIn(counts) - shown.impossible - shown.burn - shown.transfer - shown.others
+  if (hidden === 0) return null
+  const final = [
+    [counts.burn - shown.burn, 'to burn'],
+    [counts.transfer - shown.transfer, 'to transfer'],
+  ] as const
+  const named = final.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
+  return `And ${count(hidden, 'more change')}${named === '' ? '' : `, among them ${named}`}.`
 }
 
 const MAX_OBSTACLES = 5
@@ -77,15 +120,20 @@ export async function obstaclesText(plan: ChangePlan): Promise<string> {
 
 /** Formats the first changes of a plan for a terminal, each with its fields on lines of their own. */
 export async function planLines(
-  plan: ChangePlan,
+  plan: ShownPlan,
   { columns, paint }: { columns: number; paint: Paint },
 ): Promise<string[]> {
   const lines: string[] = []
-  for await (const { action, line, title, tokenId, fields, shown = fields, reason } of firstChanges(plan)) {
+  for await (const change of firstChanges(plan)) {
+    const { action, line, title, tokenId, fields, shown = fields, reason, receiver } = change
     const places = [line === null ? '' : ` line ${line}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
     const place = `${places.filter((text) => text !== '').join(',')}: `
     const room = columns - action.length - displayWidth(place)
-    lines.push(paintAction(action, paint) + place + cutToWidth(safe(title), Math.max(MIN_TITLE, room)))
+    const to = receiver === undefined ? '' : ` → ${safe(receiver)}`
+    const isOneLine = displayWidth(safe(title)) + displayWidth(to) <= room
+    const name = isOneLine ? safe(title) + to : cutToWidth(safe(title), Math.max(MIN_TITLE, room))
+    lines.push(paintAction(action, paint) + place + name)
+    if (!isOneLine && to !== '') lines.push(`   ${to}`)
     if (reason !== null) lines.push(wrapLine(`    ${safe(reason)}`, columns))
     lines.push(...changeLines(shown, columns))
   }
@@ -125,11 +173,15 @@ export function countsText(counts: PlanCounts): string {
 /**
  * Prints what the list of changes does not have.
  *
- * @param isBrief whether the list has only the first changes
+ * @param allText the sentence that says where all changes are, if the list has only the first ones
  */
-export function printPlanNotes(io: Io, { counts, notes }: ChangePlan, isBrief: boolean): void {
-  const hidden = changesIn(counts) - MAX_SHOWN
-  if (isBrief && hidden > 0) io.note(`And ${count(hidden, 'more change')}. Add \`-o ndjson\` to print all of them.`)
+export function printPlanNotes(
+  io: Pick<Io, 'note'>,
+  { counts, notes }: Pick<ChangePlan, 'counts' | 'notes'>,
+  allText: string | null,
+): void {
+  const hidden = allText === null ? null : hiddenText(counts)
+  if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.drift > counts.burned) {
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
