@@ -258,7 +258,7 @@ __gdn_bundles() {
     'chain verify') REPLY='flags-d6bbe7 output-d37844' ;;
     'tx list') REPLY='flags-6e812c output-d37844' ;;
     'tx show') REPLY='flags-3db50f output-d37844' ;;
-    'tx bump') REPLY='flags-3db50f output-d37844' ;;
+    'tx bump') REPLY='flags-cbed87 output-d37844' ;;
     'tx cancel') REPLY='flags-f0f4c5 output-d37844' ;;
     'tx unknown') REPLY='flags-ee3a4c output-d37844' ;;
     'tx release') REPLY='flags-64db77 output-d37844' ;;
@@ -784,6 +784,9 @@ __gdn_flags() {
 --data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'flags-3db50f') REPLY='--data-dir - dir The backend'\''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
+    'flags-cbed87') REPLY='--yes -y - Don'\''t prompt before spending
+--data-dir - dir The backend'\''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' ;;
     'flags-f0f4c5') REPLY='--yes -y - Don'\''t prompt
 --data-dir - dir The backend'\''s data directory (that of gdn local start)

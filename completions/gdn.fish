@@ -381,7 +381,7 @@ function __gdn_bundles
     case 'tx show'
       printf '%s\n' 'flags-3db50f output-d37844'
     case 'tx bump'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-cbed87 output-d37844'
     case 'tx cancel'
       printf '%s\n' 'flags-f0f4c5 output-d37844'
     case 'tx unknown'
@@ -1016,6 +1016,10 @@ function __gdn_flags
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'flags-3db50f'
       printf '%s\n' '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    case 'flags-cbed87'
+      printf '%s\n' '--yes -y - Don\'t prompt before spending' \
+        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'flags-f0f4c5'
       printf '%s\n' '--yes -y - Don\'t prompt' \

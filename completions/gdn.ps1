@@ -254,7 +254,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'chain verify' = 'flags-d6bbe7 output-d37844'
     'tx list' = 'flags-6e812c output-d37844'
     'tx show' = 'flags-3db50f output-d37844'
-    'tx bump' = 'flags-3db50f output-d37844'
+    'tx bump' = 'flags-cbed87 output-d37844'
     'tx cancel' = 'flags-f0f4c5 output-d37844'
     'tx unknown' = 'flags-ee3a4c output-d37844'
     'tx release' = 'flags-64db77 output-d37844'
@@ -777,6 +777,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-3db50f' = '--data-dir - dir The backend''s data directory (that of gdn local start)
+--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+    'flags-cbed87' = '--yes -y - Don''t prompt before spending
+--data-dir - dir The backend''s data directory (that of gdn local start)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-f0f4c5' = '--yes -y - Don''t prompt
 --data-dir - dir The backend''s data directory (that of gdn local start)

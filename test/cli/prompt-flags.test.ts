@@ -33,6 +33,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/nft/grant.ts': ['nft grant'],
   'commands/nft/mint-request.ts': ['nft mint'],
   'commands/nft/transfer-request.ts': ['nft transfer'],
+  'commands/tx/bump.ts': ['tx bump'],
   'commands/tx/cancel.ts': ['tx cancel'],
   'commands/tx/release.ts': ['tx release'],
   'commands/wallet/account.ts': ['wallet url', 'wallet generate'],

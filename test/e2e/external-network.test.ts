@@ -197,7 +197,7 @@ test(
         PATIENCE_MS,
       )
       expect(await gdn().json('nft', 'show', id)).toMatchObject({ status: 'initiated' })
-      await admin('tx', what, stuck.id, ...(what === 'cancel' ? ['--yes'] : []))
+      await admin('tx', what, stuck.id, '--yes')
       const ended = await until(
         () => gdn().json<Nft>('nft', 'show', id),
         (nft) => nft.status !== 'initiated',

@@ -55,7 +55,7 @@ export async function showTransaction(
   store: Store,
   name: string,
 ): Promise<ShownTransaction & { attempts: ShownAttempt[] }> {
-  const row = await find(store, name)
+  const row = await findTransaction(store, name)
   const attempts = (await attemptsOf(store.db, [row.id])).get(row.id) ?? []
   return {
     ...shown(row),
@@ -79,7 +79,7 @@ export async function requestAction(
   what: TransactionAction,
   now: number,
 ): Promise<ShownTransaction> {
-  const row = await find(store, name)
+  const row = await findTransaction(store, name)
   if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
     throw new GdnError('usage', `${row.blockchain} is an embedded chain, where no transaction can be stuck`)
   }
@@ -95,7 +95,12 @@ export async function requestAction(
   return shown({ ...row, requested_action: what })
 }
 
-async function find({ db }: Store, name: string): Promise<TransactionRow> {
+/**
+ * Finds a transaction of an EVM chain by its ID or by the hash of any of its signings.
+ *
+ * @throws GdnError `not_found_locally`
+ */
+export async function findTransaction({ db }: Store, name: string): Promise<TransactionRow> {
   const byName = await db
     .selectFrom('transactions')
     .selectAll()

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { slice, toFunctionSelector } from 'viem'
+import { serializeTransaction, slice, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onTestFinished } from 'vitest'
 import { addWebhook, testWebhook } from '../../../src/server/admin/webhooks.ts'
@@ -298,6 +298,16 @@ async function withSetUpNetwork(...argv: string[]): Promise<Prepared> {
 const TRANSACTION = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
 
 /** A database with a pending transaction. */
+/** A call with 100,000 gas at 30 gwei: at most 0.003 coins. */
+const RAW = serializeTransaction(
+  {
+    type: 'eip1559',
+    ...{ chainId: 137, nonce: 7, to: OWNER, data: '0x', gas: 100_000n },
+    ...{ maxFeePerGas: 30_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n },
+  },
+  { r: `0x${'1'.repeat(64)}`, s: `0x${'1'.repeat(64)}`, yParity: 0 },
+)
+
 async function withTransaction(...argv: string[]): Promise<Prepared> {
   const { options, store, at } = await dataDirectory()
   await rememberChain(store.db, POLYGON)
@@ -308,7 +318,7 @@ async function withTransaction(...argv: string[]): Promise<Prepared> {
     nonce: 7,
     kind: 'transfer',
     token_count: 0,
-    raw: '0x',
+    raw: RAW,
     hash: `0x${'1'.repeat(64)}`,
     state: 'signed',
     created_at: 0,
@@ -460,6 +470,7 @@ const CHAIN = ['blockchain', 'chain_id']
 const SIGNED = ['id', 'blockchain', 'kind', 'state', 'signer', 'nonce', 'hash', 'nfts', 'collection_id']
 const MINED = ['block_number', 'gas_used', 'explorer_url']
 const TX = [...SIGNED, ...MINED, 'requested_action', 'created_at']
+const REPLACED = ['max_cost_before_wei', 'max_cost_after_wei', 'currency']
 const COLLECTION_ON_CHAIN = ['collection_id', 'contract_address', 'blockchain', 'tokens']
 const DELIVERIES = ['waiting', 'delivered', 'failed', 'failing_since']
 const WEBHOOK = ['id', 'url', 'events', 'email', 'status', 'created_at', ...DELIVERIES]
@@ -641,8 +652,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   'tx list': list(TX, () => withTransaction('tx', 'list')),
   'tx show': one([...TX, 'attempts'], () => withTransaction('tx', 'show', TRANSACTION)),
-  'tx bump': one(TX, () => withTransaction('tx', 'bump', TRANSACTION)),
-  'tx cancel': one(TX, () => withTransaction('tx', 'cancel', TRANSACTION, '--yes')),
+  'tx bump': one([...TX, ...REPLACED], () => withTransaction('tx', 'bump', TRANSACTION, '--yes')),
+  'tx cancel': one([...TX, ...REPLACED], () => withTransaction('tx', 'cancel', TRANSACTION, '--yes')),
   'tx unknown': list([...COLLECTION_ON_CHAIN, ...UNKNOWN_MINT, ...FOUND], () => withUnknownMint('tx', 'unknown')),
   'tx release': one([...COLLECTION_ON_CHAIN, 'pending', 'failed'], () =>
     withUnknownMint('tx', 'release', CONTRACT, '--yes'),

@@ -1,12 +1,15 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import { txName } from './list.ts'
-import { TX_VIEW, withLinks } from './tx-view.ts'
+import { REPLACEMENT_VIEW, replacementOf } from './replacement.ts'
+import { withLinks } from './tx-view.ts'
 
 export interface CancelFlags extends OutputFlags, DataDirFlags {
   yes?: boolean
@@ -15,7 +18,7 @@ export interface CancelFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = cancel): GdnCommand {
   const cancelCommand = new GdnCommand({
     about:
-      'The running backend signs an empty transaction with the same nonce and higher fees. When that transaction is final, the NFTs, the collection or the transfer of the first transaction get the status failed, with the reason. If the first transaction is mined instead, nothing is canceled.',
+      'The running backend signs an empty transaction with the same nonce and higher fees. When that transaction is final, the NFTs, the collection or the transfer of the first transaction get the status failed, with the reason. If the first transaction is mined instead, nothing is canceled. On a public network, the prompt shows the most that either can cost.',
     examples: [['Cancel the transaction', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   cancelCommand.argument('<transaction>')
@@ -27,18 +30,20 @@ export function command(deps: Deps, run = cancel): GdnCommand {
 
 export async function cancel(deps: Deps, word: string, flags: CancelFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, TX_VIEW)
+  const output = createOutput(io, flags, REPLACEMENT_VIEW)
   const name = txName(word)
   const { showTransaction, requestAction } = await import('../../../server/admin/transactions.ts')
   const place = await administeredPlace(deps, flags)
   const { kind, nfts, blockchain, state } = await onPlace(deps, place, (store) => showTransaction(store, name))
-  const what = nfts > 0 ? `${nfts} NFTs fail` : `a ${kind} fails`
+  const on = { name, blockchain: blockchain as EvmBlockchain }
+  const { atMostText, data } = await replacementOf(deps, place, on, 'cancel')
+  const what = nfts > 0 ? `${count(nfts, 'NFT')} ${nfts === 1 ? 'fails' : 'fail'}` : `a ${kind} fails`
   const isAsked = state === 'signed' && !flags.yes
-  if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}?`, '--yes'))) {
+  if (isAsked && !(await io.confirm(`Cancel it, so that ${what} on ${blockchain}${atMostText}?`, '--yes'))) {
     throw new GdnError('not_confirmed', 'nothing was cancelled')
   }
   const cancelled = await onPlace(deps, place, (store) => requestAction(store, name, 'cancel', deps.now()))
-  await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0] })
+  await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0], ...data })
   io.note(
     keepPlace(`The backend replaces it at its next check. To see the result, run \`gdn tx show ${name}\`.`, flags),
   )

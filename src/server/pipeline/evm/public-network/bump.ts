@@ -228,10 +228,10 @@ const isTooLow = (fees: Fees, suggested: Fees): boolean =>
   2n * fees.maxFeePerGas < suggested.maxFeePerGas || fees.maxPriorityFeePerGas < suggested.maxPriorityFeePerGas
 
 /** Returns a call that uses a nonce without an effect: it sends nothing to the signer itself. */
-const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
+export const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
 /** Returns the highest fees of all signings: those of the last one. */
-function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
+export function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original
   return {
@@ -241,7 +241,7 @@ function highest(original: Fees, attempts: readonly AttemptRow[]): Fees {
   }
 }
 
-function feesOf({ type, gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: ParsedFees): Fees {
+export function feesOf({ type, gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: ParsedFees): Fees {
   if (type !== 'legacy') return { maxFeePerGas, maxPriorityFeePerGas }
   return { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice, legacy: true }
 }

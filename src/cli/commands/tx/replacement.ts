@@ -1,0 +1,117 @@
+import { type EvmBlockchain, isTestnet } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { inCoins } from '../../../core/units.ts'
+import { withTimeout } from '../../../core/with-timeout.ts'
+import type { ReplacementCost, ReplacementFees } from '../../../server/pipeline/evm/public-network/replacement-cost.ts'
+import type { TransactionAction } from '../../../server/store/schema.ts'
+import { type DatabasePlace, onPlace } from '../../connect/data-dir.ts'
+import { coinsIn } from '../../cost/estimate.ts'
+import type { Deps } from '../../deps.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import type { View } from '../../render/view.ts'
+import { TX_VIEW } from './tx-view.ts'
+
+/** How long a prompt waits for the fees of the network. */
+const FEES_MS = 5_000
+
+/** A transaction with the most that it can cost before and after it is replaced. */
+export const REPLACEMENT_VIEW: View = {
+  ...TX_VIEW,
+  fields: [...TX_VIEW.fields, 'max_cost_before_wei', 'max_cost_after_wei', 'currency'],
+  card: (record) => [...TX_VIEW.fields.map((field) => [field, record[field]] as const), ['max_cost', costText(record)]],
+}
+
+function costText({ max_cost_before_wei: before, max_cost_after_wei: after, currency }: DataRecord): string | null {
+  if (before == null) return null
+  const then = after == null ? '' : `, and at most ${coinsIn(after, 'up')} after this`
+  return `${coinsIn(before, 'up')} ${currency ?? 'coins'} now${then}`
+}
+
+/** What it costs to replace a transaction. */
+export interface Replacement {
+  /** Whether it may cost money. */
+  costsMoney: boolean
+  /** What a transaction costs now: ` (now at most 0.003 ETH)`. */
+  nowText: string
+  /** End of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
+  atMostText: string
+  /** The fields of the view. */
+  data: DataRecord
+}
+
+/** Returns what it costs to raise the fees of a pending transaction or to cancel it. */
+export async function replacementOf(
+  deps: Deps,
+  place: DatabasePlace,
+  { name, blockchain }: { name: string; blockchain: EvmBlockchain },
+  action: TransactionAction,
+): Promise<Replacement> {
+  const [{ replacementCost }, { findTransaction }, { coinOf, chainIdNamed }, settings] = await Promise.all([
+    import('../../../server/pipeline/evm/public-network/replacement-cost.ts'),
+    import('../../../server/admin/transactions.ts'),
+    import('../../../server/settings/networks.ts'),
+    settingsOf(place, blockchain),
+  ])
+  const isFree = settings?.testNetwork ?? isTestnet(blockchain)
+  const current = settings === null ? null : await currentFees(deps, place, blockchain)
+  const cap = settings?.feeCap ?? null
+  const cost = await onPlace(deps, place, async (store) =>
+    replacementCost(store, await findTransaction(store, name), action, { cap, current }),
+  )
+  const chainId = settings?.chainId ?? chainIdNamed(blockchain)
+  const currency = chainId === null ? null : coinOf(chainId)
+  const data = {
+    max_cost_before_wei: cost === null ? null : String(cost.before),
+    max_cost_after_wei: cost?.after == null ? null : String(cost.after),
+    currency,
+  }
+  if (cost === null || isFree) return { costsMoney: false, nowText: '', atMostText: '', data }
+  const coin = currency ?? 'coins'
+  return {
+    costsMoney: true,
+    nowText: ` (now at most ${inCoins(cost.before, 'up')} ${coin})`,
+    atMostText: atMostOf(cost, coin),
+    data,
+  }
+}
+
+function atMostOf({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: string): string {
+  const isLess = atCurrentFees !== null && (after === null || atCurrentFees < after)
+  const now = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
+  if (after === null) return `, for whatever max_fee_gwei of the backend allows${now === null ? '' : ` (${now})`}`
+  return `, for at most ${inCoins(after, 'up')} ${coin} (${now === null ? limitedBy : `${limitedBy}; ${now}`})`
+}
+
+/** Returns the configuration of a network; null if it is not in this place, such as on another machine. */
+async function settingsOf({ dataDir, settingsFile }: DatabasePlace, blockchain: EvmBlockchain) {
+  const { loadSettings } = await import('../../../server/settings/settings.ts')
+  return (await loadSettings(dataDir, settingsFile)).chains.get(blockchain) ?? null
+}
+
+/** Returns the current fees of a network; null if no node returns them in the time that a prompt waits. */
+async function currentFees(
+  { signals: { signal } }: Pick<Deps, 'signals'>,
+  place: DatabasePlace,
+  blockchain: EvmBlockchain,
+): Promise<ReplacementFees['current']> {
+  const [{ withChain }, { readDataFee }] = await Promise.all([
+    import('../../../server/setup/setup.ts'),
+    import('../../../server/chain/evm/cost/network-fees.ts'),
+  ])
+  const reading = withChain(
+    { ...place, credentialsDirectory: undefined },
+    blockchain,
+    async ({ network }) => {
+      const reading = Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
+      const [suggested, data] = (await withTimeout(reading, FEES_MS)) ?? []
+      return suggested === undefined || data === undefined ? null : { suggested, data }
+    },
+    { keys: false },
+  )
+  try {
+    return await reading
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    return null
+  }
+}
