@@ -19,7 +19,8 @@ export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | nul
 
 const MAX_NAMED = 50
 
-type NamedRows = Pick<
+/** The first rows of a run that need attention. */
+export type NamedRows = Pick<
   BatchSummary,
   'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
 >

@@ -109,7 +109,7 @@ describe('the image', () => {
     expect(await first.container.exec('node', '-e', `require('${native}')`)).toMatchObject({ code: 0, stderr: '' })
 
     const key = ['--name', 'shop', '--email', 'me@example.com', '--permission', 'all']
-    const made = await first.container.exec('gdn', 'key', 'create', '--data-dir', '/data/gdn', ...key, '-o', 'ids')
+    const made = await first.container.exec('gdn', 'key', 'create', '--data-dir', '/data/gdn', ...key, '--json')
     expect(made).toMatchObject({ code: 0 })
 
     const { contract, home, titles } = await mintDrop(first)

@@ -1,12 +1,16 @@
+import { runResults } from '../../batch/run-rows.ts'
 import { openRun, runStatus } from '../../batch/runs.ts'
+import { type NamedRows, nameRows } from '../../batch/summary.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
+import { detailsOfRun } from './run-error.ts'
 import { keptText, refuseDiffering, verifyFinished } from './send-run.ts'
 import { burnedText, summaryData } from './summary.ts'
 
@@ -15,13 +19,17 @@ export interface FinishedRun {
   status: RunStatus
   /** Rows that were edited after they were sent. */
   kept: number
+  /** The rows that need attention. */
+  rows: NamedRows
 }
 
 /** Returns the run of the error `run_finished`. @throws any other error */
 export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
   if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
   const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
-  return { status: await runStatus(await openRun(stateDir, run_id)), kept: kept_accepted }
+  const run = await openRun(stateDir, run_id)
+  const status = await runStatus(run)
+  return { status, kept: kept_accepted, rows: await nameRows(runResults(run), status.counts, 0) }
 }
 
 interface Printing {
@@ -45,11 +53,14 @@ export async function printFinished(
   const { io } = deps
   const { status } = finished
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
-  const data = summaryData(
-    { run: status, counts: status.counts, burned: status.burned, ...NOTHING_SENT },
-    options,
-    verified?.counts ?? null,
-  )
+  const data = {
+    ...summaryData(
+      { run: status, counts: status.counts, burned: status.burned, ...NOTHING_SENT },
+      options,
+      verified?.counts ?? null,
+    ),
+    ...NOTHING_KNOWN,
+  }
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
   if (verified !== null) refuseDiffering(verified)
@@ -66,15 +77,17 @@ const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
 /** Says that a run is finished. @throws GdnError `batch_failed_rows` where rows failed */
 export function noteFinished(
   { io }: Deps,
-  { status: { name, counts, burned }, kept }: FinishedRun,
+  { status, kept, rows }: FinishedRun,
   { stateDir }: Pick<BatchMintFlags, 'stateDir'>,
 ): void {
+  const { name, counts, burned, manifestPath } = status
   if (kept > 0) io.note(keptText(kept))
   const { failed, total } = counts
   const commands = runCommands(name, stateDir)
   if (failed > 0) {
     throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
       hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
+      details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
     })
   }
   if (burned > 0) io.note(burnedText(burned))

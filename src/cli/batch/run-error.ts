@@ -1,3 +1,4 @@
+import type { NamedRows } from '../../batch/summary.ts'
 import type { BatchSummary } from '../../batch/types.ts'
 import { type ErrorCode, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
@@ -17,6 +18,8 @@ export interface DifferingRow {
   differs: string
 }
 
+type RunProblems = Pick<BatchSummary, 'run' | 'counts'> & NamedRows
+
 const MAX_REASONS = 5
 const MAX_LINES = 10
 
@@ -33,10 +36,10 @@ export function errorOfRun(
   verified: Verified = { counts: { differing: 0 }, differing: [] },
   manifest: string | null = null,
 ): GdnError | null {
-  const { run, counts, stopped, exitCode } = summary
+  const { counts, stopped, exitCode } = summary
   const { differing } = verified
   if (exitCode === EXIT.ok && differing.length === 0) return null
-  const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, doubledRows } = summary
+  const { failedRows, doubledRows } = summary
   const parts: string[] = []
   if (stopped !== null) parts.push(stopped.message)
   if (counts.unknown > 0) parts.push(...unknownParts(summary))
@@ -59,18 +62,26 @@ export function errorOfRun(
   return new GdnError(code, parts.join('\n'), {
     hint: hints.join('\n'),
     details: {
-      run: run.name,
-      manifest,
-      counts,
-      unknown_rows: unknownRows,
-      absent_rows: absentRows,
-      undecided_rows: undecidedRows,
-      failed_rows: failedRows,
-      pending_rows: pendingRows,
-      ...(doubledRows.length === 0 ? {} : { doubled_rows: doubledRows }),
+      ...detailsOfRun(summary, manifest),
       ...(differing.length === 0 ? {} : { differing_rows: differing }),
     },
   })
+}
+
+/** Returns the details of an error of a run: its counts, and the first rows that need attention. */
+export function detailsOfRun({ run, counts, ...rows }: RunProblems, manifest: string | null) {
+  const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, doubledRows } = rows
+  return {
+    run: run.name,
+    manifest,
+    counts,
+    unknown_rows: unknownRows,
+    absent_rows: absentRows,
+    undecided_rows: undecidedRows,
+    failed_rows: failedRows,
+    pending_rows: pendingRows,
+    ...(doubledRows.length === 0 ? {} : { doubled_rows: doubledRows }),
+  }
 }
 
 const reasonText = ({ waiting }: BatchSummary): string => (waiting == null ? '' : `: ${waiting}`)

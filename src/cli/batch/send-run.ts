@@ -23,7 +23,7 @@ import { confirmSpending } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
-import { meterRun } from '../cost/paid.ts'
+import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
 import { sumOf, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { isInActions } from '../io/in-actions.ts'
@@ -77,7 +77,7 @@ interface Sending {
 export interface SentRun {
   summary: BatchSummary
   verified: VerifyTally | null
-  /** What the run has paid meanwhile, as far as the server says it. */
+  /** What the run has paid meanwhile. The fields are null if the server doesn't say it. */
   paid: DataRecord
 }
 
@@ -119,7 +119,7 @@ export async function sendRun(
     const limit = sending.given === undefined ? (stated?.wei ?? null) : sending.given
     const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
-    let paidSince = async (): Promise<DataRecord> => ({})
+    let paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
     const summary = await run(
       {
         ...options,

@@ -1,5 +1,5 @@
 import type { BatchOptions, BatchSummary } from '../../batch/types.ts'
-import { withPaid } from '../cost/paid.ts'
+import { withRunPaid } from '../cost/paid.ts'
 import type { Io } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { rowsByState } from '../render/count.ts'
@@ -19,7 +19,7 @@ export interface VerifiedCounts {
 
 /** @param stateDir the state directory, if a flag named one */
 export const summaryView = (stateDir: string | undefined): View =>
-  withPaid({
+  withRunPaid({
     fields: [
       'run',
       'run_id',
@@ -64,7 +64,9 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
   return parts.join(', ')
 }
 
-/** Returns the summary as JSON data. */
+const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
+
+/** Returns the summary as JSON data, with the same fields for every run. `paid` adds what was paid. */
 export function summaryData(
   {
     run,
@@ -87,7 +89,7 @@ export function summaryData(
     requests,
     attempts,
     reconciled,
-    ...(verified ?? {}),
+    ...(verified ?? NOT_VERIFIED),
   }
 }
 

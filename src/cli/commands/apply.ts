@@ -17,7 +17,7 @@ import { costsMoney } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, withPaid } from '../cost/paid.ts'
+import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -63,7 +63,7 @@ const FIELDS = [
 ]
 /** Fields that people see only if they are not 0. */
 const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
-const VIEW: View = withPaid({
+const VIEW: View = withRunPaid({
   fields: FIELDS,
   columns: FIELDS,
   id: 'run',
@@ -118,7 +118,8 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit, manifest })
-      const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => ({})
+      const paid =
+        pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
       if (limit !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
       const stored = pendingPairs(plan)

@@ -19,14 +19,13 @@ import { atMostText } from '../cost/at-most.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, withPaid } from '../cost/paid.ts'
+import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
 import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
@@ -39,7 +38,7 @@ const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
   ...['unknown', 'not_minted', 'left'],
 ]
-const VIEW: View = withPaid({ fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' })
+const VIEW: View = withRunPaid({ fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
@@ -91,7 +90,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       const sends =
         flags.dryRun !== true && (plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null))
       let outcomes = noOutcomes()
-      let paid: DataRecord = {}
+      let paid = NOTHING_KNOWN
       if (sends) {
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })

@@ -12,6 +12,11 @@ type Transaction = Partial<z.output<typeof transactionRecord>>
 
 /** The fields of what a transaction has paid. */
 const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
+/** The fields of what a run has paid. */
+const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions']
+
+/** What a run has paid, if the server doesn't say it or if the run sent nothing. */
+export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
 /** Returns what a transaction has paid, as far as the server says it. */
 export function paidOf({
@@ -39,8 +44,8 @@ export async function paidBy(
 }
 
 /**
- * Begins to measure what a run pays. The function that it returns says what the run has paid since, as far as the server
- * says it.
+ * Begins to measure what a run pays. The function that it returns says what the run has paid since. It always returns the
+ * same fields, which are null if the server doesn't say it or if nothing was paid.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -59,12 +64,13 @@ export async function meterRun(
   const before = await read()
   return async () => {
     const after = await read()
-    if (after === null) return {}
+    if (after === null) return NOTHING_KNOWN
     const { pending_transactions = 0 } = after
-    if (after.fee_paid === (before?.fee_paid ?? '0') && pending_transactions === 0) return {}
+    if (after.fee_paid === (before?.fee_paid ?? '0') && pending_transactions === 0) return NOTHING_KNOWN
     const less = (all: string, part = '0') => String(BigInt(all) - BigInt(part))
     const fee_paid = less(after.fee_paid, before?.fee_paid)
-    return { ...paidOf({ ...after, fee_paid, gas_used: less(after.gas_used, before?.gas_used) }), pending_transactions }
+    const gas_used = less(after.gas_used, before?.gas_used)
+    return { ...NOTHING_KNOWN, ...paidOf({ ...after, fee_paid, gas_used }), pending_transactions }
   }
 }
 
@@ -91,13 +97,16 @@ export async function paidByMints(
   return paid
 }
 
+/** Returns a view of a run with what it has paid. */
+export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
+
 /** Returns a view with what was paid. A terminal shows it in coins. */
-export function withPaid(view: View): View {
-  const own = view.fields.filter((field) => !PAID_FIELDS.includes(field))
+export function withPaid(view: View, paidFields: readonly string[] = PAID_FIELDS): View {
+  const own = view.fields.filter((field) => !paidFields.includes(field))
   const at = own.includes('error') ? own.indexOf('error') : own.length
   return {
     ...view,
-    fields: own.toSpliced(at, 0, ...PAID_FIELDS),
+    fields: own.toSpliced(at, 0, ...paidFields),
     card: (record) => {
       const isPaid = typeof record.fee_paid_wei === 'string' && record.gas_used !== null
       const paid = isPaid ? (['paid', spentText(record)] as const) : (['gas_used', record.gas_used] as const)

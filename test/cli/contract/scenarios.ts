@@ -30,6 +30,8 @@ export interface Scenario {
   shape: 'object' | 'array'
   /** The fields of its JSON. */
   fields: readonly string[]
+  /** Whether its last field is printed only once, so that each output must include it. */
+  isShownOnce?: boolean
   /** Starts a new server each time, so that earlier requests have no effect. */
   prepare(): Promise<Prepared>
 }
@@ -240,11 +242,12 @@ async function dataDirectory() {
 /** A data directory with an API key. */
 async function withApiKey(argvOf: (keyId: string) => string[]): Promise<Prepared> {
   const { options, at } = await dataDirectory()
-  const { stdout } = await cli([...CREATE_KEY, '-o', 'ids', ...at], options)
-  return { argv: [...argvOf(stdout.trim()), ...at], options }
+  const { stdout } = await cli([...CREATE_KEY, '--json', ...at], options)
+  return { argv: [...argvOf((JSON.parse(stdout) as { id: string }).id), ...at], options }
 }
 
 const CREATE_KEY = ['key', 'create', '--name', 'a', '--email', 'a@example.com', '--permission', 'all']
+const ADD_WEBHOOK = ['webhook', 'add', 'https://example.com/b', '--event', '*', '--email', 'a@example.com']
 const EXPORT = ['db', 'export', 'all.jsonl']
 
 async function withExport(...argv: string[]): Promise<Prepared> {
@@ -457,7 +460,10 @@ const MINT_EVENT = {
 }
 const TARGETED = ['run', 'blockchain', 'contract_address']
 const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
-const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, 'burned', 'requests', 'attempts', 'reconciled']
+const RUN_PAID = ['gas_used', 'fee_paid_wei', 'currency', 'simulated', 'pending_transactions']
+const COMPARED = ['verified', 'differing', 'unread', 'changed']
+const SENT = ['burned', 'requests', 'attempts', 'reconciled']
+const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID]
 const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
 const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', ...RUN_STATUS]
 const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']
@@ -482,6 +488,7 @@ const REHEARSAL = ['block', 'rows', 'minted', 'failed', 'waiting', 'seconds', 's
 const REHEARSED_COST = ['transactions', 'gas', 'gas_price_wei', 'cost_wei', 'currency']
 const RESULT_OF_ROW = ['key', 'line', 'title', 'status', 'error']
 const UNSETTLED = ['pending', 'failed', 'unknown']
+const LEFT = ['not_minted', 'left', 'left_rows']
 const CHAIN_FACTS = ['currency', 'testnet', 'network', 'retired_since', 'successor']
 const CHAIN_RULES = ['fee_model', 'confirmations', 'finality', 'commitment', 'genesis_hash']
 const VERIFIED = ['contract', 'address', 'service', 'status', 'match', 'url', 'message']
@@ -558,11 +565,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     () => withMintedRun('batch', 'report', 'drop', '--force'),
   ),
   'batch rm': list(['run', 'run_id', 'removed'], () => withMintedRun('batch', 'rm', 'drop', '--yes')),
-  apply: one([...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED], () =>
+  apply: one([...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED, ...RUN_PAID], () =>
     withManifest(service(), ['apply'], '--yes'),
   ),
   reveal: one(
-    [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, 'not_minted', 'left', 'left_rows'],
+    [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, ...LEFT, ...RUN_PAID],
     async () => {
       const node = rpcRoute({ eth_chainId: '0x89', eth_call: `0x${'1'.padStart(64, '0')}` })
       const mint = await withManifest({ ...service(), '/rpc/polygon': node }, ['batch', 'mint'], '--yes')
@@ -600,7 +607,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'local stop': one(BACKEND, () => withHome('local', 'stop')),
   'local status': one(BACKEND, () => withBackend('local', 'status')),
   'local reset': one(['data_dir', 'deleted'], () => withStoppedBackend('local', 'reset', '--yes')),
-  'key create': one([...KEY, 'api_key'], () => withApiKey(() => CREATE_KEY)),
+  'key create': { ...one([...KEY, 'api_key'], () => withApiKey(() => CREATE_KEY)), isShownOnce: true },
   'key list': list(KEY, () => withApiKey(() => ['key', 'list'])),
   'key revoke': one(KEY, () => withApiKey((id) => ['key', 'revoke', id])),
   'db export': one(MOVED_DATABASE, () => withApiKey(() => EXPORT)),
@@ -658,10 +665,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'tx release': one([...COLLECTION_ON_CHAIN, 'pending', 'failed'], () =>
     withUnknownMint('tx', 'release', CONTRACT, '--yes'),
   ),
-  'webhook add': one([...WEBHOOK, 'signing_secret'], () => {
-    const argv = ['webhook', 'add', 'https://example.com/b', '--event', '*', '--email', 'a@example.com']
-    return withWebhook(() => argv)
-  }),
+  'webhook add': { ...one([...WEBHOOK, 'signing_secret'], () => withWebhook(() => ADD_WEBHOOK)), isShownOnce: true },
   'webhook list': list(WEBHOOK, () => withWebhook(() => ['webhook', 'list'])),
   'webhook show': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'show', id])),
   'webhook update': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'update', id, '--event', 'nft.failed'])),
@@ -705,7 +709,6 @@ export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'nft transfer': ['gas_used'],
   'nft show': ['blockchain', 'accepted_date', 'error'],
   'batch validate': ['checked_files'],
-  'batch mint': ['verified'],
   'wallet list': ['error'],
 }
 

@@ -11,7 +11,7 @@ test.each(STATES)(
     const { argv, options } = await prepare()
     const result = await cli([...argv, '--json'], options)
     if (result.code === 0) expect(result.stderr).toBe('')
-    else errorOf(result)
+    else expect(errorOf(result).details).not.toBeNull()
     expect(result.code).toBe(code)
     const value: unknown = JSON.parse(result.stdout)
     expect(Array.isArray(value)).toBe(scenario.shape === 'array')
