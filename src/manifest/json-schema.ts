@@ -13,11 +13,11 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   title: 'Title of the NFT; required',
   description: 'Description of the NFT; required',
   receiver: 'Owner of the NFT. `--receiver` sets it for all rows without one',
-  sender: 'First owner, who transfers to the receiver. `--sender` sets it for all rows without one',
+  sender: 'First owner, who transfers the NFT to the receiver. `--sender` sets it for all rows without one',
   id: 'Name of the row. Without an `id`, a row is identified by its content',
-  contract_address: 'Collection, in place of `--contract`; the same in every row',
-  blockchain: 'Blockchain, in place of `--blockchain`; the same in every row',
-  image: 'Image: an `https:`, `ipfs:` or `ar:` URL, or a path beside the manifest',
+  contract_address: 'Collection, instead of `--contract`; the same in every row',
+  blockchain: 'Blockchain, instead of `--blockchain`; the same in every row',
+  image: 'Image: an `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
   'file:': 'Another file under this key of the metadata: a URL or a path',
   'attr:': 'An attribute, as marketplaces show them',
   'extra:': 'An extra key of the metadata',
@@ -107,7 +107,7 @@ function metadataSchema(own: Json): Json {
   }
   properties.file_fields.items.properties.url = {
     type: 'string',
-    description: 'URL of the file, or a path beside the manifest',
+    description: 'URL of the file, or a path relative to the manifest',
     ...textOf([...FILE_URL_FORMS, PATH]),
   }
   const names = { ...propertyNames, not: { enum: [...propertyNames.not.enum, ...ROW_KEYS] } }
