@@ -159,7 +159,7 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
       blockchain,
       contractAddress: contract,
       manifestPath: drop.manifest,
-      ...(drop.runName === null ? {} : { runName: drop.runName }),
+      runName: drop.runName ?? undefined,
     },
     drop.generation,
   )

@@ -142,7 +142,7 @@ export interface BatchOptions {
   /** Requests in flight at a time; 2 by default. */
   inFlight?: number
   /** Rate that the dry run assumes; by default the limit in the API reference. */
-  requestsPerSecond?: number
+  requestsPerSecond?: number | undefined
   /**
    * How long the listing of the collection may lag before unknown rows are decided by it, in milliseconds. By default
    * 20 times its observed lag, and at least 30 s.

@@ -14,7 +14,7 @@ export interface TransportRequest {
   headers: Readonly<Record<string, string>>
   body?: Uint8Array | undefined
   /** Instead of `body`. */
-  stream?: StreamedBody
+  stream?: StreamedBody | undefined
   /** From the start of the connection to the last byte of the answer. */
   timeoutMs: number
   /** The maximum length of the response; MAX_ANSWER_BYTES by default. */

@@ -26,7 +26,7 @@ export async function readManifest(path: string, options: ManifestOptions = {}):
     if ('row' in item) rows.push(item.row)
     else {
       const { place, message, hint } = item.issue
-      problems.push({ text: formatProblem(item.issue), ...place, message, ...(hint === undefined ? {} : { hint }) })
+      problems.push({ text: formatProblem(item.issue), ...place, message, hint })
     }
   }
   return { rows, problems, ...reading.target }

@@ -57,7 +57,7 @@ export interface ColumnNaming {
   /** Columns with an assigned meaning, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[] | undefined
   /** Like `columnMap`, which overrides it, for columns that a manifest may lack. */
-  defaultMap?: readonly ColumnMapping[]
+  defaultMap?: readonly ColumnMapping[] | undefined
 }
 
 export type ColumnMapping = readonly [name: string, meaning: string]

@@ -23,7 +23,7 @@ export interface ManifestOptions extends ColumnNaming {
   /** Folders whose files are allowed, in addition to the manifest's own folder. */
   fileFolders?: readonly string[]
   /** Called for every URL of a file, valid or not, with its location. */
-  onFileUrl?: (url: string, place: Place) => void
+  onFileUrl?: ((url: string, place: Place) => void) | undefined
   /** Called for every local file with its location. */
   onLocalFile?: (path: string, place: Place) => void
   /** Called for every valid row. `from`: whether columns or a metadata object of the API define it. */

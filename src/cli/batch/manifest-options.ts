@@ -41,7 +41,7 @@ export function manifestOptions(
       return book.resolve(name, {})
     },
     columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
-    ...(columnMap === null ? {} : { defaultMap: checkedMap(columnMap) }),
+    defaultMap: columnMap === null ? undefined : checkedMap(columnMap),
     unknownColumns,
     dynamic: flags.dynamic,
     localFiles: true,

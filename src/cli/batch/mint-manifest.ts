@@ -120,7 +120,7 @@ export async function openManifest(
     readManifest(manifestSource(deps, manifest), {
       ...fromFlags,
       ...asTarget(collection),
-      ...(files === null ? {} : { onFileUrl: files.add }),
+      onFileUrl: files?.add,
       onLocalFile: localFiles.add,
       onMapped: mapped.add,
       ...warnings.begin(),
@@ -200,7 +200,7 @@ export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<B
     ...(flags.lookup === false ? { skipLookup: true } : {}),
     ...(flags.wait === false ? { noWait: true } : {}),
     timeoutMs: flags.timeout,
-    ...(rate === null ? {} : { requestsPerSecond: rate.value }),
+    requestsPerSecond: rate?.value,
   }
 }
 

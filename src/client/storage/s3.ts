@@ -46,7 +46,7 @@ export function createS3Storage(options: S3Options): Storage {
         method,
         url: signed.url,
         headers: { ...signed.headers, 'user-agent': userAgent },
-        ...(file === null ? {} : { stream: file.body }),
+        stream: file?.body,
         timeoutMs: uploadTimeoutMs(file?.body.size ?? 0),
         signal,
       }

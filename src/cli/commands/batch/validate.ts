@@ -92,7 +92,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
       onMapped: mapped.add,
       onFileWarning,
       onUnescaped,
-      ...(urls === null ? {} : { onFileUrl: urls.add }),
+      onFileUrl: urls?.add,
       onRow(row, from) {
         onRow(row, from)
         duplicates.add(row)

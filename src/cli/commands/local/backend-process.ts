@@ -88,8 +88,7 @@ function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
   const reported = lines.map(errorIn).findLast((found) => found !== undefined)
   const reason = error instanceof Error ? error.message : String(error)
-  if (reported !== undefined)
-    return new GdnError(reported.code, reported.message, reported.hint === null ? {} : { hint: reported.hint })
+  if (reported !== undefined) return new GdnError(reported.code, reported.message, { hint: reported.hint ?? undefined })
   const tail = lines.length === 0 ? '' : `\nEnd of its log:\n${lines.join('\n')}`
   return new GdnError('unexpected', `the backend didn't start: ${reason}${tail}`, {
     hint: `Read its log in ${logFile}.`,
