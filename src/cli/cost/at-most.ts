@@ -32,9 +32,10 @@ export interface PricedRequests {
 }
 
 /**
- * Returns the most that requests can cost, as the end of a question: `, for at most 0.05 ETH (the limit)`. Without a limit
- * that is the worst case at the current fees, and a note says that fees can rise. It is empty where coins have no value, and
- * without fees or limit. A note says before the question that rows will wait because of the limit.
+ * Returns the most that requests can cost, as the end of a question: `, for at most 0.05 ETH (the limit)`. With a limit
+ * that is everything that can still be paid under it, also for what its run has accepted before. Without a limit it is the
+ * worst case at the current fees, and a note says that fees can rise. It is empty where coins have no value, and without
+ * fees or limit. A note says before the question that rows will wait because of the limit.
  */
 export async function atMostText(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -50,7 +51,8 @@ export async function atMostText(
   const use = found === null ? null : await worst()
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, costs)
   const limit = limitOfRun({ given, kept }, costs)
-  const { counted, left } = limit === null ? { counted: 0n, left: null } : leftOf(limit, costs)
+  const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
+  const isReserved = left !== null && payable > left
   if (needed === null && left === null) return ''
   const coin = found?.coin ?? 'coins'
   if (found !== null && use?.estimate !== undefined && left !== null) {
@@ -58,7 +60,8 @@ export async function atMostText(
     const { typical } = costOf(use.estimate, found.fees)
     const rest = `and the limit leaves ${inCoins(left, 'down')}: rows wait`
     if (left < typical) {
-      const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, ${rest} for lower fees or a higher --max-cost.`
+      const until = isReserved ? 'until earlier transactions are final, for lower fees' : 'for lower fees'
+      const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, ${rest} ${until} or a higher --max-cost.`
       deps.io.note(safe(note))
     } else if (needed !== null && left < needed) {
       const note = `This reserves at most ${inCoins(needed, 'up')} ${coin}, ${rest} until earlier transactions are final. --max-cost ${inCoins(counted + needed, 'up')} avoids that.`
@@ -70,9 +73,12 @@ export async function atMostText(
     deps.io.note('If fees rise, this can cost more, unless --max-cost limits it.')
     return `, for at most ${atFees} at the current fees`
   }
-  const source = counted > 0n ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
-  const now = needed === null || needed >= left ? '' : `, ${atFees} at the current fees`
-  return `, for at most ${inCoins(left, 'down')} ${coin} (${source}${now})`
+  const source =
+    payable < (limit ?? 0n) ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
+  const now =
+    needed === null || needed >= left ? '' : `, ${isReserved ? 'these at most ' : ''}${atFees} at the current fees`
+  const before = isReserved ? ' with what was accepted before' : ''
+  return `, for at most ${inCoins(payable, 'up')} ${coin}${before} (${source}${now})`
 }
 
 /** Prints the notes of `atMostText` where no question is asked. */

@@ -80,10 +80,26 @@ export async function costOfRun(use: WorstUse, fees: NetworkFees, costs: RunCost
   return worstCost(use, { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
 }
 
-/** Returns what counts toward a limit and what is left of it, in wei. */
-export function leftOf(limit: bigint, costs: RunCosts | null): { counted: bigint; left: bigint } {
+/** What is left of a limit, in wei. */
+export interface LeftOfLimit {
+  /** What counts toward it: what was paid, and the most that everything else that was accepted can cost. */
+  counted: bigint
+  /** What new requests may reserve now. */
+  left: bigint
+  /**
+   * What can still be paid under the limit. It is more than `left`, because a reservation that turns out too high is
+   * released, and new requests may use it.
+   */
+  payable: bigint
+}
+
+/** Returns what is left of a limit. */
+export function leftOf(limit: bigint, costs: RunCosts | null): LeftOfLimit {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
-  return { counted, left: limit > counted ? limit - counted : 0n }
+  // A reorg can move a transaction that isn't final to a block with higher fees.
+  const final = BigInt(costs?.final_fee_paid ?? 0)
+  const paid = final < counted ? final : counted
+  return { counted, left: limit > counted ? limit - counted : 0n, payable: limit > paid ? limit - paid : 0n }
 }
 
 /** Adds up gas limits and bytes. */

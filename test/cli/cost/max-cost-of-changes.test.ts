@@ -299,7 +299,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     await client.edit(row('a', 'A') + row('b', 'B'))
     const asked = await client.ask(command.split(' '))
     expect(errorOf(asked).message).toMatch(
-      /, for at most 0\.4\d+ POL \(what is left of the limit, 0\.\d+ POL at the current fees\)\?$/,
+      /, for at most 0\.[45]\d* POL( with what was accepted before)? \((what is left of the limit|the limit of the run), (these at most )?0\.\d+ POL at the current fees\)\?$/,
     )
     expect(Number(priceIn(asked))).toBeGreaterThan(0)
     expect(Number(priceIn(asked))).toBeLessThan(0.1)
@@ -318,7 +318,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const asked = async (limit: number) =>
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
-    const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait for lower fees/m
+    const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait for lower fees or/m
     const FINAL =
       /^This reserves at most 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait until earlier transactions are final\. --max-cost 0\.\d+ avoids that\.$/m
     const tight = await asked(price * 0.99)
