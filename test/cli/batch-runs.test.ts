@@ -61,7 +61,7 @@ describe('a manifest without a collection', () => {
     const { again } = await runIn()
     const { code, stderr } = await again()
     expect(code, stderr).toBe(0)
-    expect(stderr).toContain('is already finished')
+    expect(stderr).toContain('Nothing is left to do')
     expect((await again('-b', 'astar')).stderr).toContain('no collection is named')
     expect((await again('--run', 'other')).stderr).toContain('no collection is named')
   })

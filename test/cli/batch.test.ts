@@ -123,8 +123,20 @@ describe('batch mint', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ run, total: 2, deployed: 2 })
     const forPeople = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url], options)
     expect(forPeople.stderr).toContain(
-      `The run ${run} is already finished. To mint all its rows a second time, add --again.`,
+      `Nothing is left to do: all 2 rows of the run ${run} are deployed.\nWith --again, gdn mints every row a second time.\n`,
     )
+    const at = [run, '--base-url', api.url]
+    for (const argv of [['retry'], ['retry', '--dry-run'], ['retry', '--absent'], ['resume']]) {
+      const { code, stderr } = await cli(['batch', ...argv, ...at], options)
+      const what = { resume: 'Nothing is left to do', retry: 'No row has failed' }[argv[0] ?? '']
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringContaining(
+          `${argv[1] === '--absent' ? 'No row is absent' : what}: all 2 rows of the run ${run} are deployed.\n`,
+        ),
+      })
+      expect(stderr).not.toContain('--again')
+    }
     for (const flag of ['--max-cost', '--max-fee-gwei']) {
       const limited = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, flag, '1']
       expect((await cli(limited, options)).stderr).toContain(`${flag} changes nothing: the run is finished.`)

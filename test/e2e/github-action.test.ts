@@ -388,7 +388,7 @@ describe('mint', () => {
     expect((await job({ ...others, args: '--again' })).log).toContain('Cache not found')
     const again = await job(inputs)
     expect(again.log).toContain(`Cache restored from key: ${own}\n`)
-    expect(again.log).toContain('is already finished')
+    expect(again.log).toContain('Nothing is left to do')
     expect(again.outputs).toMatchObject({ 'exit-code': '0', minted: '1' })
   })
 
@@ -405,7 +405,7 @@ describe('mint', () => {
     expect(other.log).toContain('2 rows were minted by the run "jan/drop.csv", and this run is "feb/drop.csv"')
     expect(other.outputs['exit-code']).toBe('9')
     expect(await titles()).toEqual(before)
-    expect((await job({ manifest: 'jan/drop.csv' })).log).toContain('is already finished')
+    expect((await job({ manifest: 'jan/drop.csv' })).log).toContain('Nothing is left to do')
     const named = await job({ manifest: 'feb/drop.csv', run: 'february' })
     expect(named.outputs).toMatchObject({ 'exit-code': '0', minted: '3' })
   })

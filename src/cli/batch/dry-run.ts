@@ -19,7 +19,7 @@ import { count } from '../render/count.ts'
 import type { Output } from '../render/output.ts'
 import type { Card, View } from '../render/view.ts'
 import { type FileUrls, printWarnings } from './check-files.ts'
-import { type FinishedRun, finishedRun, noteFinished } from './finished.ts'
+import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
@@ -54,6 +54,7 @@ export const DRY_RUN_VIEW: View = {
 }
 
 interface DryRunning {
+  by: FinishedBy
   options: BatchOptions
   /** Null plans the rows as recorded. */
   read: (() => AsyncIterable<ManifestItem>) | null
@@ -71,7 +72,7 @@ interface DryRunning {
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
 export async function printBatchDryRun(
   deps: Deps,
-  { options, read, files = null, localFiles = null, mapped, warnings, settings, output, flags }: DryRunning,
+  { by, options, read, files = null, localFiles = null, mapped, warnings, settings, output, flags }: DryRunning,
 ): Promise<void> {
   const { io, signals } = deps
   // A plan without a lookup needs no server and no key.
@@ -121,7 +122,7 @@ export async function printBatchDryRun(
     if (fees?.isSimulated) io.note(SIMULATED)
     if (connection === null) io.note('The server was not contacted (--no-lookup).')
     io.note('Nothing was sent (--dry-run).')
-    if (finished !== null) noteFinished(deps, finished, flags)
+    if (finished !== null) noteFinished(deps, finished, { ...flags, by })
   } finally {
     await connection?.client.close()
   }

@@ -32,7 +32,11 @@ export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOption
   return { status, kept: kept_accepted, rows: await nameRows(runResults(run), status.counts, 0) }
 }
 
+/** What the command could do with a finished run. */
+export type FinishedBy = 'mint' | 'resume' | 'retry' | 'retry --absent'
+
 interface Printing {
+  by: FinishedBy
   settings: Settings
   options: BatchOptions
   output: Output
@@ -48,7 +52,7 @@ interface Printing {
 export async function printFinished(
   deps: Deps,
   finished: FinishedRun,
-  { settings, options, output, flags }: Printing,
+  { by, settings, options, output, flags }: Printing,
 ): Promise<void> {
   const { io } = deps
   const { status } = finished
@@ -69,7 +73,7 @@ export async function printFinished(
     flags.maxFeeGwei === undefined ? [] : '--max-fee-gwei',
   ]
   for (const flag of limits.flat()) io.note(`${flag} changes nothing: the run is finished.`)
-  noteFinished(deps, finished, flags)
+  noteFinished(deps, finished, { ...flags, by })
 }
 
 const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
@@ -78,7 +82,7 @@ const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
 export function noteFinished(
   { io }: Deps,
   { status, kept, rows }: FinishedRun,
-  { stateDir }: Pick<BatchMintFlags, 'stateDir'>,
+  { by, stateDir }: Pick<BatchMintFlags, 'stateDir'> & { by: FinishedBy },
 ): void {
   const { name, counts, burned, manifestPath } = status
   if (kept > 0) io.note(keptText(kept))
@@ -91,5 +95,9 @@ export function noteFinished(
     })
   }
   if (burned > 0) io.note(burnedText(burned))
-  io.note(`The run ${safe(name)} is already finished. To mint all its rows a second time, add --again.`)
+  const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${safe(name)} ${total === 1 ? 'is' : 'are'} deployed`
+  if (by === 'retry') return io.note(`No row has failed: ${deployed}.`)
+  if (by === 'retry --absent') return io.note(`No row is absent: ${deployed}.`)
+  io.note(`Nothing is left to do: ${deployed}.`)
+  if (by === 'mint') io.note('With --again, gdn mints every row a second time.')
 }

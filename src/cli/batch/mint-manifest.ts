@@ -44,7 +44,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')
-      return await printBatchDryRun(deps, { ...opened, ...sending, output, flags })
+      return await printBatchDryRun(deps, { by: 'mint', ...opened, ...sending, output, flags })
     }
     await sendAndPrint(deps, {
       ...opened,
@@ -60,7 +60,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
     if (error instanceof GdnError && error.code === 'run_finished') {
       const { finishedRun, printFinished } = await import('./finished.ts')
-      return await printFinished(deps, await finishedRun(error, options), { settings, options, output, flags })
+      return await printFinished(deps, await finishedRun(error, options), { by: 'mint', settings, options, output, flags })
     }
     throw withWayOut(error, flags.dryRun)
   }

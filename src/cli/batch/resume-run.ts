@@ -47,13 +47,14 @@ export async function resumeRun(
   }
   const isEdited = more.reconcileOnly !== true && (await warnOfEdits(deps, run))
   if (isEdited && deps.io.interactive && !flags.dryRun && !flags.yes) await confirmPlanned(deps)
+  const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
   const backend = await deps.identify(await settings.server())
   const sending = { settings, options: { ...options, backend }, read: null, flags }
   try {
-    if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, output })
+    if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, by, output })
     await sendAndPrint(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
   } catch (error) {
-    await printFinished(deps, await finishedRun(error, options), { settings, options, output, flags })
+    await printFinished(deps, await finishedRun(error, options), { by, settings, options, output, flags })
   }
 }
 
