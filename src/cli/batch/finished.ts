@@ -78,6 +78,13 @@ export async function printFinished(
 
 const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
 
+const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
+  mint: 'Nothing is left to do',
+  resume: 'Nothing is left to do',
+  retry: 'No row has failed',
+  'retry --absent': 'No row is absent',
+}
+
 /** Says that a run is finished. @throws GdnError `batch_failed_rows` where rows failed */
 export function noteFinished(
   { io }: Deps,
@@ -96,8 +103,6 @@ export function noteFinished(
   }
   if (burned > 0) io.note(burnedText(burned))
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${safe(name)} ${total === 1 ? 'is' : 'are'} deployed`
-  if (by === 'retry') return io.note(`No row has failed: ${deployed}.`)
-  if (by === 'retry --absent') return io.note(`No row is absent: ${deployed}.`)
-  io.note(`Nothing is left to do: ${deployed}.`)
+  io.note(`${NOTHING_TO_DO[by]}: ${deployed}.`)
   if (by === 'mint') io.note('With --again, gdn mints every row a second time.')
 }

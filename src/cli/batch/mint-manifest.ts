@@ -60,7 +60,13 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
     if (error instanceof GdnError && error.code === 'run_finished') {
       const { finishedRun, printFinished } = await import('./finished.ts')
-      return await printFinished(deps, await finishedRun(error, options), { by: 'mint', settings, options, output, flags })
+      return await printFinished(deps, await finishedRun(error, options), {
+        by: 'mint',
+        settings,
+        options,
+        output,
+        flags,
+      })
     }
     throw withWayOut(error, flags.dryRun)
   }

@@ -18,7 +18,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { openVerifier, type VerifyFlags } from '../connect/open-verifier.ts'
-import { noteLimit, type PricedUse, warnOfSigned } from '../cost/at-most.ts'
+import { noteLimit, type PricedUse, sufficientLimit, warnOfSigned } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../cost/limit.ts'
@@ -119,6 +119,7 @@ export async function sendRun(
     const limit = sending.given === undefined ? (stated?.wei ?? null) : sending.given
     const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
+    let largest = 1
     let paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
     const summary = await run(
       {
@@ -151,7 +152,10 @@ export async function sendRun(
             await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates, warnings?.file)
             await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
             const what = `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`
-            const worst = () => worstOfMints(mints, others)
+            const onMint = (rows: number) => {
+              largest = Math.max(largest, rows)
+            }
+            const worst = () => worstOfMints(mints, others, onMint)
             const priced = { limit, kept: limitIn(runLimit), run: planned.run.id, worst }
             if (flags.yes) await noteLimit(deps, connection, blockchain, priced)
             else await confirmSpending(deps, false, blockchain, connection, what, priced)
@@ -172,7 +176,7 @@ export async function sendRun(
     const records = recordsOf(deps, async () => connection)
     const paid = await paidSince()
     return {
-      summary,
+      summary: await withEnoughCost(deps, connection, summary, options, { largest, others }),
       paid,
       verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null,
     }
@@ -187,11 +191,49 @@ export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent
   accepted + unknown + deployed > 0
 
 /** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
-async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {
+async function worstOfMints(
+  { dynamic, each }: PlannedMints,
+  others: number,
+  onMint: (rows: number) => void,
+): Promise<PricedUse> {
   const meter = await openMeter(dynamic)
-  for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
+  for await (const { receiver, sender, count } of each()) {
+    meter.add(receiver, count, sender)
+    onMint(count)
+  }
   const estimate = meter.total()
   return { ...sumOf([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
+}
+
+/** Returns the summary, which names a sufficient limit if the run was stopped by its limit. */
+async function withEnoughCost(
+  deps: Deps,
+  connection: Connection,
+  summary: BatchSummary,
+  { stateDir, blockchain, dynamic }: BatchOptions,
+  { largest, others }: { largest: number; others: number },
+): Promise<BatchSummary> {
+  const { run, stopped } = summary
+  if (stopped?.code !== 'max_cost') return summary
+  const worst = async () => {
+    const left = new Map<string, { receiver: string; sender: string | null; rows: number }>()
+    for await (const { result, row } of runRows(await openRun(stateDir, run.id))) {
+      if (result.status !== 'pending' || row === null) continue
+      const { receiver, sender } = row
+      const group = left.get(`${sender} ${receiver}`)
+      if (group === undefined) left.set(`${sender} ${receiver}`, { receiver, sender, rows: 1 })
+      else group.rows++
+    }
+    const meter = await openMeter(dynamic)
+    for (const { receiver, sender, rows } of left.values()) {
+      for (let from = 0; from < rows; from += largest) meter.add(receiver, Math.min(largest, rows - from), sender)
+    }
+    return sumOf([meter.total().worst, await worstOfChanges('provenance', others)])
+  }
+  const enough = await sufficientLimit(deps, connection, { blockchain, run: run.id, worst })
+  if (enough === null) return summary
+  const hint = `The rows that were not accepted stay planned. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
+  return { ...summary, stopped: { ...stopped, hint } }
 }
 
 /** Writes the job summary. @throws GdnError if rows are not as requested */

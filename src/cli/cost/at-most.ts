@@ -91,6 +91,29 @@ export async function noteLimit(
   if ((requests.limit ?? requests.kept ?? null) !== null) await atMostText(deps, connection, blockchain, requests)
 }
 
+/**
+ * Returns the limit in coins with which a run can send requests in addition to those that count already; null if the fees
+ * or costs are not known.
+ */
+export async function sufficientLimit(
+  deps: Pick<Deps, 'io' | 'signals'>,
+  connection: Pick<Connection, 'client' | 'server'>,
+  { blockchain, run, worst }: { blockchain: Blockchain; run: string; worst(): Promise<WorstUse> },
+): Promise<string | null> {
+  const { signal } = deps.signals
+  if (!isEvm(blockchain) || signal.aborted) return null
+  try {
+    const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
+    if (found === null) return null
+    const costs = await costsOf(connection, run, signal)
+    const needed = await costOfRun(await worst(), found.fees, costs)
+    return inCoins(BigInt(costs?.counted ?? costs?.fee_paid ?? 0) + needed, 'up')
+  } catch (error) {
+    if (error instanceof GdnError) return null
+    throw error
+  }
+}
+
 /** Warns of transactions of a run that keep their price, because they were signed within another limit. */
 export async function warnOfSigned(
   deps: Pick<Deps, 'io' | 'signals'>,
