@@ -141,6 +141,24 @@ export async function findEarlierMints(
   return before
 }
 
+/**
+ * Refuses a plan of a new run as its mint would: NFTs of the collection have the content of rows to be minted.
+ *
+ * @param positions of the rows to be minted
+ * @param ids NFTs that no row names
+ * @throws GdnError `seems_minted`
+ */
+export async function refuseMintedBefore(
+  store: RunStore,
+  asker: Asker,
+  { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
+): Promise<void> {
+  const rows = () => only(store.rows('draft'), ({ position }) => positions.has(position))
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
+  await lookUp(lookup, asker, ids, undefined)
+  if (lookup.hasMatches) throw await seemsMinted(lookup.found(), store.drop.name, 'new', hasReferences)
+}
+
 /** Returns notes about the NFTs of the collection, if none is of a row: the manifest may have been renamed. */
 async function notesOfOthers(
   store: RunStore,

@@ -3,6 +3,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { type Duplicates, newDuplicates } from '../batch/duplicate-rows.ts'
+import { refuseMintedBefore } from '../batch/earlier-mints.ts'
 import { findReplaced } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
@@ -115,6 +116,8 @@ class Planner {
   #newUnnamed = 0
   #noTransfers: string | null | undefined
   #isUnrevealed: boolean | undefined
+  /** NFTs of the collection that no row names; null where the server doesn't list it. */
+  #unnamed: string[] | null | undefined
   readonly #seen: SeenNfts
   readonly #doubts: OtherDrop
 
@@ -165,6 +168,7 @@ class Planner {
       const note = this.#doubts.refuse()
       if (note !== null) this.notes.push(note)
     }
+    await this.#refuseMinted(place)
     await this.#noteMove(place)
     this.#note({ hasReferences, hasUpdates })
   }
@@ -298,7 +302,7 @@ class Planner {
     const hasRun = this.#store.drop.setId !== null
     // Without reference IDs, nothing tells which NFTs this run has minted.
     if (hasRun && !place.hasReferences) return
-    const ids = await findUnnamed(this.#store, place)
+    const ids = await this.#findUnnamed(place)
     if (ids !== null) this.notes.push(...notesOfUnnamed(ids))
     else if (!hasRun) this.notes.push(WHERE_TO_BURN)
   }
@@ -367,6 +371,20 @@ class Planner {
     }
   }
 
+  /** Refuses rows that seem to be minted, as the mint of a new run does. @throws GdnError `seems_minted` */
+  async #refuseMinted(place: Place): Promise<void> {
+    const { adopt, isSaved } = this.#options
+    if (this.#store.drop.setId !== null || adopt === true || isSaved === true || this.#mints.length === 0) return
+    const ids = (await this.#findUnnamed(place)) ?? []
+    const { hasReferences } = place
+    await refuseMintedBefore(this.#store, place, { positions: new Set(this.#mints), ids, hasReferences })
+  }
+
+  async #findUnnamed(place: Place): Promise<string[] | null> {
+    if (this.#unnamed === undefined) this.#unnamed = await findUnnamed(this.#store, place)
+    return this.#unnamed
+  }
+
   /** Says that the manifest may have been renamed, if no row has an NFT. */
   async #noteRenamed(place: Place): Promise<void> {
     const { mint, rows } = this.counts
@@ -374,7 +392,7 @@ class Planner {
     const renamed = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     this.notes.push(...renamed)
     if (renamed.length > 0 || !place.hasReferences || this.#options.prune === true) return
-    const others = (await findUnnamed(this.#store, place)) ?? []
+    const others = (await this.#findUnnamed(place)) ?? []
     if (others.length > 0) this.notes.push(noteOfUnnamed(others.length))
   }
 
