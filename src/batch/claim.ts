@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { type ChangedNft, enterChecked, rowsOfOther, type SharedRow, sharedRows } from '../state/claims.ts'
+import { enterChecked, rowsOfOther, type SharedRow, sharedRows } from '../state/claims.ts'
 import { type Drop, listDrops } from '../state/drops.ts'
 import { addedKeys, type RowsIn } from '../state/rows.ts'
 import { refuseEdited } from './edited-rows.ts'
@@ -118,12 +118,12 @@ function isAnotherDrop(drop: Drop, other: Drop): boolean {
  *
  * @throws GdnError `already_accepted`
  */
-export function refuseNftsOfOthers(sql: Sql, store: RunStore, changed: readonly ChangedNft[]): void {
+export function refuseNftsOfOthers(sql: Sql, store: RunStore): void {
   const { drop } = store
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   for (const other of others) {
-    const rows = rowsOfOther(sql, drop, other, changed)
+    const rows = rowsOfOther(sql, drop, other)
     const [first] = rows
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`

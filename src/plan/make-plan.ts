@@ -18,7 +18,6 @@ import type { RunStore } from '../batch/run-store.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
-import type { ChangedNft } from '../state/claims.ts'
 import { countGone } from '../state/draft-rows.ts'
 import { addBurn, addChanges, addNamed } from '../state/plan-tables.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
@@ -108,7 +107,6 @@ class Planner {
   readonly paired: StoredPair[] = []
   #pairs: ReadonlyMap<number, Pair> = new Map()
   readonly #mints: number[] = []
-  readonly #changed: ChangedNft[] = []
   /** The names of the first rows that were minted and are no longer in the manifest. */
   readonly #gone: string[] = []
   /** Rows without an ID that were minted and are no longer in the manifest, and new ones. */
@@ -312,12 +310,9 @@ class Planner {
     for (const [position, changes] of found) {
       counts.rows++
       if (changes.length === 0) counts.unchanged++
-      for (const { action, reason, nftGdnId } of changes) {
+      for (const { action, reason } of changes) {
         counts[action]++
         if (reason === BURNED) counts.burned++
-        if ((action === 'update' || action === 'transfer') && nftGdnId !== null) {
-          this.#changed.push({ position, nftGdnId })
-        }
         if (action !== 'mint') continue
         this.#mints.push(position)
         if (reason?.startsWith(FAILED) === true) counts.retries++
@@ -327,9 +322,8 @@ class Planner {
 
   /** @throws GdnError `already_accepted` if another run on this machine has rows to be minted, or NFTs to be changed */
   async #refuseTaken(): Promise<void> {
-    if (this.#changed.length > 0) {
-      await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store, this.#changed))
-    }
+    const { update, transfer } = this.counts
+    if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))
     const pending = this.#mints
     const renamed = renamedOf([...this.#pairs.values()]).map(({ row }) => row)
     if (pending.length + renamed.length === 0) return

@@ -61,29 +61,19 @@ export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
   return [...shared, ...twins]
 }
 
-/** A row whose NFT a run would change. */
-export interface ChangedNft {
-  /** Of the row in the draft. */
-  position: number
-  nftGdnId: string
-}
-
 const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
-  WHERE n.nft_gdn_id = p.value ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
+  WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
 
-/** Returns the rows of the draft whose NFT another run minted, as the same row or under another key. */
-export function rowsOfOther(
-  sql: Sql,
-  drop: Drop,
-  other: Drop,
-  changed: readonly ChangedNft[],
-): { key: string; line: number }[] {
+/**
+ * Returns the rows of the draft that a plan updates or transfers although another run minted their NFT, as the same row
+ * or under another key.
+ */
+export function rowsOfOther(sql: Sql, drop: Drop, other: Drop): { key: string; line: number }[] {
   return sql.all(
-    `SELECT DISTINCT r.key, r.line FROM json_each(?) p CROSS JOIN temp.draft r ON r.position = p.value ->> 'position'
-      WHERE EXISTS (SELECT 1 FROM operations o
+    `SELECT DISTINCT r.key, r.line FROM temp.changes c CROSS JOIN temp.draft r ON r.position = c.position
+      WHERE c.change ->> 'action' IN ('update', 'transfer') AND (EXISTS (SELECT 1 FROM operations o
           WHERE ? = ? AND o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
-        OR EXISTS (${HAS_NFT}) AND NOT EXISTS (${HAS_NFT}) ORDER BY r.line`,
-    JSON.stringify(changed),
+        OR EXISTS (${HAS_NFT}) AND NOT EXISTS (${HAS_NFT})) ORDER BY r.line`,
     ...[other.referenceScope, drop.referenceScope, other.id, other.scope, other.id, drop.id],
   )
 }

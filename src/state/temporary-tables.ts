@@ -11,7 +11,7 @@ const TABLES = {
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
-  /** The changes of rows. `addChanges` fills it, and `changedPage` reads it with the draft. */
+  /** The changes of rows. `addChanges` fills it, and `changedPage` and `rowsOfOther` read it with the draft. */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
   burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',

@@ -329,8 +329,9 @@ describe('a run', () => {
 
   test('with a name is the same wherever the manifest is', async () => {
     await machine.run(server, rowsUpTo(3), { runName: 'launch' })
-    const moved = machine.run(server, rowsUpTo(3), { runName: 'launch', manifestPath: '/elsewhere.csv' })
-    await expect(moved).rejects.toMatchObject({ code: 'run_finished' })
+    const moved = { runName: 'launch', manifestPath: '/elsewhere.csv' }
+    expect(await machine.run(server, rowsUpTo(3), moved)).toMatchObject({ requests: 0, counts: { deployed: 3 } })
+    await expect(machine.run(server, rowsUpTo(3), moved)).rejects.toMatchObject({ code: 'run_finished' })
     expect(server.minted.size).toBe(3)
   })
 
