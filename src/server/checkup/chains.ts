@@ -118,7 +118,7 @@ async function examineSigners(
     addresses.map((address) =>
       examine(check, async () => {
         const balance = await network.publicNetwork.balance(address)
-        const lack = lackOf(network, { address, balance, due: 0n }, fees)
+        const lack = lackOf(network, { address, balance, due: 0n, owed: 0n }, fees)
         if (lack !== null) {
           throw new GdnError('invalid_config', lack, { hint: `Send coins to ${address}. Until then it can't sign.` })
         }

@@ -1,6 +1,8 @@
 import { formatEther, formatGwei } from 'viem'
 import { messageOf } from '../../core/errors.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
+import { fundsOfMints } from '../chain/evm/cost/funding.ts'
+import { readDataFee } from '../chain/evm/cost/network-fees.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
@@ -8,6 +10,7 @@ import { lackOf, neededBy } from '../chain/evm/remote/operators.ts'
 import type { Signer } from '../chain/evm/signers.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findChain } from '../store/chains.ts'
+import { waitingMints } from '../store/nfts.ts'
 import { listSignedOf } from '../store/transactions.ts'
 import type { OpenedChain } from './with-chain.ts'
 
@@ -32,6 +35,8 @@ export interface SignerStatus {
   appointed: boolean
   /** Number of its transactions that aren't final. */
   waiting: number
+  /** Number of accepted NFTs of the network without a transaction. */
+  waiting_nfts: number
   /** What prevents it from signing; null if nothing does. */
   problem: string | null
   [field: string]: unknown
@@ -46,12 +51,14 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
   const { blockchain, chainId, publicNetwork } = network
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
   const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
+  const data = await readDataFee(network.request)
+  const all = fundsOfMints(await waitingMints(store.db, blockchain), { offered: fees.maxFeePerGas, data })
   return await Promise.all(
     operators.map(async (signer) => {
       const { address } = signer
       const balance = await publicNetwork.balance(address)
       const waiting = (await listSignedOf(store.db, blockchain, address)) as Hex[]
-      const { due } = debtOf(waiting, await publicNetwork.nextNonce(address))
+      const { due, owed } = debtOf(waiting, await publicNetwork.nextNonce(address))
       const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,
@@ -65,9 +72,10 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
         needed: formatEther(neededBy({ due }, fees)),
         appointed,
         waiting: waiting.length,
+        waiting_nfts: all.nfts,
         problem:
           setupProblem(factory, appointed, setup) ??
-          lackOf(network, { address, balance, due }, fees) ??
+          lackOf(network, { address, balance, due, owed }, fees, all) ??
           (await outageOf(signer)) ??
           waitingFor(fees, publicNetwork.feeCap),
       }

@@ -247,6 +247,30 @@ export async function collectionsWithMintable(db: Db, blockchain: Blockchain): P
   return rows.map((row) => row.id)
 }
 
+/** Accepted NFTs of a request that no transaction mints yet. */
+export interface WaitingMint {
+  sender: string | null
+  dynamic: number
+  count: number
+}
+
+/** Returns the NFTs of a blockchain that no transaction mints yet, by their requests. */
+export async function waitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
+  const found: WaitingMint[] = []
+  for (const step of ['files', 'mint'] as const) {
+    const rows = await db
+      .selectFrom('nfts')
+      .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+      .select(({ fn }) => ['nfts.sender', 'nfts.dynamic', fn.countAll().as('count')])
+      .where('nfts.step', '=', sql.lit(step))
+      .where('collections.blockchain', '=', blockchain)
+      .groupBy(['nfts.request_id', 'nfts.sender', 'nfts.dynamic'])
+      .execute()
+    found.push(...rows.map(({ sender, dynamic, count }) => ({ sender, dynamic, count: Number(count) })))
+  }
+  return found
+}
+
 /** Counts a revert for each NFT of the batch. */
 export async function countRevert(db: Db, transactionId: string): Promise<void> {
   await db

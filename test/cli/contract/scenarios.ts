@@ -650,6 +650,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       'needed',
       'appointed',
       'waiting',
+      'waiting_nfts',
       'problem',
     ],
     () => withSetUpNetwork('chain', 'status', 'polygon'),

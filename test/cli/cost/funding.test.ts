@@ -124,3 +124,36 @@ test('gdn chain status and setup say the least balance with which a signer signs
     problem: expect.stringMatching(/^the signer 0x\w{40} has 0\.008999 POL on polygon and needs 0\.009: 0\.0{17}1 POL/),
   })
 })
+
+test('a shortage also names what all waiting NFTs need, as gdn cost does, and that completes them', async () => {
+  const { path, options } = await folder({ 'drop.csv': manifest(0, 24) })
+  let baseFee = GWEI
+  onTestFinished(real.mineEvery(20, () => baseFee))
+  await give(10n ** 20n)
+  const backend = await start()
+  const env = { ...options.env, ...at(backend) }
+  const contract = await newCollection({ ...options, env })
+  const argv = [path('drop.csv'), '-b', 'polygon', '-c', contract]
+  const cost = () => fundingOf([path('drop.csv'), '-c', contract], { ...options, env })
+  const funding = await cost()
+  // Above max_fee_gwei, rows are accepted and nothing is signed.
+  baseFee = 2000n * GWEI
+  await until(cost, (wei) => wei > 100n * funding)
+  await cli(['batch', 'mint', ...argv, '-y', '--no-wait', '--json'], { ...options, env })
+  await give(0n)
+  baseFee = GWEI
+  const status = async () =>
+    JSON.parse((await cli(['chain', 'status', 'polygon', '--data-dir', place.dataDir, '--json'])).stdout)[0]
+  const { problem, waiting, waiting_nfts } = await until(status, (seen) => seen.needed === '0.009')
+  expect({ waiting, waiting_nfts }).toEqual({ waiting: 0, waiting_nfts: 24 })
+  const lack =
+    /has 0 POL on polygon and needs 0\.009: 0\.009 POL are missing, and ([0-9.]+) POL for all 24 waiting NFTs$/
+  const all = parseUnits(lack.exec(problem)?.[1] ?? '') ?? 0n
+  expect(all, problem).toBeGreaterThanOrEqual(funding)
+  expect(all - funding, problem).toBeLessThan(10n ** 12n)
+  const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? []
+  expect(await until(warnings, (list) => list.length > 0)).toEqual([`polygon: ${problem}`])
+  await give(all)
+  const { code, stdout } = await cli(['batch', 'mint', ...argv, '-y', '--json'], { ...options, env })
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { deployed: 24, failed: 0 }])
+})

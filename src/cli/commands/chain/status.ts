@@ -4,6 +4,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
@@ -23,6 +25,7 @@ const VIEW: View = {
     'needed',
     'appointed',
     'waiting',
+    'waiting_nfts',
     'problem',
   ],
   columns: ['signer', 'balance', 'appointed', 'waiting', 'factory', 'problem'],
@@ -39,9 +42,17 @@ const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
           ...record,
           balance: coinsOf(record, 'balance', 'down'),
           needed: coinsOf(record, 'needed', 'up'),
+          waiting: waitingText(record),
         }),
       }
     : VIEW
+
+/** What waits for a signer: `2 transactions, 24 NFTs`. */
+function waitingText({ waiting, waiting_nfts }: DataRecord): string {
+  const [transactions, nfts] = [Number(waiting), Number(waiting_nfts)]
+  const parts = [transactions > 0 ? count(transactions, 'transaction') : '', nfts > 0 ? count(nfts, 'NFT') : '']
+  return parts.filter((part) => part !== '').join(', ') || '0'
+}
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({

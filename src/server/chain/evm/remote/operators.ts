@@ -1,8 +1,9 @@
 import { GdnError } from '../../../../core/errors.ts'
 import { coinOf } from '../../../settings/networks.ts'
-import { missingFunds } from '../../missing-funds.ts'
+import { missingFunds, type NeededForAll } from '../../missing-funds.ts'
 import { debtOf } from '../cost/debt.ts'
-import { leastFunds } from '../cost/funding.ts'
+import { fundsOfMints, leastFunds } from '../cost/funding.ts'
+import { readDataFee } from '../cost/network-fees.ts'
 import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
 import type { Signer } from '../signers.ts'
@@ -59,6 +60,8 @@ export function watchOperators(options: {
   signers: readonly Signer[]
   /** Returns a signer's transactions that aren't mined yet, in nonce order. */
   waiting: (signer: Hex) => Promise<readonly Hex[]>
+  /** Returns the NFTs that no transaction mints yet. */
+  waitingMints: () => Promise<Parameters<typeof fundsOfMints>[0]>
   now: () => number
 }): Operators {
   const { network, signers, now } = options
@@ -66,6 +69,16 @@ export function watchOperators(options: {
   let seenAt = Number.NEGATIVE_INFINITY
   let problem: string | null = null
   let looking: Promise<readonly OperatorState[]> | null = null
+  /** What waiting NFTs need. Counting them takes longer than the check of the signers. */
+  let funds: { at: number; of: NeededForAll } | null = null
+
+  const fundsOfWaiting = async (fees: Fees): Promise<NeededForAll> => {
+    if (funds !== null && now() >= funds.at && now() - funds.at < FRESH_MS) return funds.of
+    const [mints, data] = await Promise.all([options.waitingMints(), readDataFee(network.request)])
+    const of = fundsOfMints(mints, { offered: fees.maxFeePerGas, data })
+    funds = { at: now(), of }
+    return of
+  }
 
   const ask = async (): Promise<readonly OperatorState[]> => {
     const factory = await options.factory()
@@ -92,6 +105,7 @@ export function watchOperators(options: {
       await looking
     }
     problem = problemOf(network, seen, fees)
+    if (problem !== null) problem = problemOf(network, seen, fees, await fundsOfWaiting(fees))
     return seen
   }
 
@@ -130,9 +144,10 @@ export function watchOperators(options: {
   }
 }
 
-type Funds = Pick<OperatorState, 'address' | 'balance' | 'due'>
+type Funds = Pick<OperatorState, 'address' | 'balance' | 'due' | 'owed'>
 
-const canSign = (state: OperatorState, fees: Fees) => state.appointed && state.balance >= neededBy(state, fees)
+const canSign = (state: Pick<OperatorState, 'appointed' | 'balance' | 'due'>, fees: Fees) =>
+  state.appointed && state.balance >= neededBy(state, fees)
 
 /** Returns the balance in wei that a signer needs to sign: for its next pending transaction, or for anything new. */
 export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
@@ -140,20 +155,33 @@ export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
   return due > least ? due : least
 }
 
-/** Returns what a signer lacks to sign, as a sentence; null if it can pay. */
+/**
+ * Returns what a signer lacks to sign, as a sentence; null if it can pay.
+ *
+ * @param waiting what NFTs without a transaction need in addition to its pending transactions
+ */
 export const lackOf = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
-  { address, balance, due }: Funds,
+  { address, balance, due, owed }: Funds,
   fees: Fees,
-): string | null =>
-  missingFunds({ role: 'signer', address, blockchain, coin: coinOf(chainId) }, balance, neededBy({ due }, fees))
+  waiting?: NeededForAll,
+): string | null => {
+  const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
+  const all = waiting === undefined ? undefined : { nfts: waiting.nfts, wei: owed + waiting.wei }
+  return missingFunds(payer, balance, neededBy({ due }, fees), all)
+}
 
-function problemOf(network: WatchedNetwork, states: readonly OperatorState[], fees: Fees): string | null {
+function problemOf(
+  network: WatchedNetwork,
+  states: readonly OperatorState[],
+  fees: Fees,
+  waiting?: NeededForAll,
+): string | null {
   if (states.some((state) => canSign(state, fees))) return null
   const { blockchain } = network
   const appointed = states.filter((state) => state.appointed)
   if (appointed.length === 0) {
     return `the factory of ${blockchain} has appointed none of the signers: run \`gdn chain setup ${blockchain}\``
   }
-  return appointed.map((state) => lackOf(network, state, fees)).join('; ')
+  return appointed.map((state) => lackOf(network, state, fees, waiting)).join('; ')
 }

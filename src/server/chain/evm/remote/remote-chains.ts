@@ -4,6 +4,7 @@ import type { Log } from '../../../log.ts'
 import type { ChainSettings, Networks } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
+import { waitingMints } from '../../../store/nfts.ts'
 import type { Db } from '../../../store/schema.ts'
 import { listSignedOf, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
@@ -100,6 +101,7 @@ export async function openRemoteChains({
       factory: () => factory(db, blockchain),
       signers,
       now,
+      waitingMints: () => waitingMints(db, blockchain),
       waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
     })
     opened.set(blockchain, { settings: chain, network, operators, signers, fees })
