@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { existingPath } from '../core/existing-path.ts'
 import { enterUpload, uploadsOf } from '../state/drops.ts'
 import type { RowsIn } from '../state/rows.ts'
 import type { Plan } from './plan.ts'
@@ -75,10 +76,11 @@ async function uploadOnce(
   uploads: Map<string, Promise<string>>,
   path: string,
 ): Promise<string> {
-  const hash = await sha256(path)
+  const file = await existingPath(path)
+  const hash = await sha256(file)
   const pending =
     uploads.get(hash) ??
-    client.upload(path, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
+    client.upload(file, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
       await store.write((sql) => enterUpload(sql, store.id, hash, url))
       return url
     })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { existingPath } from '../core/existing-path.ts'
 import { importOptions } from './ipfs-import.ts'
 
 /** What identifies the content of a local file. */
@@ -49,7 +50,7 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
   const { importFile } = await import('ipfs-unixfs-importer')
   const hash = createHash('sha256')
   const content = async function* () {
-    for await (const chunk of createReadStream(path, { signal })) {
+    for await (const chunk of createReadStream(await existingPath(path), { signal })) {
       hash.update(chunk as Uint8Array)
       yield chunk as Uint8Array
     }

@@ -2,10 +2,12 @@ import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { messageOf, systemCode } from '../core/errors.ts'
+import { existingPath } from '../core/existing-path.ts'
 import { type FileProblem, type Inspection, inspectFile } from '../files/inspect/inspect-file.ts'
 
 const MAX_REMEMBERED = 10_000
 const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
+const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
 const SLASH_HINT = 'The file exists with / in place of \\. Use / in paths.'
 
 /** Returns the problem of a file, or a warning. A warning is returned only the first time. */
@@ -31,12 +33,10 @@ export function createFileCheck(folders: readonly string[]): FileCheck {
 }
 
 /** A file outside of the folders is not opened. */
-async function checkFile(path: string, roots: readonly string[]): Promise<Inspection> {
+async function checkFile(spelled: string, roots: readonly string[]): Promise<Inspection> {
+  const path = await existingPath(spelled)
   const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
-  if (message !== null) {
-    const isOfWindows = path.includes('\\') && (await fileProblem(path.replaceAll('\\', '/'))) === null
-    return { problem: { message, hint: isOfWindows ? SLASH_HINT : PATH_HINT }, warning: null }
-  }
+  if (message !== null) return { problem: { message, hint: await hintFor(path) }, warning: null }
   try {
     const { problem, warning } = await inspectFile(path)
     return {
@@ -46,6 +46,11 @@ async function checkFile(path: string, roots: readonly string[]): Promise<Inspec
   } catch (error) {
     return { problem: { message: `can't be read: ${messageOf(error)}` }, warning: null }
   }
+}
+
+async function hintFor(path: string): Promise<string> {
+  if (path.includes('\\') && (await fileProblem(path.replaceAll('\\', '/'))) === null) return SLASH_HINT
+  return /(?:^|[\\/])[a-z]:[\\/]/i.test(path) ? DRIVE_HINT : PATH_HINT
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { existingPath } from '../core/existing-path.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
@@ -82,6 +83,6 @@ function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | n
 
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  for await (const chunk of createReadStream(await existingPath(path))) hash.update(chunk)
   return hash.digest('hex')
 }

@@ -270,6 +270,15 @@ test('a file that no marketplace may show is a warning with its row', async () =
   ])
 })
 
+test('a file whose name has another Unicode normalization is uploaded', async () => {
+  const [name, cell] = ['NFD', 'NFC'].map((form) => 'Möwe.png'.normalize(form))
+  const { gdn, manifest } = await drop(`${COLUMNS}\n${row('a', 'Dawn', cell)}`, { [name ?? '']: pngNamed('gull') })
+  const api = await fakeApi(uploads())
+  const { code, stderr } = await gdn(['batch', 'mint', manifest, ...TARGET, '--base-url', api.url])
+  expect(code, stderr).toBe(0)
+  expect(api.bodies('createnft')).toMatchObject([{ metadata: [{ file_fields: [{ key: 'image', url: STORED }] }] }])
+})
+
 test('plan and apply name the first warnings, once and without hints, until nothing is left to do', async () => {
   const equal = row('').slice(1)
   const { gdn, manifest } = await drop(`title,description,receiver,image\n${equal.repeat(3)}`)

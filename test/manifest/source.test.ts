@@ -5,6 +5,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readPicture } from '../../src/cli/picture/read-picture.ts'
+import { LocalContents } from '../../src/files/local-content.ts'
 import { type ManifestOptions, readManifest, validateManifest } from '../../src/manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../../src/manifest/row.ts'
 import { pngNamed } from '../helpers/pictures.ts'
@@ -23,13 +25,45 @@ const issuesOf = async (path: string) =>
 test.skipIf(process.platform === 'win32')('names / for a path of Windows whose file exists', async () => {
   await mkdir(join(folder, 'Bilder'))
   await writeFile(join(folder, 'Bilder/Bild 01.txt'), 'not empty')
-  const rows = [`Dawn,x,${ALICE},Bilder\\Bild 01.txt`, `Dusk,x,${ALICE},Bilder\\none.txt`]
+  const rows = [
+    `Dawn,x,${ALICE},Bilder\\Bild 01.txt`,
+    `Dusk,x,${ALICE},Bilder\\none.txt`,
+    `Noon,x,${ALICE},C:\\Bilder\\x.png`,
+  ]
   await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${rows.join('\n')}\n`)
   const { issues } = await validateManifest({ path: join(folder, 'drop.csv') }, OPTIONS)
   expect(issues.map(({ message, hint }) => [message.includes("doesn't exist"), hint])).toEqual([
     [true, 'The file exists with / in place of \\. Use / in paths.'],
     [true, expect.stringContaining('Paths are relative to the folder')],
+    [true, 'Use a path relative to the folder of the manifest, with / between folders.'],
   ])
+})
+
+// On macOS, both forms name one file.
+describe.skipIf(process.platform === 'darwin')('a file whose name has another Unicode normalization', () => {
+  const forms = ['NFC', 'NFD'] as const
+
+  test.each(forms)('is read where it is the only one (%s)', async (form) => {
+    const [path, cell] = [form, forms.find((other) => other !== form)].map((each) => 'Möwen/Möwe.png'.normalize(each))
+    await mkdir(join(folder, 'Möwen'.normalize(form)))
+    const file = join(folder, path ?? '')
+    await writeFile(file, pngNamed('gull'))
+    await writeFile(join(folder, 'drop.csv'), `${HEAD},image\nDawn,x,${ALICE},${cell}\n`)
+    const rows: ManifestRow[] = []
+    const { issues } = await validateManifest({ path: join(folder, 'drop.csv') }, OPTIONS, (row) => rows.push(row))
+    expect(issues).toEqual([])
+    // The row stays the same on a machine whose file has the name of the cell.
+    const [named] = rows[0]?.localFiles ?? []
+    expect(named?.path).toBe(join(folder, cell ?? ''))
+    expect(await new LocalContents().of(named?.path ?? '')).toEqual(await new LocalContents().of(file))
+    expect(await readPicture(named?.path ?? '')).toEqual(Buffer.from(pngNamed('gull')))
+  })
+
+  test('is not guessed where several files match', async () => {
+    for (const name of ['\u1e69.png', 's\u0323\u0307.png']) await writeFile(join(folder, name), pngNamed('gull'))
+    await writeFile(join(folder, 'drop.csv'), `${HEAD},image\nDawn,x,${ALICE},s\u0307\u0323.png\n`)
+    expect(await issuesOf(join(folder, 'drop.csv'))).toEqual([expect.stringContaining("doesn't exist")])
+  })
 })
 
 describe('rejects a path that is not a file without opening it:', () => {

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { existingPath } from '../../core/existing-path.ts'
 import { MAX_PICTURE_BYTES, PictureError, tooManyBytes } from './pixels.ts'
 
 /**
@@ -8,7 +9,7 @@ import { MAX_PICTURE_BYTES, PictureError, tooManyBytes } from './pixels.ts'
  */
 export async function readPicture(path: string): Promise<Uint8Array> {
   try {
-    const file = await open(path, 'r')
+    const file = await open(await existingPath(path), 'r')
     try {
       const { size } = await file.stat()
       if (size > MAX_PICTURE_BYTES) throw tooManyBytes()
