@@ -118,9 +118,17 @@ export async function openRun(
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
   throw new GdnError('not_found_locally', `${wanted} matches several runs:\n${fits.map(inALine).join('\n')}`, {
-    hint: `Use the ID of one, such as ${newest.id}, the path of its manifest, or choose its server with --local or --base-url.`,
+    hint: hintFor(fits, newest),
     details: { runs: fits.map((run) => ({ run: run.name, run_id: run.id, server: run.url })) },
   })
+}
+
+/** Names what tells the matching runs apart. */
+function hintFor(fits: readonly Run[], newest: Run): string {
+  const differ = (of: (run: Run) => string | null) => new Set(fits.map(of)).size > 1
+  const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
+  const byServer = differ(({ origin }) => origin) ? ' To select its server, add --local or --base-url <url>.' : ''
+  return `Use the ID of one, such as ${newest.id}${byPath}.${byServer}`
 }
 
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i

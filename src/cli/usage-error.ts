@@ -38,6 +38,9 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
     .replace(/^(missing required argument) '(.*)'$/s, '$1 "$2"')
 }
 
+/** Flags that name the file to write, which no command has both of. */
+const FILE_FLAGS: Readonly<Record<string, string>> = { '--out': '--to', '--to': '--out' }
+
 /** Returns the flag of this command that was probably meant, under any of its names. */
 function nearestFlag(message: string, command: GdnCommand): string | undefined {
   const word = /'(.*)'/s.exec(message)?.[1] ?? ''
@@ -46,5 +49,7 @@ function nearestFlag(message: string, command: GdnCommand): string | undefined {
   // The opposite of a flag is not what was meant.
   const negates = (flag: string) => flag.startsWith('--no-')
   const known = [...names, ...Object.keys(command.text.aliases ?? {})].filter((flag) => negates(flag) === negates(word))
-  return nearest(word.replace(/=.*$/s, ''), known)
+  const name = word.replace(/=.*$/s, '')
+  const file = FILE_FLAGS[name]
+  return file !== undefined && known.includes(file) ? file : nearest(name, known)
 }

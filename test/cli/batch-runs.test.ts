@@ -163,9 +163,11 @@ describe('finding a run', () => {
     const second = JSON.parse((await cli(['batch', 'mint', path('drop.csv'), ...argv], options)).stdout)
     const { code, stderr } = await gdn('batch', 'status', 'drop', '--state-dir', stateDir)
     expect(code).toBe(2)
-    for (const told of ['matches several runs', first.run_id, second.run_id, CONTRACT, OWNER, '--base-url']) {
+    for (const told of ['matches several runs', first.run_id, second.run_id, CONTRACT, OWNER]) {
       expect(stderr).toContain(told)
     }
+    // Both have one manifest and one server.
+    expect(stderr).toMatch(/Use the ID of one, such as [0-9a-f-]+\.\n/)
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
 
@@ -191,7 +193,9 @@ describe('finding a run', () => {
     const env = { ...options.env, ...(isProfile ? { GDN_PROFILE: 'studio' } : { GDN_BASE_URL: api.url }) }
     for (const command of ['status', 'results', 'report']) {
       const argv = ['batch', command, path('drop.csv'), '--state-dir', stateDir]
-      expect((await cli(argv, options)).stderr, command).toContain('matches several runs')
+      const { stderr } = await cli(argv, options)
+      expect(stderr, command).toContain('matches several runs')
+      expect(stderr, command).toContain('To select its server, add --local or --base-url <url>.')
       expect((await cli(argv, { ...options, env })).code, command).toBe(0)
     }
     const { stdout } = await cli(['batch', 'status', 'drop', '--state-dir', stateDir, '--json'], { ...options, env })

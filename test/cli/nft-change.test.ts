@@ -128,7 +128,9 @@ test('gdn nft freeze makes metadata final after a confirmation, once', async () 
   const id = ids[3] ?? ''
   const asked = await gdn('nft', 'freeze', id)
   expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('Permanently freeze its metadata?') })
-  expect(await json('nft', 'freeze', id, '--yes')).toMatchObject([{ nft_gdn_id: id, status: 'deployed' }])
+  expect(await json('nft', 'freeze', id, '--yes')).toMatchObject([
+    { nft_gdn_id: id, status: 'deployed', is_frozen: true },
+  ])
   expect(await show(id)).toMatchObject({ is_frozen: true })
   expect(await gdn('nft', 'freeze', id, '--yes')).toMatchObject({
     code: 0,

@@ -130,6 +130,13 @@ describe('gdn plan', () => {
     expect(actions.slice(0, 2)).toEqual(['impossible 62', 'mint 2'])
     expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all of them.')
     expect(stdout).toContain(` line 2: Title 0 → ${OWNER}\n`)
+    expect(stderr).toContain('Fix each cause, or undo the edit of its row. To mint only the new rows, add --only mint.')
+    const saved = (await plan('--out', path('plan.json'))).stderr
+    expect(saved).not.toContain('To apply exactly this plan')
+    const only = `gdn apply ${shellWord(path('plan.json'))} --base-url ${api.url} --only mint\n`
+    expect(saved).toContain(
+      `gdn apply refuses this plan because a change is impossible. To mint only its new rows: ${only}`,
+    )
     const applied = await run('apply', path('drop.csv'), '--base-url', api.url, '--take-over')
     const all = `gdn plan ${shellWord(path('drop.csv'))} --contract ${CONTRACT} --blockchain polygon --base-url ${api.url} --take-over -o ndjson`
     expect(applied.stderr).toContain(`And 11 more changes. To print all of them, run \`${all}\`.`)

@@ -18,6 +18,14 @@ async function hintFor(argv: string[]): Promise<string> {
   return stderr
 }
 
+test.each([
+  [['batch', 'report', 'drop.csv', '--out', 'x.html'], '--to'],
+  [['batch', 'preview', 'drop.csv', '--out=x.html'], '--to'],
+  [['plan', 'drop.csv', '--to', 'x.json'], '--out'],
+])('%j suggests the flag of that command for the file to write', async (argv, flag) => {
+  expect(await hintFor(argv)).toContain(`Did you mean ${flag}?`)
+})
+
 describe('gdn help with words that name no topic', () => {
   test.each([
     [['public-networks'], 'public-networks.md'],

@@ -231,7 +231,7 @@ async function confirmPlan(
       'refused',
       `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`,
       {
-        hint: 'Nothing was sent. Fix each cause, or add --only mint to mint only the new rows.',
+        hint: 'Nothing was sent. Fix each cause, or undo the edit of its row. To mint only the new rows, add --only mint.',
         details: { counts },
       },
     )

@@ -5,7 +5,7 @@ import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
-import type { PlannedChange } from '../../plan/planned.ts'
+import type { PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { serverFlagsAgain } from '../batch/flags-again.ts'
 import { openManifest } from '../batch/mint-manifest.ts'
@@ -111,7 +111,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
         const again = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
         const asks = !allowDuplicates && found.counts.mint > 0 && (await found.duplicates()).count > 0
-        io.note(`Saved. To apply exactly this plan: ${again}${asks ? ' --allow-duplicates' : ''}`)
+        io.note(savedText(found.counts, `${again}${asks ? ' --allow-duplicates' : ''}`))
       }
       if (flags.detailedExitCode && pendingCount(found.counts) + pendingPairs(found) > 0)
         deps.setExitCode(EXIT.changesPending)
@@ -119,6 +119,13 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   } finally {
     await connection.client.close()
   }
+}
+
+/** Returns what to do with a plan that was saved. apply refuses one with a change that is impossible. */
+function savedText({ impossible, mint }: PlanCounts, again: string): string {
+  if (impossible === 0) return `Saved. To apply exactly this plan: ${again}`
+  const refused = 'Saved, but gdn apply refuses this plan because a change is impossible.'
+  return mint === 0 ? refused : `${refused} To mint only its new rows: ${again} --only mint`
 }
 
 /** Yields changes with their fields as people read them. */

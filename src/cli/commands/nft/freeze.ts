@@ -8,6 +8,7 @@ import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
 import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord } from './change-nft.ts'
@@ -33,9 +34,16 @@ export function command(deps: Deps, run = freeze): GdnCommand {
   return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
 }
 
+/** The status is that of the transaction, so a column says whether the NFT is frozen. */
+const VIEW: View = {
+  ...CHANGE_VIEW,
+  fields: CHANGE_VIEW.fields.flatMap((field) => (field === 'status' ? [field, 'is_frozen'] : [field])),
+  columns: CHANGE_VIEW.columns.flatMap((field) => (field === 'status' ? [field, 'is_frozen'] : [field])),
+}
+
 export async function freeze(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
+  const output = createOutput(io, flags, withPaid(VIEW))
   const connection = await deps.connect(await deps.settings(flags))
   const nfts = await findNfts(deps, connection, [...new Set(given)])
   const [first, ...others] = nfts
@@ -48,7 +56,8 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     })
   }
   const left = nfts.filter(({ is_frozen, burned }) => is_frozen !== true && burned !== true)
-  if (flags.dryRun) return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
+  if (flags.dryRun)
+    return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned', is_frozen: false })))
   if (left.length === 0) {
     await output.many([])
     return io.note('Nothing to change.')
@@ -78,6 +87,6 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     request,
   }
   await changeOnce(deps, connection, flags, change, async (seen) => {
-    await output.many(left.map((nft) => ({ ...shortRecord(nft), ...seen })))
+    await output.many(left.map((nft) => ({ ...shortRecord(nft), ...seen, is_frozen: seen.status === 'deployed' })))
   })
 }

@@ -188,7 +188,7 @@ export function printPlanNotes(
   }
   if (counts.impossible > 0) {
     io.note(
-      'gdn apply sends nothing while a change is impossible. Fix each cause, or add --only mint to mint only the new rows.',
+      'gdn apply sends nothing while a change is impossible. Fix each cause, or undo the edit of its row. To mint only the new rows, add --only mint.',
     )
   }
   // Burns are of NFTs that have no row.
