@@ -436,7 +436,10 @@ describe('a row that was edited and got its ID at once', () => {
     await mint(await start(), rowsOf('X'), { manifestPath: '/x.csv', label: null })
     // Two of its rows have the content of NFTs of the other run, which a mint refuses too.
     for (const command of [plan, mint]) {
-      await expect(command(await start(), EDITED)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 2 } })
+      await expect(command(await start(), EDITED)).rejects.toMatchObject({
+        code: 'seems_minted',
+        details: { count: 2 },
+      })
     }
     expect((await plan(await start(), rowsOf('A!', 'Y', 'Z'))).counts).toMatchObject({ mint: 3 })
   })
