@@ -67,6 +67,14 @@ test('examples use only flags that the help of their command lists', async () =>
   })
 })
 
+test('examples quote what zsh expands or rejects: [, ], ?, * and !', async () => {
+  await eachCase(PAGES, async (page) => {
+    const unquoted = (await typedLines(page)).map((line) => line.replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"|\$\?/g, ''))
+    // A test in brackets has spaces around them.
+    expect(unquoted.filter((line) => /[?*!]|\[(?! )|(?<! )\]/.test(line))).toEqual([])
+  })
+})
+
 test('examples contain complete IDs', async () => {
   await eachCase(PAGES, async (page) => {
     const ids = (await typedLines(page)).join('\n').match(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]*/g) ?? []

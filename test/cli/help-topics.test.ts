@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { chainIdOf, KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { retirementOf } from '../../src/api/retired.ts'
 import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
+import { readTopic } from '../../src/cli/help/topic.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { OWN_VARIABLES } from '../../src/config/environment.ts'
 import { EXIT_BY_CODE } from '../../src/core/errors.ts'
@@ -38,6 +39,30 @@ describe.each(TOPICS.map(({ name, summary }) => [name, summary] as const))('the 
 
   test('is listed with its summary in gdn --help', async () => {
     expect((await cli(['--help'], { columns: 100 })).stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'))
+  })
+})
+
+describe('topics keep what their pages contain', () => {
+  test.each(TOPICS)('$name has something after every paragraph that ends with a colon', async ({ page }) => {
+    const { sections } = await readTopic(page)
+    for (const { blocks } of sections) {
+      for (const [i, block] of blocks.entries()) {
+        if (!('text' in block && block.text.endsWith(':'))) continue
+        const next = blocks[i + 1]
+        expect(next !== undefined && (!('text' in next) || next.text.startsWith('- ')), block.text).toBe(true)
+      }
+    }
+  })
+
+  test('shows code of any language, the heads of tables, and where links lead', async () => {
+    expect(await topic('environment')).toContain('    "$schema": "./config.schema.json",\n')
+    expect(await topic('environment')).toContain('    # yaml-language-server: $schema=backend.schema.json\n')
+    expect(await topic('manifest')).toContain('    "unknown_columns": "attr"\n')
+    const chains = await topic('blockchains')
+    expect(chains).toMatch(/^ {2}Transfer by the API +EVM networks: with --enable-transfer\n +Solana: no$/m)
+    expect(chains).toMatch(/^ {2}Blockchain +Server$/m)
+    expect(await topic('security')).toMatch(/Remote\s+signers\s+\(docs\/public-networks\.md\)/)
+    expect(await topic('manifest')).toMatch(/project\s+file\s+\(gdn\s+help\s+environment\)/)
   })
 })
 

@@ -54,6 +54,8 @@ describe('did you mean', () => {
     ['a word of other tools', ['collection', 'ls'], 'gdn collection list?'],
     ['another word for minting', ['nft', 'create'], 'gdn nft mint?'],
     ['a topic, misspelt', ['help', 'enviroment'], 'gdn help environment?'],
+    ['a topic, in the singular', ['help', 'exit-code'], 'gdn help exit-codes?'],
+    ['a topic by the name of its page', ['help', 'configuration'], 'gdn help environment?'],
     ['help itself', ['hlep'], 'gdn help?'],
     ['a command after help', ['help', 'nft', 'mnt'], 'gdn nft mint?'],
     ['a flag', ['nft', 'list', '--limt'], '--limit?'],

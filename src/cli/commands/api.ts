@@ -31,7 +31,7 @@ export function command(deps: Deps, run = api): GdnCommand {
     about:
       'Calls the endpoint with this name, or a path that begins with /api/. Prints the response to stdout regardless of its status. An error response is also reported on stderr and sets the exit code. gdn sends a request that creates something once, and does not record it. Commands such as gdn nft mint are safer.',
     examples: [
-      ['Get the details of an NFT', 'gdn api getnfts --field nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Get the details of an NFT', "gdn api getnfts --field 'nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'"],
       [
         'Send a request from a file or a pipe',
         'gdn api createnft -f request.json',

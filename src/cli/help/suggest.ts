@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
@@ -64,6 +64,12 @@ export function unknownCommand(words: readonly string[], inHelp: boolean): GdnEr
   const { before, word, near, known } = suggestCommands(words)
   const guide = inHelp ? guideOf(words) : undefined
   if (guide !== undefined) {
+    const topic = TOPICS.find(({ page }) => page === basename(guide))
+    if (topic !== undefined) {
+      return new GdnError('usage', `unknown help topic "${words.join(' ')}"`, {
+        hint: `Did you mean gdn help ${topic.name}?`,
+      })
+    }
     return new GdnError('usage', `"gdn help ${words.join(' ')}" is a guide, not a help topic`, {
       hint: `The guide is in ${guide}`,
     })

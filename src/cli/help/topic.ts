@@ -5,6 +5,7 @@ import type { CommandText } from '../command.ts'
 import { packageRoot } from '../package-root.ts'
 import { twoColumns, wrap } from '../text/wrap.ts'
 import { commandLines, exampleLines } from './example-lines.ts'
+import { TOPICS } from './topics.ts'
 
 /** Styles a heading. */
 export type Heading = (text: string) => string
@@ -21,11 +22,17 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** A paragraph or list item, a table (first cell, then the second with the third in brackets), or lines for a shell. */
+type Row = readonly [term: string, text: string]
+
+/**
+ * A paragraph or list item, a table (first cell, then the second with the third in brackets), lines for a shell, or
+ * lines of a file.
+ */
 export type Block =
   | { readonly text: string }
-  | { readonly rows: readonly (readonly [term: string, text: string])[] }
+  | { readonly header: Row | null; readonly rows: readonly Row[] }
   | { readonly code: readonly string[] }
+  | { readonly lines: readonly string[] }
 
 /** Reads a page of `docs/`: an introduction, `## Examples` with shell comments, and other sections. */
 export async function readTopic(page: string): Promise<Topic> {
@@ -52,7 +59,9 @@ export function topicText({ about, examples, sections }: Topic, width: number, h
       const before = blocks[i - 1]
       if (before !== undefined && !('text' in before && 'text' in block)) lines.push('')
       if ('text' in block) lines.push(...wrap(block.text, width - 2).map((line) => `  ${line}`))
-      else if ('rows' in block) lines.push(...twoColumns(block.rows, width))
+      else if ('rows' in block)
+        lines.push(...twoColumns(block.header === null ? block.rows : [block.header, ...block.rows], width))
+      else if ('lines' in block) lines.push(...block.lines.map((line) => `    ${line}`))
       else lines.push(...commandLines(block.code, width))
     }
   }
@@ -83,19 +92,53 @@ function example(block: string): CommandText['examples'][number] {
 
 function blocksOf(token: Token): Block[] {
   if (isParagraph(token)) return [{ text: plainText(token) }]
-  if (isTable(token)) return [{ rows: token.rows.map(asRow) }]
-  if (isCode(token)) return token.lang === 'sh' ? [{ code: token.text.split('\n') }] : []
+  if (isTable(token)) return [tableOf(token)]
+  if (isCode(token)) {
+    const lines = token.text.split('\n')
+    return [token.lang === 'sh' ? { code: lines } : { lines }]
+  }
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []
 }
 
-function asRow(cells: readonly Tokens.TableCell[]): [term: string, text: string] {
-  const [term = '', text = '', note = ''] = cells.map(plainText)
+function tableOf({ header, rows }: Tokens.Table): Block {
+  const [first = '', ...names] = header.map((cell) => plainText(cell))
+  if (first !== '') return { header: asRow(header), rows: rows.map(asRow) }
+  // A matrix: the name of a column stands before each of its cells.
+  return {
+    header: null,
+    rows: rows.flatMap((cells) => {
+      const [term = '', ...values] = cells.map(textOf)
+      return values.map((value, i) => [i === 0 ? term : '', `${names[i]}: ${value}`] as const)
+    }),
+  }
+}
+
+/** A term is not wrapped, so it has no room for where its link leads. */
+const textOf = (cell: Tokens.TableCell, column: number) => (column === 0 ? textOnly(cell) : plainText(cell))
+
+function asRow(cells: readonly Tokens.TableCell[]): Row {
+  const [term = '', text = '', note = ''] = cells.map(textOf)
   return [term, note === '' ? text : `${text} (${note})`]
 }
 
 /** Returns text without markup, in one line. */
-function plainText(token: Token | Tokens.TableCell): string {
+function textOnly(
+  token: Token | Tokens.TableCell,
+  targetOf: (link: Tokens.Link) => string | null = () => null,
+): string {
   const inner = 'tokens' in token ? token.tokens : undefined
-  const text = inner?.map(plainText).join('') ?? ('text' in token ? String(token.text) : '')
-  return text.replaceAll(/\s+/g, ' ')
+  const text = inner?.map((one) => textOnly(one, targetOf)).join('') ?? ('text' in token ? String(token.text) : '')
+  const target = 'type' in token && token.type === 'link' ? targetOf(token as Tokens.Link) : null
+  return `${text}${target === null ? '' : ` (${target})`}`.replaceAll(/\s+/g, ' ')
+}
+
+/** Returns text without markup. A link to another page is followed by where to read it. */
+const plainText = (token: Token | Tokens.TableCell): string => textOnly(token, targetOf)
+
+/** Returns the help topic or the guide of a link; null for a link to the same page, or to another place. */
+function targetOf({ href }: Tokens.Link): string | null {
+  const [, page] = /^([\w-]+\.md)(?:#|$)/.exec(href) ?? []
+  if (page === undefined) return null
+  const topic = TOPICS.find((topic) => topic.page === page)
+  return topic === undefined ? `docs/${page}` : `gdn help ${topic.name}`
 }
