@@ -42,9 +42,12 @@ function topicSection({ name, about, examples, sections }) {
   ])
 }
 
-function blockLines({ text: prose, rows, code }) {
-  if (code !== undefined) return codeLines(code)
-  return prose === undefined ? rows.flatMap(([name, summary]) => asTerm({ name, summary })) : paragraph(prose)
+function blockLines({ text: prose, header, rows, code, lines }) {
+  if (code !== undefined || lines !== undefined) return codeLines(code ?? lines)
+  if (prose !== undefined) return paragraph(prose)
+  const cells = header === null ? rows : [header, ...rows]
+  // A row without a term continues the row above it.
+  return cells.flatMap(([name, summary]) => (name === '' ? ['.br', text(summary)] : asTerm({ name, summary })))
 }
 
 const codeLines = (lines) => ['.PP', '.RS 4', '.nf', ...lines.map(text), '.fi', '.RE']
