@@ -12,6 +12,7 @@ import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
 import { waitForCollection } from '../operations/wait-for-collection.ts'
 import { isMinted, type NftWait, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
+import { collectionsOfServers, enterCollection, type KnownCollection } from '../state/known-collections.ts'
 import { openState, type State } from '../state/open-state.ts'
 import { originOf, readOperation } from '../state/operations.ts'
 import type { Connection, Identified } from './connection.ts'
@@ -53,11 +54,17 @@ export class AtMostOnce {
   }
 
   async createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection> {
-    const { operation, operationId } = await this.#operate('createcollection', request, options)
+    const { operation, operationId, body } = await this.#operate('createcollection', request, options)
     const { transaction_gdn_id, accepted_date } = operation.accepted
     // Only a response accepts a collection: the API has no list to find one in.
     if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
+    const { blockchain } = body
+    if (blockchain === undefined) throw new Error('a collection was accepted without a blockchain')
     const accepted = { transaction_gdn_id, accepted_date }
+    const { name, wallet_address } = request
+    const created_at = new Date(operation.accepted.at).toISOString()
+    const known = { transaction_gdn_id, name, blockchain, wallet_address, created_at }
+    await this.#remember({ ...known, contract_address: null })
     if (options.wait === false) return { operationId, collection: accepted }
     return await this.#afterwards(operationId, async () => {
       const { record, problem } = await waitForCollection(
@@ -65,6 +72,7 @@ export class AtMostOnce {
         transaction_gdn_id,
         options.timeoutMs,
       )
+      if (record?.contract_address) await this.#remember({ ...known, contract_address: record.contract_address })
       if (problem !== null) throw problem.withHint('Fix the cause, and create it with a new idempotency key.')
       const { transaction_gdn_ids: _, ...seen } = record ?? {}
       return { operationId, collection: { ...seen, ...accepted } }
@@ -107,6 +115,20 @@ export class AtMostOnce {
     if (session !== undefined && !this.#users.has(session)) await closeState(session)
   }
 
+  /** Records a collection for commands that list collections. A recorded address is kept. */
+  async #remember(collection: KnownCollection): Promise<void> {
+    await this.#withSession(async ({ state, backend }) => {
+      const { origin } = this.#connection
+      const server = { origin: runOrigin({ loopback: backend.isLocal, origin }, backend), url: origin }
+      await state.write((sql) => {
+        const isKnown = collectionsOfServers(sql).some(
+          (one) => one.origin === server.origin && one.transaction_gdn_id === collection.transaction_gdn_id,
+        )
+        if (!isKnown || collection.contract_address !== null) enterCollection(sql, server, collection)
+      })
+    })
+  }
+
   /** Waits for what an operation created. After an error, the next call looks whether the backend was restored. */
   async #afterwards<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
     try {
@@ -137,7 +159,7 @@ export class AtMostOnce {
     endpoint: CreatedHere,
     request: CollectionRequest | MintRequest | TransferRequest,
     options: OperationOptions,
-  ): Promise<Taken & { operationId: string; body: object }> {
+  ): Promise<Taken & { operationId: string; body: Once['body'] }> {
     const { idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal = never() } = options
     checkKey(idempotencyKey)
     checkReferences(request)

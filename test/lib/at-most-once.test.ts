@@ -8,6 +8,7 @@ import { createClient } from '../../src/lib/create-client.ts'
 import type { Client, CollectionRequest, MintRequest, TransferRequest } from '../../src/lib/types.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import { SharedDatabase } from '../../src/sqlite/shared-database.ts'
+import { collectionsOfServers } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { commandRuns, pruneRuns } from '../../src/state/runs.ts'
 import { API_KEY, CONTRACT, inMemory, OTHER, RECEIVER, REQUESTS, SENDER, Service } from '../operations/world.ts'
@@ -70,6 +71,19 @@ describe('createCollection()', () => {
     expect(first.collection.transaction_gdn_id).toEqual(expect.any(String))
     expect(await connect().createCollection(COLLECTION, { idempotencyKey: 'spring' })).toEqual(first)
     expect(served.paths.filter((path) => path === 'createcollection')).toHaveLength(1)
+  })
+
+  test('records the collection for the command line, and keeps its address in later calls', async () => {
+    const { collection } = await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring' })
+    await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring', wait: false })
+    const state = await openState(join(folder, 'state'))
+    const known = await state.read(collectionsOfServers)
+    state.close()
+    const { transaction_gdn_id, contract_address } = collection
+    const { name, blockchain, wallet_address } = COLLECTION
+    expect(known).toEqual([
+      expect.objectContaining({ transaction_gdn_id, contract_address, name, blockchain, wallet_address }),
+    ])
   })
 
   test('returns the ID alone with wait: false', async () => {

@@ -17,7 +17,7 @@ export type ListFlags = OutputFlags & ServerFlags
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The API cannot list collections. gdn lists those that it created on this machine, with their details from the server.',
+      'The API cannot list collections. gdn lists those that `gdn collection create`, or the client for TypeScript with `createCollection`, created on this machine, with their details from the server.',
     examples: [
       ['List the collections on the local backend', 'gdn collection list --local'],
       ['Print their addresses', 'gdn collection list -o ids'],
@@ -35,7 +35,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const known = await knownCollections(deps, { server, settings })
   if (known.length === 0) {
     await output.many([])
-    deps.io.note('No collection was created on this machine yet. Run `gdn collection create` to create one.')
+    deps.io.note('No collection of this server is recorded on this machine. Run `gdn collection create` to create one.')
     return
   }
   const connection = await deps.connect(settings)
