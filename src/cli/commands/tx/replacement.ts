@@ -78,7 +78,7 @@ export async function replacementOf(
 function atMostOf({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: string): string {
   const isLess = atCurrentFees !== null && (after === null || atCurrentFees < after)
   const now = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
-  if (after === null) return `, for whatever max_fee_gwei of the backend allows${now === null ? '' : ` (${now})`}`
+  if (after === null) return `, for at most the max_fee_gwei of the backend${now === null ? '' : ` (${now})`}`
   return `, for at most ${inCoins(after, 'up')} ${coin} (${now === null ? limitedBy : `${limitedBy}; ${now}`})`
 }
 
