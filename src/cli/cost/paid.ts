@@ -4,7 +4,9 @@ import { readTransaction } from '../../client/read-records.ts'
 import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Connection, Deps } from '../deps.ts'
+import { type Io, safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
+import type { Output } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { spentText } from './spent.ts'
 
@@ -99,6 +101,15 @@ export async function paidByMints(
 
 /** Returns a view of a run with what it has paid. */
 export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
+
+/** Prints what transactions have paid, below a table on a terminal. NFTs of one transaction share what it paid. */
+export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readonly DataRecord[]): void {
+  if (!io.stdoutTty || mode !== 'table') return
+  const transactions = new Map(records.map((record) => [record.transaction_gdn_id, record]))
+  for (const record of transactions.values()) {
+    if (typeof record.fee_paid_wei === 'string' && record.gas_used !== null) io.note(safe(`Paid ${spentText(record)}.`))
+  }
+}
 
 /** Returns a view with what was paid. A terminal shows it in coins. */
 export function withPaid(view: View, paidFields: readonly string[] = PAID_FIELDS): View {

@@ -2,7 +2,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
-import { withPaid } from '../../cost/paid.ts'
+import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -91,6 +91,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   } finally {
     // After an error too: these are burned.
     if (isConfirmed || burned.length > 0) await output.many(burned)
+    notePaid(io, output, burned)
   }
 }
 

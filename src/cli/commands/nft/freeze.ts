@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
-import { withPaid } from '../../cost/paid.ts'
+import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -87,6 +87,8 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     request,
   }
   await changeOnce(deps, connection, flags, change, async (seen) => {
-    await output.many(left.map((nft) => ({ ...shortRecord(nft), ...seen, is_frozen: seen.status === 'deployed' })))
+    const frozen = left.map((nft) => ({ ...shortRecord(nft), ...seen, is_frozen: seen.status === 'deployed' }))
+    await output.many(frozen)
+    notePaid(io, output, frozen)
   })
 }
