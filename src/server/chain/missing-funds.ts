@@ -34,6 +34,6 @@ export function missingFunds(
   const [has, needs, lacks] = [text(balance, 'down'), text(needed, 'up'), text(needed - balance, 'up')]
   const lack = `the ${role} ${address} has ${has} ${unit} on ${blockchain} and needs ${needs}: ${lacks} ${unit} are missing`
   if (all === undefined || all.nfts === 0 || all.wei <= needed) return lack
-  const nfts = all.nfts === 1 ? 'the waiting NFT' : `all ${all.nfts} waiting NFTs`
+  const nfts = all.nfts === 1 ? 'the waiting NFT' : `${all.nfts} waiting NFTs`
   return `${lack}, and ${text(all.wei - balance, 'up')} ${unit} for ${nfts}`
 }

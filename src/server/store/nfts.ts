@@ -254,17 +254,26 @@ export interface WaitingMint {
   count: number
 }
 
-/** Returns the NFTs of a blockchain that no transaction mints yet, by their requests. */
+/** Enough to tell what they cost: all of them may be many. */
+const MOST_WAITING = 10_000
+
+/** Returns NFTs of a blockchain that no transaction mints yet, by their requests: at most 10,000 of each step. */
 export async function waitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
   const found: WaitingMint[] = []
   for (const step of ['files', 'mint'] as const) {
     const rows = await db
-      .selectFrom('nfts')
-      .innerJoin('collections', 'collections.id', 'nfts.collection_id')
-      .select(({ fn }) => ['nfts.sender', 'nfts.dynamic', fn.countAll().as('count')])
-      .where('nfts.step', '=', sql.lit(step))
-      .where('collections.blockchain', '=', blockchain)
-      .groupBy(['nfts.request_id', 'nfts.sender', 'nfts.dynamic'])
+      .selectFrom((from) =>
+        from
+          .selectFrom('nfts')
+          .innerJoin('collections', 'collections.id', 'nfts.collection_id')
+          .select(['nfts.request_id', 'nfts.sender', 'nfts.dynamic'])
+          .where('nfts.step', '=', sql.lit(step))
+          .where('collections.blockchain', '=', blockchain)
+          .limit(MOST_WAITING)
+          .as('waiting'),
+      )
+      .select(({ fn }) => ['sender', 'dynamic', fn.countAll().as('count')])
+      .groupBy(['request_id', 'sender', 'dynamic'])
       .execute()
     found.push(...rows.map(({ sender, dynamic, count }) => ({ sender, dynamic, count: Number(count) })))
   }

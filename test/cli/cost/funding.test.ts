@@ -146,13 +146,13 @@ test('a shortage also names what all waiting NFTs need, as gdn cost does, and th
     JSON.parse((await cli(['chain', 'status', 'polygon', '--data-dir', place.dataDir, '--json'])).stdout)[0]
   const { problem, waiting, waiting_nfts } = await until(status, (seen) => seen.needed === '0.009')
   expect({ waiting, waiting_nfts }).toEqual({ waiting: 0, waiting_nfts: 24 })
-  const lack =
-    /has 0 POL on polygon and needs 0\.009: 0\.009 POL are missing, and ([0-9.]+) POL for all 24 waiting NFTs$/
+  const lack = /has 0 POL on polygon and needs 0\.009: 0\.009 POL are missing, and ([0-9.]+) POL for 24 waiting NFTs$/
   const all = parseUnits(lack.exec(problem)?.[1] ?? '') ?? 0n
   expect(all, problem).toBeGreaterThanOrEqual(funding)
   expect(all - funding, problem).toBeLessThan(10n ** 12n)
   const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? []
-  expect(await until(warnings, (list) => list.length > 0)).toEqual([`polygon: ${problem}`])
+  // Warnings are read at fees that were asked for before.
+  await until(warnings, (list) => list.includes(`polygon: ${problem}`))
   await give(all)
   const { code, stdout } = await cli(['batch', 'mint', ...argv, '-y', '--json'], { ...options, env })
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { deployed: 24, failed: 0 }])
