@@ -1,5 +1,7 @@
 import { v5 } from 'uuid'
 import type { Blockchain } from '../api/blockchains.ts'
+import { MISSPELLED_HINT, misspelledKey } from '../api/misspelled-key.ts'
+import { formatPath } from '../api/validate.ts'
 import { encode } from '../client/codec.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { orAborted } from '../core/or-aborted.ts'
@@ -163,6 +165,7 @@ export class AtMostOnce {
     const { idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal = never() } = options
     checkKey(idempotencyKey)
     checkReferences(request)
+    checkKeys(request)
     const operationId = operationIdOf(idempotencyKey)
     const body = JSON.parse(
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
@@ -362,6 +365,16 @@ function checkReferences(request: unknown): void {
       hint: 'Leave it out. The ID of the operation is the reference ID.',
     })
   }
+}
+
+function checkKeys(request: unknown): void {
+  const misspelled = misspelledKey(request)
+  if (misspelled === null) return
+  const { path, message } = misspelled
+  throw new GdnError('invalid_input', message, {
+    place: { field: formatPath(path) },
+    hint: `Nothing was sent. ${MISSPELLED_HINT}`,
+  })
 }
 
 const never = () => new AbortController().signal

@@ -160,6 +160,20 @@ test('reports an empty request', async () => {
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('stdin: is empty') })
 })
 
+test('rejects a misspelled field of metadata, which would be minted as an extra key', async () => {
+  const nft = { title: 'Dawn', description: 'x', file_fields: [], atribute: 'x' }
+  const target = { contract_address: `0x${'1'.repeat(40)}`, blockchain: 'polygon' }
+  const request = { ...target, receiver_wallet_address: target.contract_address, metadata: [nft] }
+  const { code, stderr } = await cli(['nft', 'mint', '-f', '-', '--base-url', 'http://127.0.0.1:9'], {
+    stdin: JSON.stringify(request),
+    env: { GDN_API_KEY: 'k' },
+  })
+  expect({ code, stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('(metadata[0].atribute): is not a field of metadata: did you mean "attribute"?'),
+  })
+})
+
 test('suggests a command for a rejected key that works when run', async () => {
   const api = await fakeApi({ getnfts: () => ({ status: 401, body: {} }) })
   const { code, stderr } = await cli(['nft', 'show', 'x', '--base-url', api.url], { env: { GDN_API_KEY: 'wrong' } })

@@ -89,12 +89,16 @@ const WHOLE: Readonly<Record<string, Uint8Array | string>> = {
   'a.pdf': '%PDF-1.7\n',
   'a.html': '<!doctype html><title>x</title>',
   'a.gltf': '{"asset":{"version":"2.0"}}',
-  'a.txt': 'text',
   'no-extension': PNG,
 }
 
 test.each(Object.entries(WHOLE))('accepts a whole file: %s', async (name, content) => {
   expect(await inspect(name, content)).toEqual({ problem: null, warning: null })
+})
+
+test.each(['a.txt', 'drop.csv', 'a.json'])('warns of a text: %s', async (name) => {
+  const text = `is a text (${name.slice(name.indexOf('.'))}), which marketplaces may not show`
+  expect(await inspect(name, '{"title": 1}')).toEqual({ problem: null, warning: text })
 })
 
 describe('rejects content that contradicts the extension:', () => {

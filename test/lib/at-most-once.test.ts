@@ -215,6 +215,17 @@ describe('an idempotency key', () => {
     expect(error).toMatchObject({ code: 'invalid_input', place: { field: 'reference_ids' } })
   })
 
+  test('does not belong to metadata with a misspelled field, which would be minted as an extra key', async () => {
+    const request = { ...MINT, metadata: { ...[MINT.metadata].flat()[0], atribute: 'x' } } as unknown as MintRequest
+    const error = await failure(gdn.mint(request, { idempotencyKey: 'order-43' }))
+    expect(error).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('did you mean "attribute"?'),
+      hint: expect.stringContaining('extra:<key>'),
+    })
+    expect(served.paths).toEqual([])
+  })
+
   test.each(['\ud800', 'order-\udfff'])('must be well-formed text: %j', async (idempotencyKey) => {
     const error = await failure(gdn.mint(MINT, { idempotencyKey }))
     expect(error).toMatchObject({ code: 'invalid_input', place: { field: 'idempotencyKey' } })

@@ -1,7 +1,8 @@
 import type * as z from 'zod/mini'
 import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { isBlockchain } from '../../api/blockchains.ts'
-import { type FieldIssue, validate } from '../../api/validate.ts'
+import { MISSPELLED_HINT, misspelledKey } from '../../api/misspelled-key.ts'
+import { type FieldIssue, formatPath, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 
 /** Flag of each field of a request. */
@@ -42,7 +43,15 @@ export function checkRequest<Schema extends z.ZodMiniType>(
   file: string | null,
 ): z.output<Schema> {
   const result = validate(schema, request)
-  if (result.ok) return result.value
+  if (result.ok) {
+    const misspelled = file === null ? null : misspelledKey(request)
+    if (misspelled === null) return result.value
+    const { path, message } = misspelled
+    throw new GdnError('invalid_input', message, {
+      place: { file: file ?? '', field: formatPath(path) },
+      hint: `Nothing was sent. ${MISSPELLED_HINT}`,
+    })
+  }
   const issues = result.issues.map((issue) => toProblem(issue, request, file))
   const [first] = issues
   throw new GdnError('invalid_input', first?.message ?? 'is not a valid request', {

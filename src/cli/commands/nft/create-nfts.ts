@@ -72,8 +72,9 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
     (accepted) => finish(deps, connection, wanted, accepted),
   ).catch((error: unknown) => {
     if (endpoint !== 'createnfttrans' || !(error instanceof GdnError)) throw error
-    if (error.code !== 'refused' || error.hint !== undefined) throw error
     const { message, details } = error
+    const isExplained = error.hint !== undefined && !message.includes('enable_transfer')
+    if (error.code !== 'refused' || isExplained) throw error
     const hint = versionHint(settings, message) ?? howToEnableTransfer(connection, message, request)
     throw hint === undefined ? error : new GdnError('refused', message, { hint, details, cause: error })
   })

@@ -1,0 +1,26 @@
+import { distance } from '../core/nearest.ts'
+
+/** Fields of metadata that an extra key may be meant for. A title is missed where its key is misspelled. */
+const LONG_KEYS = ['description', 'attribute', 'file_fields']
+const MOST_EDITS = 2
+
+/**
+ * Returns the first extra key of a request's metadata that is nearly a field of it, with its path: it would be minted
+ * permanently. Null if there is none.
+ */
+export function misspelledKey(request: unknown): { path: [string, number, string]; message: string } | null {
+  const { metadata = [] } = Object(request) as { metadata?: unknown }
+  for (const [index, one] of [metadata].flat().entries()) {
+    for (const key of Object.keys(Object(one))) {
+      const meant = LONG_KEYS.find(
+        (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MOST_EDITS,
+      )
+      if (meant !== undefined) {
+        return { path: ['metadata', index, key], message: `is not a field of metadata: did you mean "${meant}"?` }
+      }
+    }
+  }
+  return null
+}
+
+export const MISSPELLED_HINT = 'To mint such an extra key, use a manifest with the column extra:<key>.'
