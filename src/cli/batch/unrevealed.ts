@@ -146,9 +146,9 @@ export function editedRows(run: string, lines: readonly (number | null)[] | null
   const removed = gone === 0 ? '' : ` (${count(gone, 'row')} removed at the end)`
   return new GdnError(
     'refused',
-    `the manifest was edited since the run ${run} committed to its rows${where}${removed}`,
+    `the manifest or its files were edited since the run ${run} committed to its rows${where}${removed}`,
     {
-      hint: 'Nothing was sent. Restore these rows. To mint a manifest in addition, add --run <name>.',
+      hint: 'Nothing was sent. Restore these rows and their files. To mint a manifest in addition, add --run <name>.',
       details: { run, lines: found, removed: gone },
     },
   )

@@ -81,12 +81,17 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
 }
 
 /** Prints the secret as data, because notes redact secrets. */
-async function begin({ io }: Deps, { json }: ListenFlags, { secret }: Listener, targets: Target[]): Promise<void> {
+async function begin({ io }: Deps, { json, email: account }: ListenFlags, { secret }: Listener, targets: Target[]): Promise<void> {
   const signing_secret = secret.disclose()
   if (json) {
     await io.data(`${JSON.stringify({ event: 'ready', signing_secret, forward_to: targets })}\n`)
   } else {
     await io.data(`Listening. Events are signed with ${signing_secret}\n`)
+    io.note(
+      account === undefined
+        ? 'These are the events of the local account. For those of another account, add --email <address>.'
+        : `These are the events of the account ${safe(account)}.`,
+    )
     for (const { url, events } of targets) {
       const what = events.includes('*') ? 'Events' : `Events ${events.join(', ')}`
       io.note(`${what} are forwarded to ${safe(url)}`)
