@@ -53,7 +53,7 @@ describe('the man page', () => {
     if (first === undefined) throw new Error('no command')
     const commands = [{ ...first, about: hostile, examples: [{ summary: hostile, lines: hostile.split('\n') }] }]
     for (const page of [man, manPage({ tree: { ...tree, commands }, topics: [] })]) {
-      const macros = /^\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi)( |$)/
+      const macros = /^\.(TH|SH|SS|TP|PP|B|RS|RE|nf|fi|br)( |$)/
       expect(page.split('\n').filter((line) => /^[.']/.test(line) && !macros.test(line))).toEqual([])
       expect(page).toMatch(/^[\n\x20-\x7e]*$/)
       // Only escapes for a backslash, a dash, a quote, nothing, and a character by its number.

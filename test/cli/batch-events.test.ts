@@ -71,6 +71,9 @@ describe('the events of a batch', () => {
       requests: 1,
       attempts: 1,
       reconciled: null,
+      // What only other servers state, and what only --verify counts.
+      ...{ gas_used: null, fee_paid_wei: null, currency: null, simulated: null, pending_transactions: null },
+      ...{ verified: null, changed: null, differing: null, unread: null },
     })
   })
 

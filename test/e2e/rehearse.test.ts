@@ -170,7 +170,7 @@ test('a signer that would run dry does so in the rehearsal', async () => {
     expect(report.waiting).toBe(2000 - report.minted)
     expect([6, 8]).toContain(code)
     expect(JSON.parse(stderr).error.message).toMatch(
-      /^the signer 0x\w+ has [\d.]+ POL on polygon and needs [\d.]+: [\d.]+ POL are missing$/m,
+      /^the signer 0x\w+ has [\d.]+ POL on polygon and needs [\d.]+: [\d.]+ POL are missing, and [\d.]+ POL for \d+ waiting NFTs$/m,
     )
   } finally {
     await network.call('anvil_setBalance', [place.operator, balance])

@@ -513,7 +513,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'nft update': one(CHANGED_NFT, () =>
     withServer(WITH_DYNAMIC_NFT, 'nft', 'update', 'a', '--title', 'Dusk', '-b', 'polygon'),
   ),
-  'nft freeze': list(CHANGED_NFT, () => withServer(WITH_DYNAMIC_NFT, 'nft', 'freeze', 'a', '--yes', '-b', 'polygon')),
+  'nft freeze': list([...CHANGED_NFT, 'is_frozen'], () =>
+    withServer(WITH_DYNAMIC_NFT, 'nft', 'freeze', 'a', '--yes', '-b', 'polygon'),
+  ),
   'nft burn': list(CHANGED_NFT, () => withServer(WITH_DYNAMIC_NFT, 'nft', 'burn', 'a', '--yes', '-b', 'polygon')),
   'nft history': list(Object.keys(MINT_EVENT), () => {
     const getnfts: Handler = (body) => ({ ...WITH_NFTS.getnfts(body), headers: { 'nft-history-supported': 'yes' } })
