@@ -77,7 +77,14 @@ export async function atMostText(
     payable < (limit ?? 0n) ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
   const now =
     needed === null || needed >= left ? '' : `, ${isReserved ? 'these at most ' : ''}${atFees} at the current fees`
-  const before = isReserved ? ' with what was accepted before' : ''
+  // Transactions that were signed within another limit keep their price.
+  const signed = costs?.pending_transactions ?? 0
+  const isSignedAbove = signed > 0 && (costs?.counted == null || BigInt(costs.counted) > (limit ?? 0n))
+  const before = isSignedAbove
+    ? ` in addition to ${count(signed, 'signed transaction')}`
+    : isReserved
+      ? ' with what was accepted before'
+      : ''
   return `, for at most ${inCoins(payable, 'up')} ${coin}${before} (${source}${now})`
 }
 

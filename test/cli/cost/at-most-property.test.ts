@@ -97,3 +97,11 @@ test('the amount in the prompt of a run is never below what the chain is paid af
   report(`${reservedStates} of ${STATES} states had reservations`)
   expect(reservedStates).toBeGreaterThan(STATES / 2)
 })
+
+test('what was signed within a higher limit, or without one, is named beside the amount', async () => {
+  const state: State = { limit: 10n ** 18n, paid: 0n, unfinal: 0n, reserved: [], asked: [], offered: 10n ** 9n }
+  const worst = 2n * 10n ** 18n
+  const reserved = [{ worst, actual: worst }]
+  expect(await prompt({ ...state, reserved })).toContain('for at most 1 POL in addition to 1 signed transaction (')
+  expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain('with what was accepted before (')
+})

@@ -81,7 +81,12 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
 }
 
 /** Prints the secret as data, because notes redact secrets. */
-async function begin({ io }: Deps, { json, email: account }: ListenFlags, { secret }: Listener, targets: Target[]): Promise<void> {
+async function begin(
+  { io }: Deps,
+  { json, email: account }: ListenFlags,
+  { secret }: Listener,
+  targets: Target[],
+): Promise<void> {
   const signing_secret = secret.disclose()
   if (json) {
     await io.data(`${JSON.stringify({ event: 'ready', signing_secret, forward_to: targets })}\n`)
