@@ -22,7 +22,7 @@ interface Stock extends Filled {
 }
 
 const LOADS: readonly Load[] = [
-  { what: `getnfts of ${ASKED} ids`, requests: 1200, ask: read },
+  { what: `getnfts of ${ASKED} IDs`, requests: 1200, ask: read },
   { what: `createnft of ${PER_REQUEST}`, requests: 120, ask: create },
 ]
 

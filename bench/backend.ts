@@ -105,9 +105,9 @@ export interface Order {
   receiver?: string
 }
 
-/** Uploads pictures and returns the URL for the NFT at an index, in turns. */
-export async function uploadAll(backend: Backend, pictures: readonly Uint8Array[]): Promise<(index: number) => string> {
-  const urls = await Promise.all(pictures.map((picture) => backend.upload(picture)))
+/** Uploads images and returns the URL for the NFT at an index, in turns. */
+export async function uploadAll(backend: Backend, images: readonly Uint8Array[]): Promise<(index: number) => string> {
+  const urls = await Promise.all(images.map((image) => backend.upload(image)))
   return (index) => urls[index % urls.length] ?? ''
 }
 
@@ -161,7 +161,7 @@ export interface Shown {
   env: Record<string, string>
 }
 
-/** Starts a backend that has one NFT with a picture, and stops it when the work is done. */
+/** Starts a backend that has one NFT with an image, and stops it when the work is done. */
 export async function withNft<Result>(folder: string, work: (nft: Shown) => Promise<Result>): Promise<Result> {
   const backend = await serve(folder, ['--allow-private-files'])
   try {

@@ -50,18 +50,13 @@ async function simulated(chunk: number): Promise<Figure[]> {
       return (endpoint === 'getnftgdnids' ? { nft_gdn_ids: [] } : { nfts: [] }) as unknown as ResponseOf<Name>
     },
     upload: () => Promise.reject(new Error('no files here')),
-    supportsIdempotency: () => false,
-    supportsReferences: () => false,
-    supportsLabels: () => false,
-    supportsAliases: () => false,
-    supportsUpdates: () => false,
-    limitsCosts: () => null,
+    supports: () => false,
     learnIdempotency: () => Promise.resolve(false),
   }
   const pacer = createPacer({ rate: null, observed: () => null, now: clock.now, sleep: clock.sleep })
   const requests = ROWS / chunk
   await clock.passDuring(mint(rows(ROWS, chunk), { client, pacer, now: clock.now, sleep: clock.sleep }))
-  return figures(`10,000 rows, ${chunk} to a request, simulated`, requests, service)
+  return figures(`10,000 rows, ${chunk} per request, simulated`, requests, service)
 }
 
 async function inRealTime(requests: number): Promise<Figure[]> {

@@ -41,11 +41,11 @@ export function measure(): Promise<Figure[]> {
     const onlyGdn = join(folder, 'bare-0', 'node_modules')
     const npmInstall = { what: 'npm install', samples: installing }
     const figures: Figure[] = [
-      bytes('archive and npm package', statSync(archive).size, statSync(packed).size),
-      bytes('unpacked, and installed', sizeOf(unpacked), sizeOf(modules)),
-      bytes('installed with --omit=optional', sizeOf(onlyGdn), sizeOf(modules)),
-      { what: 'install', unit: 'ms', samples: unpacking, against: npmInstall },
-      { what: 'install with --omit=optional', unit: 'ms', samples: withoutNative, against: npmInstall },
+      bytes('size of the archive', statSync(archive).size, statSync(packed).size),
+      bytes('size of the unpacked archive', sizeOf(unpacked), sizeOf(modules)),
+      bytes('installed size with --omit=optional', sizeOf(onlyGdn), sizeOf(modules)),
+      { what: 'unpack the archive', unit: 'ms', samples: unpacking, against: npmInstall },
+      { what: 'npm install --omit=optional', unit: 'ms', samples: withoutNative, against: npmInstall },
       await importing(node, onlyGdn),
     ]
 

@@ -43,24 +43,24 @@ export function measureOn(databaseOf: (name: 'full' | 'few') => Promise<string |
         const add = async (what: string, path: (filled: Filled, total: number) => string) =>
           figures.push(...report([await compare(what, full, few, path)]))
         await add('overview', () => 'overview')
-        await add('a collection', ({ collection }) => `collections/${collection}`)
-        await add('the first 60 of its NFTs', ({ collection }) => `collections/${collection}/nfts`)
+        await add('collection page', ({ collection }) => `collections/${collection}`)
+        await add('first 60 NFTs of the collection', ({ collection }) => `collections/${collection}/nfts`)
         await add(
-          '60 at nine tenths of it',
+          '60 NFTs at 90 % of the list',
           ({ collection }, total) => `collections/${collection}/nfts?offset=${total * 0.9}`,
         )
         await add(
-          '60 failed ones, from the middle',
+          '60 failed NFTs in the middle of the list',
           ({ collection }, total) =>
             `collections/${collection}/nfts?status=failed&offset=${Math.floor(total / PER_FAILURE / 2)}`,
         )
-        await add("an owner's", ({ owner }) => `owners/${owner}/nfts`)
-        await add('an NFT', ({ nft }) => `nfts/${nft}`)
-        await add('a run', () => `runs/${RUN}`)
+        await add('NFTs of an owner', ({ owner }) => `owners/${owner}/nfts`)
+        await add('NFT page', ({ nft }) => `nfts/${nft}`)
+        await add('run page', () => `runs/${RUN}`)
         await add('search by ID', ({ nft }) => `search?q=${nft}`)
-        await add('search by two words, one of them rare', (_, total) => `search?q=number%20${total / 2}`)
-        await add('search by a word that all titles have', () => 'search?q=number')
-        await add('search by a word that none has', () => 'search?q=nowhere')
+        await add('search for two words, one of them rare', (_, total) => `search?q=number%20${total / 2}`)
+        await add('search for a word in all titles', () => 'search?q=number')
+        await add('search for a word in no title', () => 'search?q=nowhere')
         return figures
       } finally {
         await full.backend.end()
@@ -138,9 +138,9 @@ async function compare(
     against.push(await ask(few, SMALL))
     await sleep(1)
   }
-  const pair = { what: `of ${numbered(SMALL)}`, samples: against }
+  const pair = { what: `${numbered(SMALL)} NFTs`, samples: against }
   return {
-    what: `${what}, of ${numbered(LARGE)} in one collection`,
+    what: `${what}, ${numbered(LARGE)} NFTs in the collection`,
     unit: 'ms',
     samples,
     against: pair,

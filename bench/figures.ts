@@ -54,7 +54,9 @@ function formatCells(cells: readonly string[]): string {
 
 const reported = new WeakSet<Figure>()
 
-/** Prints the rows of figures that have no row yet, and returns all of them. A part calls it for each measured figure. */
+/**
+ * Prints the rows of figures that have no row yet, and returns all of them. A part calls it for each measured figure.
+ */
 export function report(figures: readonly Figure[]): Figure[] {
   for (const figure of figures) {
     if (reported.has(figure)) continue

@@ -10,7 +10,7 @@ import { deployedNft } from './filled.ts'
 
 const TOTAL = 10_000
 /** Number of distinct images for the browser; the NFTs share them in turn. */
-const PICTURES = 1000
+const IMAGES = 1000
 const RUNS = 7
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 /** Pixels between two stops of a drag of the scroll bar, and pixels a millisecond. */
@@ -25,7 +25,7 @@ export function measure(): Promise<Figure[]> {
     try {
       const url = backend.url + path
       return [
-        ...report(await firstPicture(browser, url)),
+        ...report(await firstImage(browser, url)),
         ...report(await wholeWay(browser, url)),
         await frames(browser, url),
       ]
@@ -56,7 +56,7 @@ async function fill(folder: string) {
   const files = (await readdir(media)).filter((name) => name.endsWith('.png'))
   const drawn = await Promise.all(files.map((name) => readFile(join(media, name))))
   const cids: string[] = []
-  for (let index = 0; index < PICTURES; index++) {
+  for (let index = 0; index < IMAGES; index++) {
     // Bytes after the end of a PNG aren't rendered, but make the file distinct.
     const content = Buffer.concat([drawn[index % drawn.length] ?? Buffer.alloc(0), Buffer.from(String(index))])
     cids.push((await first.upload(content)).slice('ipfs://'.length))
@@ -68,7 +68,7 @@ async function fill(folder: string) {
     if (collection === null) throw new Error('the collection does not exist')
     for (let at = 0; at < TOTAL; at += 1000) {
       const rows = Array.from({ length: 1000 }, (_, index) => {
-        const cid = cids[(at + index) % PICTURES]
+        const cid = cids[(at + index) % IMAGES]
         const row = deployedNft(collection, at + index)
         const file_fields = [{ key: 'image', url: `ipfs://${cid}` }]
         const metadata = JSON.stringify({ title: `Number ${at + index + 1}`, description: '', file_fields })
@@ -83,25 +83,25 @@ async function fill(folder: string) {
 }
 
 /** Milliseconds from the click on a link to the first image, with an empty browser cache. */
-async function firstPicture(browser: Browser, url: string): Promise<Figure[]> {
+async function firstImage(browser: Browser, url: string): Promise<Figure[]> {
   const samples: number[] = []
   const all: number[] = []
   for (let run = 0; run < RUNS; run++) {
     const page = await openPage(browser)
     await page.addInitScript(`document.addEventListener('load', ({ target }) => {
-      if (target instanceof HTMLImageElement && target.closest('.gallery')) window.pictures = [...(window.pictures ?? []), performance.now()]
+      if (target instanceof HTMLImageElement && target.closest('.gallery')) window.images = [...(window.images ?? []), performance.now()]
     }, true)`)
     await page.goto(url)
     // The content security policy of the page forbids polling with an expression.
-    while ((await page.evaluate<number>('window.pictures?.length ?? 0')) < 10) await page.waitForTimeout(20)
-    const [first = 0, ...more] = await page.evaluate<number[]>('window.pictures')
+    while ((await page.evaluate<number>('window.images?.length ?? 0')) < 10) await page.waitForTimeout(20)
+    const [first = 0, ...more] = await page.evaluate<number[]>('window.images')
     samples.push(first)
     all.push(more[8] ?? 0)
     await page.context().close()
   }
   return [
     { what: 'first image of 10,000, nothing cached', unit: 'ms', samples, budget: { atMost: 1000 } },
-    { what: 'ten images of them', unit: 'ms', samples: all, budget: { atMost: 1500 } },
+    { what: 'first ten images', unit: 'ms', samples: all, budget: { atMost: 1500 } },
   ]
 }
 
@@ -110,10 +110,10 @@ const heapMiB = (page: Page) => page.evaluate<number>('gc(), performance.memory.
 /** Scrolls from the first to the last NFT with stops, and back to the first. */
 async function wholeWay(browser: Browser, url: string): Promise<Figure[]> {
   const page = await openPage(browser)
-  const asked = { pages: 0, pictures: 0 }
+  const asked = { pages: 0, images: 0 }
   page.on('request', (request) => {
     if (request.url().includes('/nfts?')) asked.pages++
-    if (request.url().includes('/ipfs/')) asked.pictures++
+    if (request.url().includes('/ipfs/')) asked.images++
   })
   await page.goto(url)
   await page.waitForSelector('.gallery .drawn')
@@ -147,15 +147,15 @@ async function wholeWay(browser: Browser, url: string): Promise<Figure[]> {
   })
   return [
     {
-      what: `JavaScript heap after all 10,000, with ${stops} stops`,
+      what: `JavaScript heap after scrolling past 10,000 NFTs, with ${stops} stops`,
       unit: 'MiB',
       samples: [after],
       against: { what: 'at the first stop', samples: [before] },
       budget: { atMost: 4 },
     },
-    one('nodes in the document at the end', 'nodes', nodes, 2000),
+    one('DOM nodes at the end', 'nodes', nodes, 2000),
     one('requests for lists', 'requests', asked.pages, TOTAL / 100),
-    one('requests for images', 'requests', asked.pictures, stops * 100),
+    one('requests for images', 'requests', asked.images, stops * 100),
   ]
 }
 
@@ -167,11 +167,11 @@ async function frames(browser: Browser, url: string): Promise<Figure> {
   const [gallery, plain] = [await openPage(browser), await openPage(browser)]
   await gallery.goto(url)
   await gallery.waitForSelector('.gallery .drawn')
-  const pictures = await gallery
+  const images = await gallery
     .locator('.gallery img')
     .evaluateAll((images) => images.map((image) => image.getAttribute('src')))
   const tile = '<img width=220 height=220 style="margin:20px 10px 80px" src='
-  const body = Array.from({ length: 400 }, (_, index) => `${tile}${pictures[index % pictures.length]}>`).join('')
+  const body = Array.from({ length: 400 }, (_, index) => `${tile}${images[index % images.length]}>`).join('')
   await plain.route('**/plain', (route) => route.fulfill({ contentType: 'text/html', body }))
   await plain.goto(new URL('/plain', url).href)
   const [samples, against]: [number[], number[]] = [[], []]

@@ -71,7 +71,7 @@ async function compare(folder: string, what: string, path: string): Promise<Figu
     },
     memoryOf(ours, 200),
     {
-      what: 'the same start again, before the first request',
+      what: 'second start, up to the first request',
       unit: 'ms',
       samples: times(again),
       against: { what: 'the first start', samples: times(ours) },

@@ -11,7 +11,7 @@ import type { Figure } from './figures.ts'
 import { familyOf, memoryOf } from './processes.ts'
 
 const TOKENS = 100_000
-const PICTURES = 48
+const IMAGES = 48
 const CHAIN = { blockchain: 'polygon', chainId: 137 } as const
 
 /**
@@ -23,15 +23,15 @@ export function measure(): Promise<Figure[]> {
     const minted = await mintAll(folder)
     const restarted = await restart(folder)
     const alone = await chainAlone(folder)
-    const against = { what: 'the dev chain alone, RSS', samples: [alone.rss] }
+    const against = { what: 'RSS of the dev chain alone', samples: [alone.rss] }
     const inAll = (what: string, rss: number): Figure => ({ what, unit: 'MiB', samples: [rss], against, budget })
     const budget = { atMost: 2.3 }
     return [
-      inAll('right after minting them, RSS of all', minted.rss),
-      { what: 'right after minting them, PSS of all', unit: 'MiB', samples: [minted.pss] },
-      { what: 'right after minting them, RSS of node', unit: 'MiB', samples: [minted.node] },
-      inAll('after a restart, RSS of all', restarted.rss),
-      { what: 'the data directory', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
+      inAll('RSS of all processes, right after minting', minted.rss),
+      { what: 'PSS of all processes, right after minting', unit: 'MiB', samples: [minted.pss] },
+      { what: 'RSS of Node.js, right after minting', unit: 'MiB', samples: [minted.node] },
+      inAll('RSS of all processes, after a restart', restarted.rss),
+      { what: 'size of the data directory', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
     ]
   })
 }
@@ -39,9 +39,9 @@ export function measure(): Promise<Figure[]> {
 async function mintAll(folder: string) {
   const backend = await serve(folder)
   try {
-    const pictures: string[] = []
-    for (let index = 0; index < PICTURES; index++) pictures.push(await backend.upload(randomBytes(2000)))
-    const image = (index: number) => pictures[index % PICTURES] ?? ''
+    const images: string[] = []
+    for (let index = 0; index < IMAGES; index++) images.push(await backend.upload(randomBytes(2000)))
+    const image = (index: number) => images[index % IMAGES] ?? ''
     const collection = await createCollection(backend)
     await untilDeployed(backend, await order(backend, collection, { count: TOKENS, perRequest: 50, clients: 8, image }))
     return memoryOfBackend(backend)

@@ -56,12 +56,12 @@ export async function measure(): Promise<Figure[]> {
   const [one = 1] = WORKERS
   const figures: Figure[] = [
     {
-      what: 'accepted by one API process, 50 to a request',
+      what: 'accepted by one API process, 50 per request',
       unit: '/s',
       samples: WORKERS.flatMap((workers) => of(workers, (run) => run.accepted)),
     },
     {
-      what: 'accepted by one API process, 1 to a request',
+      what: 'accepted by one API process, 1 per request',
       unit: '/s',
       samples: WORKERS.flatMap((workers) => of(workers, (run) => run.acceptedAlone)),
     },
@@ -84,8 +84,8 @@ export async function measure(): Promise<Figure[]> {
         ...(workers === MOST ? { budget: { atLeast: 2.5 } } : {}),
       })
       figures.push({
-        ...{ what: '  as far as CPU permitted', unit: '/s', samples },
-        against: { what: 'linear in CPU', samples: permitted },
+        ...{ what: '  compared with linear scaling', unit: '/s', samples },
+        against: { what: 'linear in CPU time', samples: permitted },
       })
     }
     if (workers === MOST && before.length > 0) {
@@ -93,19 +93,23 @@ export async function measure(): Promise<Figure[]> {
       figures.push(againstBefore({ what: '  the same', unit: '/s', samples }, then, { atLeast: 2.5 }))
     }
     const busy = of(workers, (run) => run.busyDeploying)
-    figures.push({ what: `  CPUs busy in total, of ${CPUS}`, unit: 'CPU', samples: busy })
+    figures.push({ what: `  CPUs in use, of ${CPUS}`, unit: 'CPU', samples: busy })
     for (const who of ['workers', 'postgres', 'network']) {
       const ms = of(workers, (run) => run.deploying[who] ?? 0)
-      figures.push({ what: `  CPU of ${who} for 1,000 NFTs`, unit: 'ms', samples: ms })
+      figures.push({ what: `  CPU time of ${who} for 1,000 NFTs`, unit: 'ms', samples: ms })
     }
   }
   const all = [...runs.values()].flat()
   for (const who of ['api', 'postgres', 'clients']) {
     const cpu = (used: (run: Run) => Record<string, number>) => all.map((run) => used(run)[who] ?? 0)
     figures.push(
-      { what: `CPU of ${who} to accept 1,000, 50 to a request`, unit: 'ms', samples: cpu((run) => run.accepting) },
       {
-        what: `CPU of ${who} to accept 1,000, 1 to a request`,
+        what: `CPU time of ${who} to accept 1,000 NFTs, 50 per request`,
+        unit: 'ms',
+        samples: cpu((run) => run.accepting),
+      },
+      {
+        what: `CPU time of ${who} to accept 1,000 NFTs, 1 per request`,
         unit: 'ms',
         samples: cpu((run) => run.acceptingAlone),
       },
@@ -113,21 +117,21 @@ export async function measure(): Promise<Figure[]> {
   }
   figures.push(
     {
-      what: 'statements to accept 1,000, 1 to a request',
+      what: 'statements to accept 1,000 NFTs, 1 per request',
       unit: 'statements',
       samples: all.map((run) => run.statementsAlone),
     },
-    { what: 'CPUs busy while accepting', unit: 'CPU', samples: all.map((run) => run.busyAccepting) },
+    { what: 'CPUs in use while accepting', unit: 'CPU', samples: all.map((run) => run.busyAccepting) },
     {
-      what: 'statements to accept 1,000, 50 to a request',
+      what: 'statements to accept 1,000 NFTs, 50 per request',
       unit: 'statements',
       samples: all.map((run) => run.statementsAccepting),
     },
-    { what: 'statements to deploy 1,000', unit: 'statements', samples: all.map((run) => run.statementsDeploying) },
-    { what: 'transactions of the database for 1,000', unit: 'commits', samples: all.map((run) => run.commits) },
-    { what: 'database per NFT', unit: 'bytes', samples: all.map((run) => run.bytes) },
-    { what: 'RPC requests for 1,000 (HTTP)', unit: 'requests', samples: all.map((run) => run.rpc) },
-    { what: 'RPC calls for 1,000', unit: 'requests', samples: all.map((run) => run.rpcCalls) },
+    { what: 'statements to deploy 1,000 NFTs', unit: 'statements', samples: all.map((run) => run.statementsDeploying) },
+    { what: 'database transactions for 1,000 NFTs', unit: 'commits', samples: all.map((run) => run.commits) },
+    { what: 'database size per NFT', unit: 'bytes', samples: all.map((run) => run.bytes) },
+    { what: 'RPC requests for 1,000 NFTs (HTTP)', unit: 'requests', samples: all.map((run) => run.rpc) },
+    { what: 'RPC calls for 1,000 NFTs', unit: 'requests', samples: all.map((run) => run.rpcCalls) },
   )
   if (process.env.GDN_BENCH_PROFILE !== undefined) {
     for (const line of all.at(-1)?.top ?? []) process.stderr.write(`${line}\n`)

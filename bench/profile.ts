@@ -15,14 +15,14 @@ interface Profile {
   timeDeltas: number[]
 }
 
-/** The functions in which a backend spends most of its time while it mints, 50 to a request: time per 1,000 NFTs. */
+/** The functions in which a backend spends most of its time while it mints, 50 per request: time per 1,000 NFTs. */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const profiles = join(folder, 'profiles')
     const flags = ['--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', profiles]
     const backend = await serve(join(folder, 'data'), [], [...flags, GDN])
-    const pictures = Array.from({ length: 48 }, () => randomBytes(2000))
-    const run = await throughApi(backend, { count: MINTED, perRequest: 50, clients: 8 }, pictures).finally(backend.end)
+    const images = Array.from({ length: 48 }, () => randomBytes(2000))
+    const run = await throughApi(backend, { count: MINTED, perRequest: 50, clients: 8 }, images).finally(backend.end)
     const times = new Map<string, number>()
     // One profile for each thread.
     for (const name of await readdir(profiles)) {
@@ -31,7 +31,7 @@ export function measure(): Promise<Figure[]> {
     const top = [...times].sort(([, a], [, b]) => b - a).slice(0, TOP)
     return [
       { what: 'deployed, with the profiler', unit: '/s', samples: [run.deployed] },
-      { what: 'CPU of the backend for 1,000 NFTs, of which:', unit: 'ms', samples: [run.cpu] },
+      { what: 'CPU time of the backend for 1,000 NFTs, of which:', unit: 'ms', samples: [run.cpu] },
       ...top.map(([what, time]): Figure => ({ what, unit: 'ms', samples: [time / MINTED] })),
     ]
   })

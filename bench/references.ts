@@ -61,9 +61,9 @@ async function measureTimes(folder: string): Promise<Figure[]> {
       budget: { atMost },
     })
     return [
-      figure('createnft of 1,000, IDs in order', samples.ordered, 2.5),
-      figure('createnft of 1,000, IDs that are hashes', samples.random, 3),
-      figure('createnft of 1,000 that exist', samples.again, 1.2),
+      figure('createnft of 1,000, sequential IDs', samples.ordered, 2.5),
+      figure('createnft of 1,000, hashes as IDs', samples.random, 3),
+      figure('createnft of 1,000 existing NFTs', samples.again, 1.2),
       figure('getreferences of 1,000', samples.asked, 1),
     ]
   } finally {

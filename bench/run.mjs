@@ -1,7 +1,7 @@
-// `npm run bench [-- part … | --all] [--long] [--write]`: measures gdn against a baseline, and prints each figure with its
-// budget once it is measured. `--write` records the figures in bench/figures.json and generates docs/benchmarks.md.
-// `npm run profile`: prints where a backend under load spends its time.
-// Times are shown, never asserted: the exit code is 0 unless a part could not be measured.
+// `npm run bench [-- part … | --all] [--long] [--write]`: measures gdn against a baseline, and prints each figure with
+// its budget once it is measured. `--write` records the figures in bench/figures.json and generates docs/benchmarks.md.
+// `npm run profile`: prints where a backend under load spends its time. Times are shown, never asserted: the exit code
+// is 0 unless a part could not be measured.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -21,7 +21,7 @@ import { memoryOf } from './processes.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
 const ROUNDS = 3
-const PICTURES = 48
+const IMAGES = 48
 const MANY = { count: 2000, perRequest: 50, clients: 8, receiver: WALLET }
 const SINGLE = { count: 800, perRequest: 1, clients: 8, receiver: WALLET }
 /** Number of NFTs for the figures of memory and replay. */
@@ -55,23 +55,27 @@ export function measure(): Promise<Figure[]> {
     const whole = await replay(folder)
     const tokens = whole.transactions.toLocaleString('en-US')
     return [
-      againstBefore({ what: '50 to a request, stored files', unit: '/s', samples: many }, manyBefore, { atLeast: 3 }),
-      { what: '1 to a request, stored files', unit: '/s', samples: single, budget: { atLeast: 300 } },
+      againstBefore({ what: '50 per request, stored files', unit: '/s', samples: many }, manyBefore, { atLeast: 3 }),
+      { what: '1 per request, stored files', unit: '/s', samples: single, budget: { atLeast: 300 } },
       { what: 'replay of the journal', unit: '/s', samples: [whole.transactions / (whole.milliseconds / 1000)] },
       { what: `start of the chain with ${tokens} NFTs, no snapshot`, unit: 'ms', samples: [whole.milliseconds] },
       { what: 'start of the chain from its snapshot', unit: 'ms', samples: [fromSnapshot.milliseconds] },
       { what: 'RSS of the backend before Solana is used', unit: 'MiB', samples: [before] },
       { what: `RSS right after minting ${tokens}`, unit: 'MiB', samples: [after] },
-      { what: 'the data directory, snapshot included', unit: 'MiB', samples: [(await sizeOf(folder)) / 2 ** 20] },
+      {
+        what: 'size of the data directory, including the snapshot',
+        unit: 'MiB',
+        samples: [(await sizeOf(folder)) / 2 ** 20],
+      },
     ]
   })
 }
 
-/** The pictures are uploaded before the clock starts. */
+/** The images are uploaded before the clock starts. */
 async function mintAll(backend: Backend, what: Omit<Order, 'image'>): Promise<number> {
   const image = await uploadAll(
     backend,
-    Array.from({ length: PICTURES }, () => randomBytes(2000)),
+    Array.from({ length: IMAGES }, () => randomBytes(2000)),
   )
   const facts = { blockchain: 'solana', wallet_address: WALLET, description: 'Bench', image: image(0) }
   const collection = await createCollection(backend, facts)

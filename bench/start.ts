@@ -22,7 +22,7 @@ export function measure(): Promise<Figure[]> {
     }
     return [
       {
-        what: 'start to ready, warm',
+        what: 'warm start until ready',
         unit: 'ms',
         samples: ready,
         against: { what: 'node -e 0, then anvil alone', samples: alone },

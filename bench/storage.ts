@@ -20,8 +20,8 @@ export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const s3 = await startS3(['art'])
     const node = await startIpfsNode(join(folder, 'node'))
-    const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(FILE_BYTES)])
-    const web = await startFileServer({}, (path) => Buffer.concat([picture, Buffer.from(path)]))
+    const image = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(FILE_BYTES)])
+    const web = await startFileServer({}, (path) => Buffer.concat([image, Buffer.from(path)]))
     const keys = `[default]\naws_access_key_id = ${S3_KEYS.accessKeyId}\naws_secret_access_key = ${S3_KEYS.secret}\n`
     const places = {
       'data directory': 'storage: { kind: files }\n',
@@ -50,7 +50,7 @@ export function measure(): Promise<Figure[]> {
       }
       const [dataDir, ...others] = backends
       return others.map(({ what, samples }) => ({
-        what: `NFTs deployed, a file of 40 KiB each, ${what}`,
+        what: `NFTs deployed, one 40 KiB file per NFT, ${what}`,
         unit: '/s',
         samples,
         against: { what: 'data directory', samples: dataDir?.samples ?? [] },

@@ -17,10 +17,10 @@ import {
 import { watchCpu } from './cpu.ts'
 import { againstBefore, type Figure, median, percentile } from './figures.ts'
 import { familyOf } from './processes.ts'
-import { BATCHED, ONE_AT_A_TIME, PIPELINED, type Pictures, READY, type Script } from './user-script.ts'
+import { BATCHED, type Images, ONE_AT_A_TIME, PIPELINED, READY, type Script } from './user-script.ts'
 
 const ROUNDS = Number(process.env.GDN_BENCH_ROUNDS ?? 3)
-const PICTURES = 48
+const IMAGES = 48
 const MANY = { count: 4000, perRequest: 50, clients: 8 }
 const SINGLE = { count: 800, perRequest: 1, clients: 8 }
 
@@ -29,7 +29,7 @@ type Load = Omit<Order, 'image'>
 interface Variant {
   what: string
   load: Load
-  pictures: () => Pictures
+  images: () => Images
   scripts: readonly { script: Script; atLeast?: number }[]
   /** Least ratios to the build before. */
   before: { deployed?: number; accepted?: number }
@@ -46,13 +46,13 @@ interface Run {
   /** NFTs per second. */
   deployed: number
   accepted: number
-  /** CPU of the backend for 1,000 NFTs in milliseconds, without its dev chain. */
+  /** CPU time of the backend for 1,000 NFTs in milliseconds, without its dev chain. */
   cpu: number
 }
 
 /**
  * NFTs deployed per second through the API, compared with scripts that send transactions to a plain anvil. Writing
- * metadata and uploading or fetching pictures is part of every time.
+ * metadata and uploading or fetching images is part of every time.
  */
 export function measure(): Promise<Figure[]> {
   return withFolder(async (folder) => {
@@ -78,19 +78,19 @@ export function measure(): Promise<Figure[]> {
 }
 
 function variantsWith(url: string): Variant[] {
-  const shared = () => Array.from({ length: PICTURES }, () => randomBytes(2000))
+  const shared = () => Array.from({ length: IMAGES }, () => randomBytes(2000))
   // Always a new URL, because recently fetched ones are cached.
   let fetched = 0
   const remote = () => () => `${url}/${fetched++}.png`
-  const [one, many] = ['NFTs minted, 1 to a request', 'NFTs minted, 50 to a request']
-  const [uploaded, fromWeb] = [`${PICTURES} uploaded images`, 'an image each over HTTP']
+  const [one, many] = ['NFTs minted, 1 per request', 'NFTs minted, 50 per request']
+  const [uploaded, fromWeb] = [`${IMAGES} uploaded images`, 'one image per NFT over HTTP']
   const toOne = [
     { script: ONE_AT_A_TIME, atLeast: 1 },
     { script: PIPELINED, atLeast: 3 },
   ]
   const toMany = [{ script: ONE_AT_A_TIME, atLeast: 3 }, { script: PIPELINED }, { script: BATCHED, atLeast: 6 }]
   const ready = { script: READY, atLeast: availableParallelism() < 4 ? 0.2 : 0.3 }
-  const [uploads, fetches] = [{ pictures: shared }, { pictures: remote }]
+  const [uploads, fetches] = [{ images: shared }, { images: remote }]
   return [
     { what: `${many}, ${uploaded}`, load: MANY, ...uploads, scripts: [...toMany, ready], before: { accepted: 2.5 } },
     { what: `${one}, ${uploaded}`, load: SINGLE, ...uploads, scripts: toOne, before: { deployed: 4 } },
@@ -99,10 +99,10 @@ function variantsWith(url: string): Variant[] {
   ]
 }
 
-async function runAll({ load, pictures, scripts }: Variant, backends: readonly Backend[]): Promise<Round> {
+async function runAll({ load, images, scripts }: Variant, backends: readonly Backend[]): Promise<Round> {
   const round: Round = { runs: [], scripts: [] }
-  for (const { script } of scripts) round.scripts.push(await script.time(pictures()))
-  for (const backend of backends) round.runs.push(await throughApi(backend, load, pictures()))
+  for (const { script } of scripts) round.scripts.push(await script.time(images()))
+  for (const backend of backends) round.runs.push(await throughApi(backend, load, images()))
   return round
 }
 
@@ -120,17 +120,17 @@ function figuresOf({ what, scripts, before }: Variant, rounds: readonly Round[])
     row(what, '/s', 'deployed', atLeast(before.deployed)),
     ...scripts.map(againstScript),
     row('  accepted', '/s', 'accepted', atLeast(before.accepted)),
-    row('  CPU of the backend for 1,000 NFTs', 'ms', 'cpu', { atMost: 0.33 }),
+    row('  CPU time of the backend for 1,000 NFTs', 'ms', 'cpu', { atMost: 0.33 }),
   ]
 }
 
-/** Mints through the API. The clock includes the upload of shared pictures. */
-export async function throughApi(backend: Backend, load: Load, pictures: Pictures): Promise<Run> {
+/** Mints through the API. The clock includes the upload of shared images. */
+export async function throughApi(backend: Backend, load: Load, images: Images): Promise<Run> {
   const collection = await createCollection(backend)
   const [, ...chain] = familyOf(backend.pid)
   const cpuOf = watchCpu({ all: [backend.pid], chain })
   const since = performance.now()
-  const image = typeof pictures === 'function' ? pictures : await uploadAll(backend, pictures)
+  const image = typeof images === 'function' ? images : await uploadAll(backend, images)
   const sent = performance.now()
   const ids = await order(backend, collection, { ...load, image })
   const accepted = performance.now()
@@ -170,7 +170,7 @@ async function readsMeanwhile(backend: Backend): Promise<Figure[]> {
   await reading
   const against = { what: 'p50 when idle', samples: [median(idle)] }
   return [0.5, 0.99, 1].map((part) => ({
-    what: `getnfts of 100 while minting, ${part === 1 ? 'slowest' : `p${part * 100}`}`,
+    what: `getnfts of 100 NFTs while minting, ${part === 1 ? 'slowest' : `p${part * 100}`}`,
     unit: 'ms',
     samples: [percentile(times, part)],
     against,

@@ -28,28 +28,28 @@ const IN_FLIGHT = 16
 const BATCH = 50
 const READY_BATCH = 200
 
-/** Pictures that the NFTs share, or the URL of a picture for each NFT. */
-export type Pictures = readonly Uint8Array[] | ((index: number) => string)
+/** Images that the NFTs share, or the URL of an image for each NFT. */
+export type Images = readonly Uint8Array[] | ((index: number) => string)
 
 /** What a user would write without gdn, with viem. */
 export interface Script {
   what: string
   /** Runs it on a fresh anvil, checks the tokens on chain, and returns NFTs per second without the deployment. */
-  time(pictures: Pictures): Promise<number>
+  time(images: Images): Promise<number>
 }
 
 export const ONE_AT_A_TIME: Script = {
   what: 'script, one at a time',
-  time: (pictures) =>
-    timeOpenZeppelin(300, pictures, async ({ count, save, send }) => {
+  time: (images) =>
+    timeOpenZeppelin(300, images, async ({ count, save, send }) => {
       for (let index = 0; index < count; index++) await send('mint', [WALLET, await save(index)])
     }),
 }
 
 export const PIPELINED: Script = {
   what: `script, own nonces, ${IN_FLIGHT} in flight`,
-  time: (pictures) =>
-    timeOpenZeppelin(800, pictures, async ({ count, save, send, firstNonce }) => {
+  time: (images) =>
+    timeOpenZeppelin(800, images, async ({ count, save, send, firstNonce }) => {
       let next = 0
       let nonce = firstNonce
       const sender = async () => {
@@ -63,9 +63,9 @@ export const PIPELINED: Script = {
 }
 
 export const BATCHED: Script = {
-  what: `script, mintBatch(${BATCH}) in turns`,
-  time: (pictures) =>
-    timeOpenZeppelin(2000, pictures, async ({ count, save, send }) => {
+  what: `script, sequential mintBatch(${BATCH})`,
+  time: (images) =>
+    timeOpenZeppelin(2000, images, async ({ count, save, send }) => {
       for (let from = 0; from < count; from += BATCH) {
         const uris = await Promise.all(Array.from({ length: BATCH }, (_, index) => save(from + index)))
         await send('mintBatch', [uris.map(() => WALLET), uris])
@@ -75,13 +75,13 @@ export const BATCHED: Script = {
 
 /** Batches of gdn's own contract, signed before the clock starts and without files: the limit of the node. */
 export const READY: Script = {
-  what: `script, ready batches of ${READY_BATCH}`,
+  what: `script, presigned batches of ${READY_BATCH}`,
   time: () => timeReadyBatches(40_000),
 }
 
 interface Tools {
   count: number
-  /** Writes the metadata file of an NFT, and its picture if it isn't shared. Returns the URI of the metadata. */
+  /** Writes the metadata file of an NFT, and its image if it isn't shared. Returns the URI of the metadata. */
   save(index: number): Promise<string>
   /** Sends a transaction and waits for its receipt. Without a nonce, viem asks the node for the next one. */
   send(functionName: string, args: readonly unknown[], nonce?: number): Promise<void>
@@ -89,7 +89,7 @@ interface Tools {
 }
 
 /** The contract stores a URI for each token. */
-function timeOpenZeppelin(count: number, pictures: Pictures, run: (tools: Tools) => Promise<void>): Promise<number> {
+function timeOpenZeppelin(count: number, images: Images, run: (tools: Tools) => Promise<void>): Promise<number> {
   return withAnvil((url) =>
     withFolder(async (folder) => {
       const { wallet, chain } = connect(url)
@@ -99,10 +99,10 @@ function timeOpenZeppelin(count: number, pictures: Pictures, run: (tools: Tools)
       if (!address) throw new Error('the contract was not deployed')
 
       const since = performance.now()
-      const picture = await savePictures(folder, pictures)
+      const image = await saveImages(folder, images)
       const save = async (index: number) => {
         const metadata = { name: `Number ${index}`, description: 'One of many, created for a benchmark.' }
-        return saveFile(folder, Buffer.from(JSON.stringify({ ...metadata, image: await picture(index) })))
+        return saveFile(folder, Buffer.from(JSON.stringify({ ...metadata, image: await image(index) })))
       }
       let before: Promise<unknown> = Promise.resolve()
       const send: Tools['send'] = async (functionName, args, nonce) => {
@@ -194,12 +194,12 @@ async function receiptOf({ request }: PublicClient, hash: Hex) {
   throw new Error(`transaction ${hash} was not mined`)
 }
 
-/** Saves shared pictures at once, and others when needed. Returns a function to the URI of an NFT's picture. */
-async function savePictures(folder: string, pictures: Pictures): Promise<(index: number) => Promise<string> | string> {
-  if (typeof pictures === 'function') {
-    return async (index) => saveFile(folder, new Uint8Array(await (await fetch(pictures(index))).arrayBuffer()))
+/** Saves shared images at once, and others when needed. Returns a function to the URI of an NFT's image. */
+async function saveImages(folder: string, images: Images): Promise<(index: number) => Promise<string> | string> {
+  if (typeof images === 'function') {
+    return async (index) => saveFile(folder, new Uint8Array(await (await fetch(images(index))).arrayBuffer()))
   }
-  const uris = await Promise.all(pictures.map((picture) => saveFile(folder, picture)))
+  const uris = await Promise.all(images.map((image) => saveFile(folder, image)))
   return (index) => uris[index % uris.length] ?? ''
 }
 

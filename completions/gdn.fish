@@ -87,7 +87,7 @@ function __gdn_words
         'show Show a transaction with all its attempts' \
         'bump Raise the fees of a pending transaction' \
         'cancel Cancel a pending transaction' \
-        'unknown List mints on chain that a backend does not know' \
+        'unknown List on-chain mints that are unknown to a backend' \
         'release Let a collection mint again after unknown tokens'
     case 'key'
       printf '%s\n' 'create Create an API key for a backend' \
@@ -271,19 +271,19 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-09ceb5 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-09ceb5 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-b79987 output-d37844'
     case 'collection set'
-      printf '%s\n' 'settings-d55d06 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
+      printf '%s\n' 'settings-d55d06 flags-8365cd sending-and-waiting-39846b verifying-dffe96 server-b79987 output-d37844'
     case 'collection list'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'nft mint'
-      printf '%s\n' 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd manifests-98a3c3 server-b79987 output-d37844'
+      printf '%s\n' 'flags-9f19b9 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd manifests-3c0757 server-b79987 output-d37844'
     case 'nft grant'
-      printf '%s\n' 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-0eda67 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
     case 'nft transfer'
-      printf '%s\n' 'flags-c8f83a sending-and-waiting-cd23f9 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-c8f83a sending-and-waiting-e1a1c8 cost-77d9dd server-b79987 output-d37844'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-b79987 output-d37844'
     case 'nft show'
@@ -291,53 +291,53 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'metadata-cfd009 flags-d2feed sending-and-waiting-d906ee cost-77d9dd server-b79987 output-d37844'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-7bdce7 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-9d1e12 cost-77d9dd server-b79987 output-d37844'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-1dd121 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-8053a0 cost-77d9dd server-b79987 output-d37844'
     case 'nft history'
       printf '%s\n' 'server-b79987 output-d37844'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-817016 server-b79987 output-d37844'
+      printf '%s\n' 'flags-53e557 verifying-4a92f2 server-b79987 output-d37844'
     case 'batch template'
-      printf '%s\n' 'flags-797821 server-f6609b output-b31709'
+      printf '%s\n' 'flags-6dc3e8 server-f6609b output-b31709'
     case 'batch validate'
-      printf '%s\n' 'flags-fa68fc server-b79987 output-d37844'
+      printf '%s\n' 'flags-b1213c server-b79987 output-d37844'
     case 'batch preview'
-      printf '%s\n' 'flags-637b18 server-b79987 output-d37844'
+      printf '%s\n' 'flags-69e72f server-b79987 output-d37844'
     case 'batch rehearse'
-      printf '%s\n' 'flags-7fecbd run-fbcdce server-f6609b output-d37844'
+      printf '%s\n' 'flags-5fe629 run-4e8fdf server-f6609b output-d37844'
     case 'batch mint'
-      printf '%s\n' 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
+      printf '%s\n' 'flags-26335c run-0288ca sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-b79987 output-d37844'
     case 'batch status'
-      printf '%s\n' 'flags-64edaa server-b79987 output-d37844'
+      printf '%s\n' 'flags-d66875 server-b79987 output-d37844'
     case 'batch resume'
-      printf '%s\n' 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
+      printf '%s\n' 'flags-b32f09 run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
     case 'batch retry'
-      printf '%s\n' 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
+      printf '%s\n' 'flags-a5d8ef run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
     case 'batch reconcile'
-      printf '%s\n' 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
+      printf '%s\n' 'flags-cd1516 run-9b16ec sending-and-waiting-6eeee0 verifying-679b39 server-b79987 output-d37844'
     case 'batch results'
-      printf '%s\n' 'flags-dfc4d6 verifying-809177 server-b79987 output-d37844'
+      printf '%s\n' 'flags-31e96e verifying-679b39 server-b79987 output-d37844'
     case 'batch report'
-      printf '%s\n' 'flags-2979e6 server-b79987 output-d37844'
+      printf '%s\n' 'flags-e70599 server-b79987 output-d37844'
     case 'batch rm'
-      printf '%s\n' 'flags-e90763 server-b79987 output-d37844'
+      printf '%s\n' 'flags-fc3cb1 server-b79987 output-d37844'
     case 'plan'
-      printf '%s\n' 'flags-e61016 server-b79987 output-40d955'
+      printf '%s\n' 'flags-121550 server-b79987 output-40d955'
     case 'apply'
-      printf '%s\n' 'flags-438b26 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
+      printf '%s\n' 'flags-e7c916 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
     case 'reveal'
-      printf '%s\n' 'flags-a0e663 sending-and-waiting-ed2143 cost-b93b4f verifying-ecad79 server-b79987 output-d37844'
+      printf '%s\n' 'flags-aa7b25 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-b79987 output-d37844'
     case 'cost'
-      printf '%s\n' 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844'
+      printf '%s\n' 'flags-42ac52 cost-d35d36 verifying-dffe96 server-b79987 output-d37844'
     case 'wallet generate'
-      printf '%s\n' 'flags-3a5d8d server-b79987 output-d37844'
+      printf '%s\n' 'flags-b08e70 server-b79987 output-d37844'
     case 'wallet import'
-      printf '%s\n' 'flags-c7b36b server-f6609b output-d37844'
+      printf '%s\n' 'flags-afb5a1 server-f6609b output-d37844'
     case 'wallet url'
       printf '%s\n' 'flags-6d551a server-b79987 output-d37844'
     case 'wallet list'
@@ -347,7 +347,7 @@ function __gdn_bundles
     case 'wallet rm'
       printf '%s\n' 'server-f6609b output-d37844'
     case 'wallet export'
-      printf '%s\n' 'flags-44e889 server-f6609b output-700714'
+      printf '%s\n' 'flags-8018c4 server-f6609b output-700714'
     case 'local start'
       printf '%s\n' 'flags-dd1193 output-d37844'
     case 'local stop'
@@ -357,73 +357,73 @@ function __gdn_bundles
     case 'local logs'
       printf '%s\n' 'flags-711067 output-b31709'
     case 'local listen'
-      printf '%s\n' 'flags-3692e3 output-74fd8a'
+      printf '%s\n' 'flags-06ffaf output-74fd8a'
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-d37844'
     case 'local exec'
       printf '%s\n' 'flags-cb71df output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-d8a5f1 output-96993d'
+      printf '%s\n' 'flags-be3694 output-96993d'
     case 'worker'
       printf '%s\n' 'flags-930252 output-96993d'
     case 'open'
-      printf '%s\n' 'flags-4388a7 server-b79987 output-0969bc'
+      printf '%s\n' 'flags-97a8b4 server-b79987 output-0969bc'
     case 'chain list'
-      printf '%s\n' 'flags-dd572a output-d37844'
+      printf '%s\n' 'flags-c78c9f output-d37844'
     case 'chain setup'
-      printf '%s\n' 'flags-5044c5 output-d37844'
+      printf '%s\n' 'flags-e52d75 sending-and-waiting-b786d0 output-d37844'
     case 'chain status'
-      printf '%s\n' 'flags-dd572a output-d37844'
+      printf '%s\n' 'flags-c78c9f output-d37844'
     case 'chain verify'
-      printf '%s\n' 'flags-d6bbe7 output-d37844'
+      printf '%s\n' 'flags-49dfe5 sending-and-waiting-aeee81 output-d37844'
     case 'tx list'
-      printf '%s\n' 'flags-6e812c output-d37844'
+      printf '%s\n' 'flags-57e4a1 output-d37844'
     case 'tx show'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'tx bump'
-      printf '%s\n' 'flags-cbed87 output-d37844'
+      printf '%s\n' 'flags-ff37fe output-d37844'
     case 'tx cancel'
-      printf '%s\n' 'flags-f0f4c5 output-d37844'
+      printf '%s\n' 'flags-0e91a7 output-d37844'
     case 'tx unknown'
-      printf '%s\n' 'flags-ee3a4c output-d37844'
+      printf '%s\n' 'flags-3cd30c output-d37844'
     case 'tx release'
-      printf '%s\n' 'flags-64db77 output-d37844'
+      printf '%s\n' 'flags-ffe2a5 output-d37844'
     case 'key create'
-      printf '%s\n' 'flags-c99b32 output-d37844'
+      printf '%s\n' 'flags-cb9324 output-d37844'
     case 'key list'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'key revoke'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'webhook add'
-      printf '%s\n' 'flags-596ee1 output-d37844'
+      printf '%s\n' 'flags-0f4378 output-d37844'
     case 'webhook list'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'webhook show'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'webhook update'
-      printf '%s\n' 'flags-494845 output-d37844'
+      printf '%s\n' 'flags-c6245a output-d37844'
     case 'webhook rm'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-0e91a7 output-d37844'
     case 'webhook test'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'webhook trigger'
-      printf '%s\n' 'flags-3db50f output-d37844'
+      printf '%s\n' 'flags-7d1d70 output-d37844'
     case 'webhook deliveries'
-      printf '%s\n' 'flags-1944ff output-d37844'
+      printf '%s\n' 'flags-5fc90a output-d37844'
     case 'webhook replay'
-      printf '%s\n' 'flags-07a676 output-d37844'
+      printf '%s\n' 'flags-85961c output-d37844'
     case 'db export'
-      printf '%s\n' 'flags-dd572a output-d37844'
+      printf '%s\n' 'flags-c78c9f output-d37844'
     case 'db import'
-      printf '%s\n' 'flags-dd572a output-d37844'
+      printf '%s\n' 'flags-c78c9f output-d37844'
     case 'db migrate'
-      printf '%s\n' 'flags-dd572a output-d37844'
+      printf '%s\n' 'flags-c78c9f output-d37844'
     case 'db status'
-      printf '%s\n' 'flags-dd572a output-d37844'
+      printf '%s\n' 'flags-c78c9f output-d37844'
     case 'init'
-      printf '%s\n' 'flags-48dc0e server-f6609b output-d37844'
+      printf '%s\n' 'flags-755f22 server-f6609b output-d37844'
     case 'auth login'
-      printf '%s\n' 'flags-beaf33 server-b79987 output-d37844'
+      printf '%s\n' 'flags-8776c2 server-b79987 output-d37844'
     case 'auth status'
       printf '%s\n' 'flags-0a72fb server-b79987 output-d37844'
     case 'auth logout'
@@ -439,15 +439,15 @@ function __gdn_bundles
     case 'config path'
       printf '%s\n' 'server-f6609b output-d37844'
     case 'doctor'
-      printf '%s\n' 'server-b79987 flags-258ce0 output-d37844'
+      printf '%s\n' 'server-b79987 flags-7e207f output-d37844'
     case 'completion'
       printf '%s\n' 'output-b31709'
     case 'api'
-      printf '%s\n' 'flags-4f86f0 output-d62863 server-b79987'
+      printf '%s\n' 'flags-4f86f0 output-f6c881 server-b79987'
     case 'schema'
       printf '%s\n' 'output-d37844'
     case 'mcp'
-      printf '%s\n' 'what-agents-may-do-5056f7 flags-b36207 server-b79987 output-b31709'
+      printf '%s\n' 'permissions-of-the-agent-5056f7 flags-b36207 server-b79987 output-b31709'
   end
 end
 
@@ -471,14 +471,14 @@ function __gdn_flags
         '--royalty - text Royalty of sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-bee9f0'
+    case 'sending-and-waiting-377103'
       printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+        '--operation - text Resume the operation with this UUID, or create one with this ID'
     case 'cost-77d9dd'
       printf '%s\n' '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
@@ -514,21 +514,22 @@ function __gdn_flags
         '--new-owner - @wallets Offer the ownership to this address or @name' \
         '--accept-owner - - Accept the ownership that was offered to the wallet' \
         '--freeze - - Freeze the metadata of all NFTs permanently'
-    case 'flags-6284fa'
+    case 'flags-8365cd'
       printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
-        '--password-file - file File that holds the password; - is standard input' \
+        '--password-file - file File with the password; - is standard input' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--dry-run - - Show what would change and its maximum cost; send nothing' \
+        '--dry-run - - Show the changes and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt' \
-        '--timeout - text How long to wait for the network (5m)' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network'
-    case 'verifying-ecad79'
-      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
-        '--gateway - text IPFS gateway (that of the server)'
-    case 'flags-ba243d'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+    case 'sending-and-waiting-39846b'
+      printf '%s\n' '--timeout - text How long the command may take (5m after the first transaction)'
+    case 'verifying-dffe96'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
+        '--gateway - text IPFS gateway (from the server)'
+    case 'flags-9f19b9'
+      printf '%s\n' '--contract -c @collections Collection to mint into' \
+        '--contract-address ~ @collections Collection to mint into' \
+        '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
@@ -541,18 +542,18 @@ function __gdn_flags
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
         '--attr - text+ Add an attribute; repeatable'
-    case 'manifests-98a3c3'
+    case 'manifests-3c0757'
       printf '%s\n' '--run - @run-names Name of the run' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--in-order - - Send rows in the manifest\'s order' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
-        '--allow-duplicates - - Mint rows that equal another row without a prompt'
-    case 'flags-e87d6c'
-      printf '%s\n' '--contract -c @collections Collection to mint in' \
-        '--contract-address ~ @collections Collection to mint in' \
-        '--contract-addresses ~ @collections Collection to mint in' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
+        '--allow-duplicates - - Mint duplicate rows without a prompt'
+    case 'flags-0eda67'
+      printf '%s\n' '--contract -c @collections Collection to mint into' \
+        '--contract-address ~ @collections Collection to mint into' \
+        '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--sender - @wallets First owner: an address or @name (your profile\'s wallet)' \
         '--sender-wallet-address ~ @wallets First owner: an address or @name (your profile\'s wallet)' \
@@ -572,14 +573,14 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-cd23f9'
+    case 'sending-and-waiting-e1a1c8'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+        '--operation - text Resume the operation with this UUID, or create one with this ID'
     case 'flags-8c56ed'
       printf '%s\n' '--contract -c @collections Collection to list' \
         '--contract-address ~ @collections Collection to list' \
@@ -592,47 +593,47 @@ function __gdn_flags
         '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
     case 'sending-and-waiting-6eeee0'
       printf '%s\n' '--timeout - text How long the command may take (5m)'
-    case 'flags-ec86c7'
-      printf '%s\n' '--file -f file JSON metadata (- for standard input) that replaces all of it' \
+    case 'flags-d2feed'
+      printf '%s\n' '--file -f file JSON file that replaces the whole metadata; - is standard input' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-5bf479'
+    case 'sending-and-waiting-d906ee'
       printf '%s\n' '--wait - - Wait until it is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the difference without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+        '--operation - text Resume the operation with this UUID, or create one with this ID'
     case 'flags-eca1f2'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-7bdce7'
+    case 'sending-and-waiting-9d1e12'
       printf '%s\n' '--wait - - Wait until they are frozen (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
-    case 'sending-and-waiting-1dd121'
+        '--operation - text Resume the operation with this UUID, or create one with this ID'
+    case 'sending-and-waiting-8053a0'
       printf '%s\n' '--wait - - Wait until they are burned (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Repeat the operation with this UUID, or give a new one this ID'
+        '--operation - text Resume the operation with this UUID, or create one with this ID'
     case 'flags-53e557'
       printf '%s\n' '--receiver - @wallets Owner of the NFT' \
         '--owner ~ @wallets Owner of the NFT' \
         '--receiver-wallet-address ~ @wallets Owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'verifying-817016'
+    case 'verifying-4a92f2'
       printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with chain and storage' \
-        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
-        '--gateway - text IPFS gateway (that of the server)'
-    case 'flags-797821'
+        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
+        '--gateway - text IPFS gateway (from the server)'
+    case 'flags-6dc3e8'
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
-        '--blockchain -b =blockchain Blockchain of the collection (polygon)' \
+        '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \
         '--receiver - @wallets Receiver of the rows'
     case 'server-f6609b'
       printf '%s\n' '--state-dir - dir Directory for runs, commands and saved addresses'
@@ -642,7 +643,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-fa68fc'
+    case 'flags-b1213c'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -651,11 +652,11 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-637b18'
+    case 'flags-69e72f'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open it in the browser' \
@@ -668,9 +669,9 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    case 'flags-7fecbd'
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
+    case 'flags-5fe629'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -679,21 +680,21 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'run-fbcdce'
+    case 'run-4e8fdf'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
-        '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
+        '--again - - Mint a finished run again, or rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
-        '--allow-duplicates - - Mint rows that equal another row without a prompt' \
+        '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row' \
@@ -703,7 +704,7 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-85aef7'
+    case 'flags-26335c'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -712,14 +713,14 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-212fd1'
+    case 'run-0288ca'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
-        '--again - - Mint a second drop: of a finished run, or of rows accepted in another run' \
+        '--again - - Mint a finished run again, or rows accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
-        '--allow-duplicates - - Mint rows that equal another row without a prompt' \
+        '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row' \
@@ -736,10 +737,10 @@ function __gdn_flags
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'verifying-809177'
+    case 'verifying-679b39'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
-        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)' \
-        '--gateway - text IPFS gateway (that of the server)'
+        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
+        '--gateway - text IPFS gateway (from the server)'
     case 'cost-ff796e'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
@@ -747,36 +748,43 @@ function __gdn_flags
         '--max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-64edaa'
-      printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
+    case 'flags-d66875'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--watch - - Show changes until all are final, or until Ctrl-C' \
         '--costs - - Show the cost of the run so far, from its server'
-    case 'flags-d06886'
-      printf '%s\n' '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
+    case 'flags-b32f09'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     case 'run-530bd8'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-a456d9'
-      printf '%s\n' '--absent - - Retry absent rows of unknown outcome instead of failed rows'
-    case 'flags-af5efc'
-      printf '%s\n' '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
+    case 'flags-a5d8ef'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--absent - - Retry absent rows with an unknown outcome instead of failed rows'
+    case 'flags-cd1516'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
     case 'run-9b16ec'
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-dfc4d6'
-      printf '%s\n' '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
+    case 'flags-31e96e'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
         '--costs - - Print the cost of the run after the rows, from its server'
-    case 'flags-2979e6'
-      printf '%s\n' '--to - file File to write (<run>-report.html)' \
+    case 'flags-e70599'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--to - file File to write (<run>-report.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open it in the browser' \
         '--gateway - text IPFS gateway for images and links (the server\'s own)'
-    case 'flags-e90763'
-      printf '%s\n' '--finished - - Remove all finished runs, or those on the server that a flag selects' \
+    case 'flags-fc3cb1'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+        '--finished - - Remove all finished runs, or those on a server or in a collection that flags select' \
         '--yes -y - Remove without a prompt'
-    case 'flags-e61016'
+    case 'flags-121550'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -785,15 +793,15 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
-        '--allow-duplicates - - Mint rows that equal another row without a prompt' \
+        '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with 10 when changes are pending' \
         '--out - file Save the plan for `gdn apply`'
     case 'output-40d955'
@@ -806,7 +814,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-438b26'
+    case 'flags-e7c916'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -815,8 +823,8 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
@@ -825,14 +833,14 @@ function __gdn_flags
         '--only - =only Make only these changes: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
-        '--allow-duplicates - - Mint rows that equal another row without a prompt'
+        '--allow-duplicates - - Mint duplicate rows without a prompt'
     case 'cost-b93b4f'
       printf '%s\n' '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-a0e663'
+    case 'flags-aa7b25'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -841,15 +849,15 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed'
     case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-7e26e0'
+    case 'flags-42ac52'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -858,35 +866,35 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
         '--sender - @wallets First owner of rows that specify none' \
         '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, such as Mood=attr:Mood; repeatable' \
-        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)' \
+        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
     case 'cost-d35d36'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    case 'flags-3a5d8d'
+    case 'flags-b08e70'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--count - text Number of wallets, named <name>-1, <name>-2, …' \
         '--offline - - Generate the key on this machine, without a server' \
         '--blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)' \
-        '--password-file - file File that holds the password; - is standard input' \
+        '--password-file - file File with the password; - is standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests' \
         '--show-private-key - - Also print the private key' \
         '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-c7b36b'
+    case 'flags-afb5a1'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--blockchain -b =blockchain Blockchain of a mnemonic (EVM)' \
         '--path - text Derivation path of a mnemonic (m/44\'/60\'/0\'/0/0; Solana m/44\'/501\'/0\'/0\')' \
-        '--password-file - file File that holds the password; - is standard input' \
+        '--password-file - file File with the password; - is standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests'
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-44e889'
+    case 'flags-8018c4'
       printf '%s\n' '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)' \
         '--to - file New file to write; - is standard output' \
-        '--password-file - file File that holds the password; - is standard input'
+        '--password-file - file File with the password; - is standard input'
     case 'output-700714'
       printf '%s\n' '--json - - Print the exported file and its format as JSON' \
         '--quiet -q - Print only data and errors' \
@@ -905,11 +913,11 @@ function __gdn_flags
     case 'flags-711067'
       printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
         '--lines - text Number of last lines to show (100)'
-    case 'flags-3692e3'
+    case 'flags-06ffaf'
       printf '%s\n' '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable' \
         '--event - ,event+ Event types to show; repeatable (\'*\')' \
         '--email - text E-mail address of the account (the local account)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'output-74fd8a'
       printf '%s\n' '--json - - Print a line of JSON for each event and each response' \
@@ -929,7 +937,7 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-d8a5f1'
+    case 'flags-be3694'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 picks one' \
         '--data-dir - dir Directory of all data' \
@@ -947,7 +955,7 @@ function __gdn_flags
         '--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable' \
         '--allow-local-key - - Accept the local account\'s key from other machines too' \
         '--max-connections - text Maximum number of open connections (2000)' \
-        '--max-connections-per-address - text Maximum number from one address of another machine (200)' \
+        '--max-connections-per-address - text Maximum number of connections from one remote address (200)' \
         '--single-use-urls - - Let each signed URL generate one wallet only' \
         '--drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)' \
         '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
@@ -975,8 +983,9 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr'
-    case 'flags-4388a7'
-      printf '%s\n' '--print - - Print the URL without opening it'
+    case 'flags-97a8b4'
+      printf '%s\n' '--print - - Print the URL without opening it' \
+        '--contract -c @collections Collection of the run, if several runs match'
     case 'output-0969bc'
       printf '%s\n' '--json - - Print the URL as JSON without opening it' \
         '--quiet -q - Print only data and errors' \
@@ -984,89 +993,91 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-dd572a'
+    case 'flags-c78c9f'
       printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-5044c5'
+    case 'flags-e52d75'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
-        '--password-file - file File that holds its password; - is standard input' \
+        '--password-file - file File with its password; - is standard input' \
         '--factory - text Existing factory of this admin' \
-        '--dry-run - - Show what would be sent and its maximum cost; send nothing' \
+        '--dry-run - - Show the transactions and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt before spending' \
-        '--timeout - text How long to wait for the network (1h)' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-d6bbe7'
-      printf '%s\n' '--etherscan-key-file - file File that holds a key of the Etherscan API' \
+    case 'sending-and-waiting-b786d0'
+      printf '%s\n' '--timeout - text How long the command may take (1h after the confirmation)'
+    case 'flags-49dfe5'
+      printf '%s\n' '--etherscan-key-file - file File with a key of the Etherscan API' \
         '--sourcify-url - text URL of another Sourcify server' \
         '--etherscan-url - text URL of another Etherscan API' \
         '--creation-tx - text Hash of the transaction that deployed the factory' \
         '--to - file Write the standard JSON input to a new file; send nothing' \
-        '--timeout - text How long to wait for the verdicts (5m)' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-6e812c'
+    case 'sending-and-waiting-aeee81'
+      printf '%s\n' '--timeout - text How long the command may take (5m for the results)'
+    case 'flags-57e4a1'
       printf '%s\n' '--blockchain -b =blockchain Only transactions on this blockchain' \
-        '--state - =state Only this state: signed, final, reverted, lost, cancelled' \
+        '--state - =state Only this state: signed, mined, confirmed, final, reverted, lost, cancelled' \
         '--limit - text Maximum number (50)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-3db50f'
-      printf '%s\n' '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+    case 'flags-7d1d70'
+      printf '%s\n' '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-cbed87'
+    case 'flags-ff37fe'
       printf '%s\n' '--yes -y - Don\'t prompt before spending' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-f0f4c5'
+    case 'flags-0e91a7'
       printf '%s\n' '--yes -y - Don\'t prompt' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-ee3a4c'
+    case 'flags-3cd30c'
       printf '%s\n' '--all - - Include released mints' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-64db77'
+    case 'flags-ffe2a5'
       printf '%s\n' '--fail-pending - - Fail the pending NFTs instead of minting them' \
         '--yes -y - Don\'t prompt' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-c99b32'
+    case 'flags-cb9324'
       printf '%s\n' '--name - text Name of the key' \
         '--email - text E-mail address of its account, which is created if it is new' \
         '--permission - ,permission+ Permissions of the key; repeatable' \
         '--expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)' \
         '--api-version - =api-version API version of the key (the backend\'s)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-596ee1'
+    case 'flags-0f4378'
       printf '%s\n' '--event - ,event+ Event types to deliver; repeatable' \
         '--email - text E-mail address of the account (the local account)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-494845'
+    case 'flags-c6245a'
       printf '%s\n' '--url - text New URL' \
         '--event - ,event+ Event types to deliver; repeatable' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-1944ff'
+    case 'flags-5fc90a'
       printf '%s\n' '--state - =state-2 Only this state: waiting, delivered, failed' \
         '--limit - text Maximum number (50)' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-07a676'
+    case 'flags-85961c'
       printf '%s\n' '--id - text+ IDs of the events; repeatable' \
         '--since - text All events of this period, such as 24h, delivered or not' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-48dc0e'
+    case 'flags-755f22'
       printf '%s\n' '--hosted - - Use a service at a URL' \
         '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the service' \
-        '--key-file - file File that holds its API key; - is standard input' \
+        '--key-file - file File with its API key; - is standard input' \
         '--store - =store Where to store the key (the keyring, if available)' \
         '--blockchain -b =blockchain Default blockchain' \
         '--wallet - @wallets Default wallet' \
@@ -1075,8 +1086,8 @@ function __gdn_flags
         '--no-start - - Don\'t start the local backend' \
         '--no-check - - Don\'t check the server and the key' \
         '--yes -y - Replace a profile of that name'
-    case 'flags-beaf33'
-      printf '%s\n' '--key-file - file File that holds the key; - is standard input' \
+    case 'flags-8776c2'
+      printf '%s\n' '--key-file - file File with the key; - is standard input' \
         '--store - =store Where to store the key (the keyring, if available)' \
         '--no-check - - Save the key without checking it'
     case 'flags-0a72fb'
@@ -1091,9 +1102,9 @@ function __gdn_flags
         '--base-url - text With api_key: server whose key is deleted'
     case 'flags-620c21'
       printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
-    case 'flags-258ce0'
+    case 'flags-7e207f'
       printf '%s\n' '--config - file Configuration of a backend to check' \
-        '--data-dir - dir The backend\'s data directory (that of gdn local start)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     case 'flags-4f86f0'
       printf '%s\n' '--file -f file JSON request; - is standard input' \
@@ -1102,14 +1113,14 @@ function __gdn_flags
         '--idempotency-key - text Idempotency key of a request that creates something (a new key)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'output-d62863'
-      printf '%s\n' '--json - - Print it on one line, even on a terminal' \
+    case 'output-f6c881'
+      printf '%s\n' '--json - - Print it on one line, even in a terminal' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'what-agents-may-do-5056f7'
+    case 'permissions-of-the-agent-5056f7'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
@@ -1185,7 +1196,8 @@ function __gdn_values
     case 'unknown-columns'
       printf '%s\n' 'error' \
         'attr' \
-        'extra'
+        'extra' \
+        'ignore'
     case 'format'
       printf '%s\n' 'csv' \
         'json' \
@@ -1242,6 +1254,8 @@ function __gdn_values
         'debug'
     case 'state'
       printf '%s\n' 'signed' \
+        'mined' \
+        'confirmed' \
         'final' \
         'reverted' \
         'lost' \

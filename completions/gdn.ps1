@@ -81,7 +81,7 @@ verify Publish the sources of the contracts on a network'
 show Show a transaction with all its attempts
 bump Raise the fees of a pending transaction
 cancel Cancel a pending transaction
-unknown List mints on chain that a backend does not know
+unknown List on-chain mints that are unknown to a backend
 release Let a collection mint again after unknown tokens'
     'key' = 'create Create an API key for a backend
 list List the API keys of a backend
@@ -199,83 +199,83 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-09ceb5 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
+    'collection create' = 'flags-09ceb5 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
     'collection show' = 'flags-883978 server-b79987 output-d37844'
-    'collection set' = 'settings-d55d06 flags-6284fa verifying-ecad79 server-b79987 output-d37844'
+    'collection set' = 'settings-d55d06 flags-8365cd sending-and-waiting-39846b verifying-dffe96 server-b79987 output-d37844'
     'collection list' = 'server-b79987 output-d37844'
-    'nft mint' = 'flags-ba243d metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd manifests-98a3c3 server-b79987 output-d37844'
-    'nft grant' = 'flags-e87d6c metadata-cfd009 sending-and-waiting-bee9f0 cost-77d9dd server-b79987 output-d37844'
-    'nft transfer' = 'flags-c8f83a sending-and-waiting-cd23f9 cost-77d9dd server-b79987 output-d37844'
+    'nft mint' = 'flags-9f19b9 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd manifests-3c0757 server-b79987 output-d37844'
+    'nft grant' = 'flags-0eda67 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
+    'nft transfer' = 'flags-c8f83a sending-and-waiting-e1a1c8 cost-77d9dd server-b79987 output-d37844'
     'nft list' = 'flags-8c56ed server-b79987 output-d37844'
     'nft show' = 'flags-35cad5 server-b79987 output-d37844'
     'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
-    'nft update' = 'metadata-cfd009 flags-ec86c7 sending-and-waiting-5bf479 cost-77d9dd server-b79987 output-d37844'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-7bdce7 cost-77d9dd server-b79987 output-d37844'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-1dd121 cost-77d9dd server-b79987 output-d37844'
+    'nft update' = 'metadata-cfd009 flags-d2feed sending-and-waiting-d906ee cost-77d9dd server-b79987 output-d37844'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-9d1e12 cost-77d9dd server-b79987 output-d37844'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-8053a0 cost-77d9dd server-b79987 output-d37844'
     'nft history' = 'server-b79987 output-d37844'
-    'nft verify' = 'flags-53e557 verifying-817016 server-b79987 output-d37844'
-    'batch template' = 'flags-797821 server-f6609b output-b31709'
-    'batch validate' = 'flags-fa68fc server-b79987 output-d37844'
-    'batch preview' = 'flags-637b18 server-b79987 output-d37844'
-    'batch rehearse' = 'flags-7fecbd run-fbcdce server-f6609b output-d37844'
-    'batch mint' = 'flags-85aef7 run-212fd1 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
+    'nft verify' = 'flags-53e557 verifying-4a92f2 server-b79987 output-d37844'
+    'batch template' = 'flags-6dc3e8 server-f6609b output-b31709'
+    'batch validate' = 'flags-b1213c server-b79987 output-d37844'
+    'batch preview' = 'flags-69e72f server-b79987 output-d37844'
+    'batch rehearse' = 'flags-5fe629 run-4e8fdf server-f6609b output-d37844'
+    'batch mint' = 'flags-26335c run-0288ca sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
     'batch list' = 'flags-adadad server-b79987 output-d37844'
-    'batch status' = 'flags-64edaa server-b79987 output-d37844'
-    'batch resume' = 'flags-d06886 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
-    'batch retry' = 'flags-a456d9 run-530bd8 sending-and-waiting-70ec7e verifying-809177 cost-ff796e server-b79987 output-d37844'
-    'batch reconcile' = 'flags-af5efc run-9b16ec sending-and-waiting-6eeee0 verifying-809177 server-b79987 output-d37844'
-    'batch results' = 'flags-dfc4d6 verifying-809177 server-b79987 output-d37844'
-    'batch report' = 'flags-2979e6 server-b79987 output-d37844'
-    'batch rm' = 'flags-e90763 server-b79987 output-d37844'
-    'plan' = 'flags-e61016 server-b79987 output-40d955'
-    'apply' = 'flags-438b26 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
-    'reveal' = 'flags-a0e663 sending-and-waiting-ed2143 cost-b93b4f verifying-ecad79 server-b79987 output-d37844'
-    'cost' = 'flags-7e26e0 cost-d35d36 verifying-ecad79 server-b79987 output-d37844'
-    'wallet generate' = 'flags-3a5d8d server-b79987 output-d37844'
-    'wallet import' = 'flags-c7b36b server-f6609b output-d37844'
+    'batch status' = 'flags-d66875 server-b79987 output-d37844'
+    'batch resume' = 'flags-b32f09 run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
+    'batch retry' = 'flags-a5d8ef run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
+    'batch reconcile' = 'flags-cd1516 run-9b16ec sending-and-waiting-6eeee0 verifying-679b39 server-b79987 output-d37844'
+    'batch results' = 'flags-31e96e verifying-679b39 server-b79987 output-d37844'
+    'batch report' = 'flags-e70599 server-b79987 output-d37844'
+    'batch rm' = 'flags-fc3cb1 server-b79987 output-d37844'
+    'plan' = 'flags-121550 server-b79987 output-40d955'
+    'apply' = 'flags-e7c916 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
+    'reveal' = 'flags-aa7b25 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-b79987 output-d37844'
+    'cost' = 'flags-42ac52 cost-d35d36 verifying-dffe96 server-b79987 output-d37844'
+    'wallet generate' = 'flags-b08e70 server-b79987 output-d37844'
+    'wallet import' = 'flags-afb5a1 server-f6609b output-d37844'
     'wallet url' = 'flags-6d551a server-b79987 output-d37844'
     'wallet list' = 'server-f6609b output-d37844'
     'wallet add' = 'server-f6609b output-d37844'
     'wallet rm' = 'server-f6609b output-d37844'
-    'wallet export' = 'flags-44e889 server-f6609b output-700714'
+    'wallet export' = 'flags-8018c4 server-f6609b output-700714'
     'local start' = 'flags-dd1193 output-d37844'
     'local stop' = 'output-d37844'
     'local status' = 'output-d37844'
     'local logs' = 'flags-711067 output-b31709'
-    'local listen' = 'flags-3692e3 output-74fd8a'
+    'local listen' = 'flags-06ffaf output-74fd8a'
     'local reset' = 'flags-799fb7 output-d37844'
     'local exec' = 'flags-cb71df output-b31709'
-    'serve' = 'flags-d8a5f1 output-96993d'
+    'serve' = 'flags-be3694 output-96993d'
     'worker' = 'flags-930252 output-96993d'
-    'open' = 'flags-4388a7 server-b79987 output-0969bc'
-    'chain list' = 'flags-dd572a output-d37844'
-    'chain setup' = 'flags-5044c5 output-d37844'
-    'chain status' = 'flags-dd572a output-d37844'
-    'chain verify' = 'flags-d6bbe7 output-d37844'
-    'tx list' = 'flags-6e812c output-d37844'
-    'tx show' = 'flags-3db50f output-d37844'
-    'tx bump' = 'flags-cbed87 output-d37844'
-    'tx cancel' = 'flags-f0f4c5 output-d37844'
-    'tx unknown' = 'flags-ee3a4c output-d37844'
-    'tx release' = 'flags-64db77 output-d37844'
-    'key create' = 'flags-c99b32 output-d37844'
-    'key list' = 'flags-3db50f output-d37844'
-    'key revoke' = 'flags-3db50f output-d37844'
-    'webhook add' = 'flags-596ee1 output-d37844'
-    'webhook list' = 'flags-3db50f output-d37844'
-    'webhook show' = 'flags-3db50f output-d37844'
-    'webhook update' = 'flags-494845 output-d37844'
-    'webhook rm' = 'flags-3db50f output-d37844'
-    'webhook test' = 'flags-3db50f output-d37844'
-    'webhook trigger' = 'flags-3db50f output-d37844'
-    'webhook deliveries' = 'flags-1944ff output-d37844'
-    'webhook replay' = 'flags-07a676 output-d37844'
-    'db export' = 'flags-dd572a output-d37844'
-    'db import' = 'flags-dd572a output-d37844'
-    'db migrate' = 'flags-dd572a output-d37844'
-    'db status' = 'flags-dd572a output-d37844'
-    'init' = 'flags-48dc0e server-f6609b output-d37844'
-    'auth login' = 'flags-beaf33 server-b79987 output-d37844'
+    'open' = 'flags-97a8b4 server-b79987 output-0969bc'
+    'chain list' = 'flags-c78c9f output-d37844'
+    'chain setup' = 'flags-e52d75 sending-and-waiting-b786d0 output-d37844'
+    'chain status' = 'flags-c78c9f output-d37844'
+    'chain verify' = 'flags-49dfe5 sending-and-waiting-aeee81 output-d37844'
+    'tx list' = 'flags-57e4a1 output-d37844'
+    'tx show' = 'flags-7d1d70 output-d37844'
+    'tx bump' = 'flags-ff37fe output-d37844'
+    'tx cancel' = 'flags-0e91a7 output-d37844'
+    'tx unknown' = 'flags-3cd30c output-d37844'
+    'tx release' = 'flags-ffe2a5 output-d37844'
+    'key create' = 'flags-cb9324 output-d37844'
+    'key list' = 'flags-7d1d70 output-d37844'
+    'key revoke' = 'flags-7d1d70 output-d37844'
+    'webhook add' = 'flags-0f4378 output-d37844'
+    'webhook list' = 'flags-7d1d70 output-d37844'
+    'webhook show' = 'flags-7d1d70 output-d37844'
+    'webhook update' = 'flags-c6245a output-d37844'
+    'webhook rm' = 'flags-0e91a7 output-d37844'
+    'webhook test' = 'flags-7d1d70 output-d37844'
+    'webhook trigger' = 'flags-7d1d70 output-d37844'
+    'webhook deliveries' = 'flags-5fc90a output-d37844'
+    'webhook replay' = 'flags-85961c output-d37844'
+    'db export' = 'flags-c78c9f output-d37844'
+    'db import' = 'flags-c78c9f output-d37844'
+    'db migrate' = 'flags-c78c9f output-d37844'
+    'db status' = 'flags-c78c9f output-d37844'
+    'init' = 'flags-755f22 server-f6609b output-d37844'
+    'auth login' = 'flags-8776c2 server-b79987 output-d37844'
     'auth status' = 'flags-0a72fb server-b79987 output-d37844'
     'auth logout' = 'flags-ba0c83 server-b79987 output-d37844'
     'config get' = 'server-b79987 output-d37844'
@@ -283,11 +283,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'config unset' = 'flags-a1b3fb output-d37844'
     'config list' = 'flags-620c21 server-b79987 output-d37844'
     'config path' = 'server-f6609b output-d37844'
-    'doctor' = 'server-b79987 flags-258ce0 output-d37844'
+    'doctor' = 'server-b79987 flags-7e207f output-d37844'
     'completion' = 'output-b31709'
-    'api' = 'flags-4f86f0 output-d62863 server-b79987'
+    'api' = 'flags-4f86f0 output-f6c881 server-b79987'
     'schema' = 'output-d37844'
-    'mcp' = 'what-agents-may-do-5056f7 flags-b36207 server-b79987 output-b31709'
+    'mcp' = 'permissions-of-the-agent-5056f7 flags-b36207 server-b79987 output-b31709'
   }
 
   $flags = @{
@@ -308,13 +308,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --royalty - text Royalty of sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-bee9f0' = '--wait - - Wait until it is deployed (the default)
+    'sending-and-waiting-377103' = '--wait - - Wait until it is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Repeat the operation with this UUID, or give a new one this ID'
+--operation - text Resume the operation with this UUID, or create one with this ID'
     'cost-77d9dd' = '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'server-b79987' = '--local - - Use the local backend (gdn local start)
@@ -345,18 +345,18 @@ mcp Serve the commands to coding agents as MCP tools'
 --new-owner - @wallets Offer the ownership to this address or @name
 --accept-owner - - Accept the ownership that was offered to the wallet
 --freeze - - Freeze the metadata of all NFTs permanently'
-    'flags-6284fa' = '--wallet - text The owner''s keystore: @name or a file
---password-file - file File that holds the password; - is standard input
+    'flags-8365cd' = '--wallet - text The owner''s keystore: @name or a file
+--password-file - file File with the password; - is standard input
 --blockchain -b =blockchain Blockchain of the collection
---dry-run - - Show what would change and its maximum cost; send nothing
+--dry-run - - Show the changes and their maximum cost; send nothing
 --yes -y - Don''t prompt
---timeout - text How long to wait for the network (5m)
 --rpc-url-file - file File with the JSON-RPC URL of the network'
-    'verifying-ecad79' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
---gateway - text IPFS gateway (that of the server)'
-    'flags-ba243d' = '--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+    'sending-and-waiting-39846b' = '--timeout - text How long the command may take (5m after the first transaction)'
+    'verifying-dffe96' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
+--gateway - text IPFS gateway (from the server)'
+    'flags-9f19b9' = '--contract -c @collections Collection to mint into
+--contract-address ~ @collections Collection to mint into
+--contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
@@ -368,16 +368,16 @@ mcp Serve the commands to coding agents as MCP tools'
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
 --attr - text+ Add an attribute; repeatable'
-    'manifests-98a3c3' = '--run - @run-names Name of the run
+    'manifests-3c0757' = '--run - @run-names Name of the run
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --in-order - - Send rows in the manifest''s order
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
---allow-duplicates - - Mint rows that equal another row without a prompt'
-    'flags-e87d6c' = '--contract -c @collections Collection to mint in
---contract-address ~ @collections Collection to mint in
---contract-addresses ~ @collections Collection to mint in
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
+--allow-duplicates - - Mint duplicate rows without a prompt'
+    'flags-0eda67' = '--contract -c @collections Collection to mint into
+--contract-address ~ @collections Collection to mint into
+--contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --sender - @wallets First owner: an address or @name (your profile''s wallet)
 --sender-wallet-address ~ @wallets First owner: an address or @name (your profile''s wallet)
@@ -396,13 +396,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-cd23f9' = '--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-e1a1c8' = '--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Repeat the operation with this UUID, or give a new one this ID'
+--operation - text Resume the operation with this UUID, or create one with this ID'
     'flags-8c56ed' = '--contract -c @collections Collection to list
 --contract-address ~ @collections Collection to list
 --contract-addresses ~ @collections Collection to list
@@ -412,39 +412,39 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-image - - Don''t draw the image
 --gateway - text IPFS gateway to fetch the image from (a gdn backend''s own)'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
-    'flags-ec86c7' = '--file -f file JSON metadata (- for standard input) that replaces all of it
+    'flags-d2feed' = '--file -f file JSON file that replaces the whole metadata; - is standard input
 --blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-5bf479' = '--wait - - Wait until it is updated (the default)
+    'sending-and-waiting-d906ee' = '--wait - - Wait until it is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Repeat the operation with this UUID, or give a new one this ID'
+--operation - text Resume the operation with this UUID, or create one with this ID'
     'flags-eca1f2' = '--blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-7bdce7' = '--wait - - Wait until they are frozen (the default)
+    'sending-and-waiting-9d1e12' = '--wait - - Wait until they are frozen (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Repeat the operation with this UUID, or give a new one this ID'
-    'sending-and-waiting-1dd121' = '--wait - - Wait until they are burned (the default)
+--operation - text Resume the operation with this UUID, or create one with this ID'
+    'sending-and-waiting-8053a0' = '--wait - - Wait until they are burned (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Repeat the operation with this UUID, or give a new one this ID'
+--operation - text Resume the operation with this UUID, or create one with this ID'
     'flags-53e557' = '--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT'
-    'verifying-817016' = '--on-chain - - Also compare owner, token URI and metadata with chain and storage
---rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
---gateway - text IPFS gateway (that of the server)'
-    'flags-797821' = '--format - =format Format: csv, json, jsonl (csv)
---blockchain -b =blockchain Blockchain of the collection (polygon)
+    'verifying-4a92f2' = '--on-chain - - Also compare owner, token URI and metadata with chain and storage
+--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
+--gateway - text IPFS gateway (from the server)'
+    'flags-6dc3e8' = '--format - =format Format: csv, json, jsonl (csv)
+--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the rows'
     'server-f6609b' = '--state-dir - dir Directory for runs, commands and saved addresses'
     'output-b31709' = '--quiet -q - Print only data and errors
@@ -452,7 +452,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-fa68fc' = '--contract -c @collections Collection of the drop
+    'flags-b1213c' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -460,11 +460,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-637b18' = '--to - file File to write (<manifest>-preview.html)
+    'flags-69e72f' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
 --remote-images - - Let the page load images from the web
@@ -476,9 +476,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)'
-    'flags-7fecbd' = '--contract -c @collections Collection of the drop
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
+    'flags-5fe629' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -486,20 +486,20 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --config - file Configuration of the backend (backend.yaml in the data directory)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'run-fbcdce' = '--run - @run-names Name of the run (the manifest''s path)
---again - - Mint a second drop: of a finished run, or of rows accepted in another run
+    'run-4e8fdf' = '--run - @run-names Name of the run (the manifest''s path)
+--again - - Mint a finished run again, or rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
---allow-duplicates - - Mint rows that equal another row without a prompt
+--allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row
@@ -509,7 +509,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)
 --in-order - - Send rows in the manifest''s order'
-    'flags-85aef7' = '--contract -c @collections Collection of the drop
+    'flags-26335c' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -517,13 +517,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'run-212fd1' = '--run - @run-names Name of the run (the manifest''s path)
---again - - Mint a second drop: of a finished run, or of rows accepted in another run
+    'run-0288ca' = '--run - @run-names Name of the run (the manifest''s path)
+--again - - Mint a finished run again, or rows accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
---allow-duplicates - - Mint rows that equal another row without a prompt
+--allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Add a unique public value under this key to the metadata of each row, to find the row
@@ -539,35 +539,42 @@ mcp Serve the commands to coding agents as MCP tools'
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network'
-    'verifying-809177' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
---rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or that of the server)
---gateway - text IPFS gateway (that of the server)'
+    'verifying-679b39' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
+--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
+--gateway - text IPFS gateway (from the server)'
     'cost-ff796e' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
     'flags-adadad' = '--all - - Include single commands, each as a run of one request'
-    'flags-64edaa' = '--watch - - Show changes until all are final, or until Ctrl-C
+    'flags-d66875' = '--contract -c @collections Collection of the run, if several runs match
+--watch - - Show changes until all are final, or until Ctrl-C
 --costs - - Show the cost of the run so far, from its server'
-    'flags-d06886' = '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
+    'flags-b32f09' = '--contract -c @collections Collection of the run, if several runs match
+--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-530bd8' = '--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-a456d9' = '--absent - - Retry absent rows of unknown outcome instead of failed rows'
-    'flags-af5efc' = '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
+    'flags-a5d8ef' = '--contract -c @collections Collection of the run, if several runs match
+--absent - - Retry absent rows with an unknown outcome instead of failed rows'
+    'flags-cd1516' = '--contract -c @collections Collection of the run, if several runs match
+--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
     'run-9b16ec' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-dfc4d6' = '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
+    'flags-31e96e' = '--contract -c @collections Collection of the run, if several runs match
+--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
 --costs - - Print the cost of the run after the rows, from its server'
-    'flags-2979e6' = '--to - file File to write (<run>-report.html)
+    'flags-e70599' = '--contract -c @collections Collection of the run, if several runs match
+--to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open it in the browser
 --gateway - text IPFS gateway for images and links (the server''s own)'
-    'flags-e90763' = '--finished - - Remove all finished runs, or those on the server that a flag selects
+    'flags-fc3cb1' = '--contract -c @collections Collection of the run, if several runs match
+--finished - - Remove all finished runs, or those on a server or in a collection that flags select
 --yes -y - Remove without a prompt'
-    'flags-e61016' = '--contract -c @collections Collection of the drop
+    'flags-121550' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -575,15 +582,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
---allow-duplicates - - Mint rows that equal another row without a prompt
+--allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with 10 when changes are pending
 --out - file Save the plan for `gdn apply`'
     'output-40d955' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
@@ -595,7 +602,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-438b26' = '--contract -c @collections Collection of the drop
+    'flags-e7c916' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -603,8 +610,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace changes made elsewhere with the values of the manifest
@@ -613,12 +620,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --only - =only Make only these changes: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
---allow-duplicates - - Mint rows that equal another row without a prompt'
+--allow-duplicates - - Mint duplicate rows without a prompt'
     'cost-b93b4f' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-a0e663' = '--contract -c @collections Collection of the drop
+    'flags-aa7b25' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -626,14 +633,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --adopt - - Take over the NFTs of a manifest that was moved or renamed'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-7e26e0' = '--contract -c @collections Collection of the drop
+    'flags-42ac52' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -641,30 +648,30 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver of rows that specify none
 --sender - @wallets First owner of rows that specify none
 --sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, such as Mood=attr:Mood; repeatable
---unknown-columns - =unknown-columns Treat unknown columns as attr, extra or error (error)
+--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
     'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    'flags-3a5d8d' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'flags-b08e70' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
 --offline - - Generate the key on this machine, without a server
 --blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)
---password-file - file File that holds the password; - is standard input
+--password-file - file File with the password; - is standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Also print the private key
 --email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    'flags-c7b36b' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'flags-afb5a1' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --blockchain -b =blockchain Blockchain of a mnemonic (EVM)
 --path - text Derivation path of a mnemonic (m/44''/60''/0''/0/0; Solana m/44''/501''/0''/0'')
---password-file - file File that holds the password; - is standard input
+--password-file - file File with the password; - is standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    'flags-44e889' = '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
+    'flags-8018c4' = '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
 --to - file New file to write; - is standard output
---password-file - file File that holds the password; - is standard input'
+--password-file - file File with the password; - is standard input'
     'output-700714' = '--json - - Print the exported file and its format as JSON
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
@@ -680,10 +687,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store'
     'flags-711067' = '--follow -f - Show new lines until Ctrl-C
 --lines - text Number of last lines to show (100)'
-    'flags-3692e3' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
+    'flags-06ffaf' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable (''*'')
 --email - text E-mail address of the account (the local account)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'output-74fd8a' = '--json - - Print a line of JSON for each event and each response
 --quiet -q - Print only data and errors
@@ -700,7 +707,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-d8a5f1' = '--host - text Address to listen on (127.0.0.1)
+    'flags-be3694' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 picks one
 --data-dir - dir Directory of all data
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
@@ -717,7 +724,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable
 --allow-local-key - - Accept the local account''s key from other machines too
 --max-connections - text Maximum number of open connections (2000)
---max-connections-per-address - text Maximum number from one address of another machine (200)
+--max-connections-per-address - text Maximum number of connections from one remote address (200)
 --single-use-urls - - Let each signed URL generate one wallet only
 --drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)
 --log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
@@ -743,81 +750,82 @@ mcp Serve the commands to coding agents as MCP tools'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr'
-    'flags-4388a7' = '--print - - Print the URL without opening it'
+    'flags-97a8b4' = '--print - - Print the URL without opening it
+--contract -c @collections Collection of the run, if several runs match'
     'output-0969bc' = '--json - - Print the URL as JSON without opening it
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-dd572a' = '--config - file Configuration of the backend (backend.yaml in the data directory)
---data-dir - dir The backend''s data directory (that of gdn local start)
+    'flags-c78c9f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-5044c5' = '--admin-keystore - file Keystore of the factory''s admin
---password-file - file File that holds its password; - is standard input
+    'flags-e52d75' = '--admin-keystore - file Keystore of the factory''s admin
+--password-file - file File with its password; - is standard input
 --factory - text Existing factory of this admin
---dry-run - - Show what would be sent and its maximum cost; send nothing
+--dry-run - - Show the transactions and their maximum cost; send nothing
 --yes -y - Don''t prompt before spending
---timeout - text How long to wait for the network (1h)
 --config - file Configuration of the backend (backend.yaml in the data directory)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-d6bbe7' = '--etherscan-key-file - file File that holds a key of the Etherscan API
+    'sending-and-waiting-b786d0' = '--timeout - text How long the command may take (1h after the confirmation)'
+    'flags-49dfe5' = '--etherscan-key-file - file File with a key of the Etherscan API
 --sourcify-url - text URL of another Sourcify server
 --etherscan-url - text URL of another Etherscan API
 --creation-tx - text Hash of the transaction that deployed the factory
 --to - file Write the standard JSON input to a new file; send nothing
---timeout - text How long to wait for the verdicts (5m)
 --config - file Configuration of the backend (backend.yaml in the data directory)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-6e812c' = '--blockchain -b =blockchain Only transactions on this blockchain
---state - =state Only this state: signed, final, reverted, lost, cancelled
+    'sending-and-waiting-aeee81' = '--timeout - text How long the command may take (5m for the results)'
+    'flags-57e4a1' = '--blockchain -b =blockchain Only transactions on this blockchain
+--state - =state Only this state: signed, mined, confirmed, final, reverted, lost, cancelled
 --limit - text Maximum number (50)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-3db50f' = '--data-dir - dir The backend''s data directory (that of gdn local start)
+    'flags-7d1d70' = '--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-cbed87' = '--yes -y - Don''t prompt before spending
---data-dir - dir The backend''s data directory (that of gdn local start)
+    'flags-ff37fe' = '--yes -y - Don''t prompt before spending
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-f0f4c5' = '--yes -y - Don''t prompt
---data-dir - dir The backend''s data directory (that of gdn local start)
+    'flags-0e91a7' = '--yes -y - Don''t prompt
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-ee3a4c' = '--all - - Include released mints
---data-dir - dir The backend''s data directory (that of gdn local start)
+    'flags-3cd30c' = '--all - - Include released mints
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-64db77' = '--fail-pending - - Fail the pending NFTs instead of minting them
+    'flags-ffe2a5' = '--fail-pending - - Fail the pending NFTs instead of minting them
 --yes -y - Don''t prompt
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-c99b32' = '--name - text Name of the key
+    'flags-cb9324' = '--name - text Name of the key
 --email - text E-mail address of its account, which is created if it is new
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)
 --api-version - =api-version API version of the key (the backend''s)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-596ee1' = '--event - ,event+ Event types to deliver; repeatable
+    'flags-0f4378' = '--event - ,event+ Event types to deliver; repeatable
 --email - text E-mail address of the account (the local account)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-494845' = '--url - text New URL
+    'flags-c6245a' = '--url - text New URL
 --event - ,event+ Event types to deliver; repeatable
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-1944ff' = '--state - =state-2 Only this state: waiting, delivered, failed
+    'flags-5fc90a' = '--state - =state-2 Only this state: waiting, delivered, failed
 --limit - text Maximum number (50)
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-07a676' = '--id - text+ IDs of the events; repeatable
+    'flags-85961c' = '--id - text+ IDs of the events; repeatable
 --since - text All events of this period, such as 24h, delivered or not
---data-dir - dir The backend''s data directory (that of gdn local start)
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-48dc0e' = '--hosted - - Use a service at a URL
+    'flags-755f22' = '--hosted - - Use a service at a URL
 --local - - Use the local backend (gdn local start)
 --base-url - text URL of the service
---key-file - file File that holds its API key; - is standard input
+--key-file - file File with its API key; - is standard input
 --store - =store Where to store the key (the keyring, if available)
 --blockchain -b =blockchain Default blockchain
 --wallet - @wallets Default wallet
@@ -826,7 +834,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-start - - Don''t start the local backend
 --no-check - - Don''t check the server and the key
 --yes -y - Replace a profile of that name'
-    'flags-beaf33' = '--key-file - file File that holds the key; - is standard input
+    'flags-8776c2' = '--key-file - file File with the key; - is standard input
 --store - =store Where to store the key (the keyring, if available)
 --no-check - - Save the key without checking it'
     'flags-0a72fb' = '--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable'
@@ -836,8 +844,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1b3fb' = '--profile - @profiles Profile to change
 --base-url - text With api_key: server whose key is deleted'
     'flags-620c21' = '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
-    'flags-258ce0' = '--config - file Configuration of a backend to check
---data-dir - dir The backend''s data directory (that of gdn local start)
+    'flags-7e207f' = '--config - file Configuration of a backend to check
+--data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
     'flags-4f86f0' = '--file -f file JSON request; - is standard input
 --input ~ file JSON request; - is standard input
@@ -845,13 +853,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network'
-    'output-d62863' = '--json - - Print it on one line, even on a terminal
+    'output-f6c881' = '--json - - Print it on one line, even in a terminal
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'what-agents-may-do-5056f7' = '--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-5056f7' = '--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory of the files that tools may read and write (the current one)
@@ -918,7 +926,8 @@ csv
 ids'
     'unknown-columns' = 'error
 attr
-extra'
+extra
+ignore'
     'format' = 'csv
 json
 jsonl'
@@ -964,6 +973,8 @@ worker'
 info
 debug'
     'state' = 'signed
+mined
+confirmed
 final
 reverted
 lost

@@ -1,4 +1,4 @@
-// Generates examples/media and the three manifests of "Tidal Hours", a picture for every hour of the day:
+// Generates examples/media and the three manifests of "Tidal Hours", an image for every hour of the day:
 //   node examples/generate.mjs
 // The output is deterministic, and `npm run check` compares it with the committed files.
 import { mkdir, rm, writeFile } from 'node:fs/promises'

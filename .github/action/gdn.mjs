@@ -1,4 +1,5 @@
-// The steps of action.yml: `setup` installs gdn, `run` runs a command and what resumes it, `collect` writes what to upload.
+// The steps of action.yml: `setup` installs gdn, `run` runs a command and what resumes it, `collect` writes what to
+// upload.
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
@@ -31,14 +32,16 @@ const drop = inputs.run || join(inputs['working-directory'] || '.', inputs.manif
 /** Identifies the drop, for the state in the cache and the comment. */
 const digest = digestOf([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), drop])
 /**
- * A name without the characters that cache keys and artifact names reject. It ends in a digest: a cache is found by the beginning of its
- * key, and the state of `drop-2` must never be that of `drop`.
+ * A name without the characters that cache keys and artifact names reject. It ends in a digest: a cache is found by the
+ * beginning of its key, and the state of `drop-2` must never be that of `drop`.
  */
 const named = (name, id) => `${name.replace(/[^\w.-]+/g, '-').slice(0, 100)}-${id}`
 const stateKey = inputs['state-key']
 const artifact = named(`gdn-${run}`, digest)
 const prefix = `${stateKey ? named(stateKey, digestOf(stateKey)) : artifact}-`
-/** Files of this drop. Another drop of the job has its own, since a restored state must not meet the files of another. */
+/**
+ * Files of this drop. Another drop of the job has its own, since a restored state must not meet the files of another.
+ */
 const folder = join(env.RUNNER_TEMP, 'gdn', prefix)
 env.GDN_STATE_DIR = join(folder, 'state')
 
@@ -112,7 +115,10 @@ async function setup() {
   })
 }
 
-/** Unpacks the package of a release after comparing its checksum: it has no dependencies. Returns the path of its program. */
+/**
+ * Unpacks the package of a release after comparing its checksum: it has no dependencies. Returns the path of its
+ * program.
+ */
 async function installRelease() {
   const { version, sha256 } = inputs
   if (!/^\d+\.\d+\.\d+$/.test(version)) throw new UsageError('version must be a release such as 0.1.0')

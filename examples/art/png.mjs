@@ -4,7 +4,7 @@ import { toRgb } from './colour.mjs'
 const SAMPLES = 4
 
 /**
- * A picture from a function that tells the colour (#rrggbb) of every point. Pixels whose corners differ are sampled
+ * An image from a function that tells the colour (#rrggbb) of every point. Pixels whose corners differ are sampled
  * more finely, so edges come out smooth.
  */
 export function renderPng(size, colourAt) {

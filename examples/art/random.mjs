@@ -1,4 +1,4 @@
-/** Repeatable numbers in [0, 1): the pictures must come out the same on every machine. */
+/** Repeatable numbers in [0, 1): the images must come out the same on every machine. */
 export function randomFrom(seed) {
   let state = seed >>> 0
   const next = () => {

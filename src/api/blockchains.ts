@@ -62,8 +62,8 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 }
 
 /**
- * Returns the known name that was meant by another name of the network, or by one that differs by one typing error; null
- * if there is none.
+ * Returns the known name that was meant by another name of the network, or by one that differs by one typing error;
+ * null if there is none.
  */
 export const misspelled = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??

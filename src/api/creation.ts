@@ -37,7 +37,9 @@ export type Effect = { readonly in: 'collection' | 'owner' } | { readonly in: 'n
 /** The hint for a command that looks for the effect of its request when it is repeated. */
 export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'
 
-/** Returns the body of a response that accepted NFTs, with `nfts`: v1.2 of the hosted service lists them as `response`. */
+/**
+ * Returns the body of a response that accepted NFTs, with `nfts`: v1.2 of the hosted service lists them as `response`.
+ */
 export function withNfts(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || 'nfts' in json || !('response' in json)) return json
   const { response, ...rest } = json

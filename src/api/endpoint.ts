@@ -46,7 +46,10 @@ type Declaration<Request extends z.ZodMiniType, Response extends z.ZodMiniType, 
 > &
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
-/** Defines an endpoint with its path and the defaults: NFTs, all permissions, form A, 400, no rate limit, JSON, of the reference, the same in v1.2. */
+/**
+ * Defines an endpoint with its path and the defaults: NFTs, all permissions, form A, 400, no rate limit, JSON, of the
+ * reference, the same in v1.2.
+ */
 export function defineEndpoint<
   Request extends z.ZodMiniType,
   Response extends z.ZodMiniType,

@@ -10,8 +10,8 @@ const WEB = /^[hH][tT]{2}[pP][sS]?:\/\/[^\s\\]+$/
 export const FILE_URL_FORMS = [IPFS, ARWEAVE, WEB].map(({ source }) => source.slice(1, -1))
 
 /**
- * Returns the problem of a file URL's form (API reference v1.1, file_fields), or null. Whether its content is usable is only
- * known once it is fetched.
+ * Returns the problem of a file URL's form (API reference v1.1, file_fields), or null. Whether its content is usable is
+ * only known once it is fetched.
  */
 export function fileUrlProblem(url: string): string | null {
   if (url === '') return 'is empty: use an http(s), ipfs or ar URL'

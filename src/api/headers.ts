@@ -4,16 +4,7 @@ export const HEADERS = {
   idempotencyKey: 'idempotency-key',
   /** Code of an error for programs; see `IDEMPOTENCY_ERRORS` and `REFERENCE_ERRORS`. */
   errorCode: 'error-code',
-  idempotencySupported: 'idempotency-supported',
   idempotencyReplayed: 'idempotency-replayed',
-  /** `yes`: every creating endpoint accepts reference IDs, and `getreferences` knows them. */
-  referenceIdsSupported: 'reference-ids-supported',
-  /** `yes`: the server stores a label and kinds with reference IDs, and has `relabelreferences`. */
-  referenceLabelsSupported: 'reference-labels-supported',
-  /** `yes`: the server has `aliasreferences` and `getcontentreferences`. */
-  referenceAliasesSupported: 'reference-aliases-supported',
-  /** `yes`: the server has creatednft, updatednft, freezenft and burnnft, with reference IDs. */
-  updatesSupported: 'updates-supported',
   /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
@@ -21,12 +12,6 @@ export const HEADERS = {
   run: 'gdn-run',
   /** The most that the transactions of that run may cost: wei, and `;set` where a person has set it. */
   runMaxCost: 'gdn-run-max-cost',
-  /** `yes`: the server limits the cost of runs. */
-  runMaxCostSupported: 'run-max-cost-supported',
-  /** `yes`: the server limits the fees of runs, with `setrunmaxfee`. */
-  runMaxFeeSupported: 'run-max-fee-supported',
-  /** `yes`: the server has `getnfthistory`. */
-  nftHistorySupported: 'nft-history-supported',
   /**
    * The blockchains whose coins have no value on the server, separated by commas; `*` for all of them. Requests on any
    * other blockchain may cost money, and so may every request to a server without this header.
@@ -40,6 +25,27 @@ export const HEADERS = {
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
 } as const
+
+/** The extensions that a server may have, and the header whose value `yes` announces each. */
+export const CAPABILITIES = {
+  /** The server honors Idempotency-Key. */
+  idempotency: 'idempotency-supported',
+  /** Every creating endpoint creates each reference ID once, and `getreferences` knows them. */
+  references: 'reference-ids-supported',
+  /** The server stores a label and kinds with reference IDs, and has `relabelreferences`. */
+  labels: 'reference-labels-supported',
+  /** The server has `aliasreferences` and `getcontentreferences`. */
+  aliases: 'reference-aliases-supported',
+  /** The server has creatednft, updatednft, freezenft and burnnft, with reference IDs. */
+  updates: 'updates-supported',
+  /** The server limits the cost of runs. */
+  runCosts: 'run-max-cost-supported',
+  /** The server limits the fees of runs, with `setrunmaxfee`. */
+  runFees: 'run-max-fee-supported',
+  /** The server has `getnfthistory`. */
+  history: 'nft-history-supported',
+} as const
+export type Capability = keyof typeof CAPABILITIES
 
 /** Values of the header `Error-Code`: why an Idempotency-Key is rejected. */
 export const IDEMPOTENCY_ERRORS = {

@@ -2,9 +2,13 @@ import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
 import { shortText, text, textProblem } from './text.ts'
 
-/** Metadata items per NFT: title, description, every file field and every extra key (API reference v1.2, NFT metadata). */
+/**
+ * Metadata items per NFT: title, description, every file field and every extra key (API reference v1.2, NFT metadata).
+ */
 export const MAX_METADATA_ITEMS = 10
-/** Files per NFT (API reference v1.1, Limits). The reference states it by itself, so it doesn't follow from the items. */
+/**
+ * Files per NFT (API reference v1.1, Limits). The reference states it by itself, so it doesn't follow from the items.
+ */
 export const MAX_FILE_FIELDS = 8
 /**
  * Maximum in one request to gdn's backend. The reference has no limit, so clients of hosted services don't check it.
@@ -55,7 +59,10 @@ export const metadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
 
-/** Rejects `__proto__`, which zod omits silently, and `attributes`, whose value zod would call wrong instead of its name. */
+/**
+ * Rejects `__proto__`, which zod omits silently, and `attributes`, whose value zod would call wrong instead of its
+ * name.
+ */
 function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object') return value
   const add = (name: string, message: string) =>

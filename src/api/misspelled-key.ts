@@ -8,7 +8,7 @@ const MOST_EDITS = 2
  * Returns the first extra key of a request's metadata that is nearly a field of it, with its path: it would be minted
  * permanently. Null if there is none.
  */
-export function misspelledKey(request: unknown): { path: [string, number, string]; message: string } | null {
+export function misspelledKey(request: unknown): { path: (string | number)[]; message: string } | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }
   for (const [index, one] of [metadata].flat().entries()) {
     for (const key of Object.keys(Object(one))) {
@@ -16,7 +16,8 @@ export function misspelledKey(request: unknown): { path: [string, number, string
         (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MOST_EDITS,
       )
       if (meant !== undefined) {
-        return { path: ['metadata', index, key], message: `is not a field of metadata: did you mean "${meant}"?` }
+        const at = Array.isArray(metadata) ? [index] : []
+        return { path: ['metadata', ...at, key], message: `is not a field of metadata: did you mean "${meant}"?` }
       }
     }
   }

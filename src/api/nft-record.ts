@@ -10,8 +10,8 @@ export const NFT_STATUSES = ['initiated', 'deployed', 'failed'] as const
 const optionalText = z.nullish(z.string())
 
 /**
- * An NFT detail record (API reference v1.1, NFT). A client accepts any status; ours are NFT_STATUSES. Other servers return
- * null for values that are unknown before an NFT is deployed.
+ * An NFT detail record (API reference v1.1, NFT). A client accepts any status; ours are NFT_STATUSES. Other servers
+ * return null for values that are unknown before an NFT is deployed.
  */
 export const nftRecord = z.looseObject({
   nft_gdn_id: z.string(),
@@ -44,7 +44,10 @@ export const nftRecord = z.looseObject({
 
 export type NftRecord = z.output<typeof nftRecord>
 
-/** Renames `nft_gdn_ids` of a record to `nft_gdn_id`: clients have seen it before an NFT is on chain (API reference v1.2). */
+/**
+ * Renames `nft_gdn_ids` of a record to `nft_gdn_id`: clients have seen it before an NFT is on chain (API reference
+ * v1.2).
+ */
 export function spellId(record: z.input<typeof nftRecord>): z.input<typeof nftRecord> {
   const { nft_gdn_ids: id } = Object(record) as { nft_gdn_ids?: unknown }
   return typeof id === 'string' ? { ...record, nft_gdn_id: id } : record

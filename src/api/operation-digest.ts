@@ -63,7 +63,8 @@ const sameCase = (value: unknown) =>
  * Servers store digests permanently, so this definition never changes. A new one gets another version.
  *
  * @example
- * operationDigest('createnft', { metadata: { title: 'Dawn', description: '', file_fields: [] }, receiver_wallet_address })
+ * const metadata = { title: 'Dawn', description: '', file_fields: [] }
+ * operationDigest('createnft', { metadata, receiver_wallet_address })
  */
 export function operationDigest<Name extends Operation>(operation: Name, fields: OperationFields[Name]): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)

@@ -1,9 +1,8 @@
 import { isRestored, refuseOtherBackend } from '../client/backend.ts'
-import { IDS_PER_CALL, readUnlessStopped } from '../operations/reconcile/listing.ts'
+import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
 import { loseNft, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
-import { interruption } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
@@ -62,11 +61,7 @@ async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onE
   for (let after = ''; ; ) {
     const page = await store.read((sql) => nftsOf(sql, store.id, after, IDS_PER_CALL))
     if (page.length === 0) return lost
-    const known = new Set<string>()
-    const finished = await readUnlessStopped({ client, signal }, [...new Set(page.map(({ nft }) => nft))], (nfts) => {
-      for (const { nft_gdn_id } of nfts) known.add(nft_gdn_id)
-    })
-    if (!finished) throw interruption(signal?.reason)
+    const known = await readRecords({ client, signal }, [...new Set(page.map(({ nft }) => nft))])
     lost.push(...page.filter(({ nft }) => !known.has(nft)).map(({ id }) => id))
     after = page.at(-1)?.id ?? ''
     onEvent?.({ type: 'looking_up', done: page.at(-1)?.n ?? 0, total: last })

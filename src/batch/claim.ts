@@ -2,23 +2,30 @@ import { existsSync, statSync } from 'node:fs'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { enterChecked, rowsOfOther, type SharedRow, sharedRows } from '../state/claims.ts'
+import { enterChecked, rowsOfOther, rowsWithOtherIds, type SharedRow, sharedRows } from '../state/claims.ts'
 import { type Drop, listDrops } from '../state/drops.ts'
 import { addedKeys, type RowsIn } from '../state/rows.ts'
 import { refuseEdited } from './edited-rows.ts'
 import type { KeptRow } from './manifest-row.ts'
 import { howToGoOn, howToMove } from './moved-run.ts'
+import { seemChanged } from './renumbered.ts'
+import { countDrop, openRows } from './row-counts.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
-import { countDrop } from './run-counts.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions } from './types.ts'
 
 export const MAX_NAMED = 50
 const MAX_MOVES = 3
 
+interface NamedRow {
+  key: string
+  line: number
+  run: string
+}
+
 interface Taken {
-  rows: { key: string; line: number; run: string }[]
+  rows: NamedRow[]
   /** A row that several runs have is one row. */
   keys: Set<string>
   /** By name, and whether the run is finished. */
@@ -37,12 +44,27 @@ interface Checked {
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
   /** Rows that were minted under another key. They are not sent, so only their keys must be free. */
-  renamed?: readonly KeptRow[]
+  renamed: readonly { row: KeptRow }[]
 }
 
 /**
  * Throws where another run of the collection has a row that this run would send, whether it was sent or only planned.
  * Called again in the transaction that enters the rows of the run, where the answer can't be outdated.
+ *
+ * Each other run of the collection is compared by these rules:
+ *
+ * - Rows are the same if their keys are: the ID, or the content and the number of the copy.
+ * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
+ *   their rows are the same only if their content is.
+ * - Rows that are the same only by their content differ if their local files have different sizes.
+ * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added since are compared.
+ * - A row that got an ID since its mint is not sent. Only its new key must be free.
+ * - If a new run shares a row with another run by its key, both are of one manifest. Then rows that were edited since
+ *   are refused as well (`refuseEdited`).
+ *
+ * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
+ * new run is refused because of 1 and 2. With `--run feb`, it may send each of them whose content differs from that in
+ * jan. With `--again`, nothing is compared, and all three rows are sent.
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
@@ -53,9 +75,12 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
   const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
-  const renamed = new Set(checked.renamed?.map(({ key }) => key))
-  const positions = [...checked.pending, ...(checked.renamed?.map(({ position }) => position) ?? [])]
+  const renamed = new Set(checked.renamed.map(({ row }) => row.key))
+  const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
+  if (positions.length === 0) return
   enterChecked(sql, checked.rows, positions)
+  const isNew = drop.setId === null && options.skipLookup !== true
+  const alike = new Map<string, NamedRow>()
   let added: Set<string> | null = null
   for (const other of others) {
     let isChecked = (_key: string): boolean => true
@@ -85,12 +110,28 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
       }
       taken.keys.add(row.key)
     }
+    if (isNew) {
+      for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
+    }
     // Shared rows show that both manifests are one, even if path and name differ.
     if (drop.setId === null && isOneManifest && !isOtherDrop && options.newRows !== true) {
       refuseEdited(sql, other, checked.rows)
     }
   }
   if (taken.keys.size > 0) throw alreadyAccepted(taken, drop)
+  if (seemChanged(alike.size, positions.length)) throw seemsRenamed([...alike.values()])
+}
+
+function seemsRenamed(rows: NamedRow[]): GdnError {
+  const runs = [...new Set(rows.map(({ run }) => run))].join(', ')
+  const message = `${rows.length} rows of the manifest have the content that other IDs have in another run: ${runs}`
+  return new GdnError('seems_minted', message, {
+    hint: [
+      'Nothing was sent. If you changed the IDs, restore them.',
+      'To mint all rows nevertheless, run `gdn batch mint` with --again.',
+    ].join('\n'),
+    details: { rows: rows.slice(0, MAX_NAMED), count: rows.length },
+  })
 }
 
 /** Whether the collection has runs of other drops, whose rows may have the IDs of this one. */
@@ -100,8 +141,8 @@ export function hasOtherDrops(sql: Sql, store: RunStore): boolean {
 }
 
 /**
- * Whether two runs are different drops, whose rows may have the same IDs: one has a name, and each has a manifest of its
- * own. Where the manifest of the other is gone, it may have been moved here.
+ * Whether two runs are different drops, whose rows may have the same IDs: one has a name, and each has a manifest of
+ * its own. Where the manifest of the other is gone, it may have been moved here.
  */
 function isAnotherDrop(drop: Drop, other: Drop): boolean {
   const { manifest } = other
@@ -156,9 +197,7 @@ function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFi
 
 function isFinished(sql: Sql, drop: Drop): boolean {
   // A run that was about to send failed rows again has not ended.
-  if (drop.endedAt === null) return false
-  const { pending, unknown, accepted } = countDrop(sql, drop, false)
-  return pending + unknown + accepted === 0
+  return drop.endedAt !== null && openRows(countDrop(sql, drop, false)) === 0
 }
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createnft } from '../api/endpoints/createnft.ts'
-import { isAtWork, LOCK_TIMING, lookAt } from '../core/lock-holder.ts'
+import { activeHolderError, inspectHolder, LOCK_TIMING } from '../core/lock-holder.ts'
 import { dropsOf } from '../state/drops.ts'
 import { openState, openStateIfThere } from '../state/open-state.ts'
 import { familyOf } from './moved-run.ts'
@@ -49,7 +49,8 @@ export async function lookingAtRun<Result>(
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
     for (const { holder } of await state.read((sql) => dropsOf(sql, familyOf(sql, options)))) {
-      if (holder !== null && (await lookAt(holder, LOCK_TIMING)).kind === 'alive') throw isAtWork(holder)
+      if (holder !== null && (await inspectHolder(holder, LOCK_TIMING)).kind === 'alive')
+        throw activeHolderError(holder)
     }
     return await look(await lookAtStore(state, options))
   } finally {

@@ -1,27 +1,24 @@
-import { GdnError } from '../core/errors.ts'
-import { sleep } from '../core/time.ts'
-import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
-import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../operations/reconcile/listing.ts'
-import { ownersOf } from '../operations/reconcile/owners.ts'
+import type { Asker } from '../operations/reconcile/listing.ts'
 import { givenNfts, unrecordedNfts } from '../state/known-nfts.ts'
 import { absentKeys } from '../state/row-outcomes.ts'
 import { plannedPages } from '../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../state/unnamed-rows.ts'
-import { MAX_NAMED, refuseTaken } from './claim.ts'
 import type { Gathered } from './gather.ts'
 import { knownReferences } from './known-references.ts'
+import { listCollection, settleListing, untilComplete } from './list-collection.ts'
 import type { Adopted, KeptRow } from './manifest-row.ts'
 import { noteOfUnnamed, notesOfRenamed } from './moved-run.ts'
+import { neededLooks } from './needed-looks.ts'
 import { type OtherLabel, otherLabels, shownLabels } from './other-labels.ts'
 import { type Pair, pairsOfOthers } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
-import { type FoundRow, RowLookup } from './reconcile/lookup.ts'
+import { type FoundRow, hasOwnerOf, type LookCounts, RowLookup } from './reconcile/lookup.ts'
 import { readOthers } from './reconcile/others.ts'
 import { MARKED_ABSENT } from './results.ts'
-import { isSharedScope, shownKey } from './row-key.ts'
-import { interruption } from './run-context.ts'
+import { isSharedScope } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
-import type { BatchEvent, BatchOptions, CheckDeps } from './types.ts'
+import { belongToOthers, foundAgain, mayBeOfOthers, seemsMinted } from './seems-minted.ts'
+import type { BatchClient, BatchEvent, BatchOptions, CheckDeps } from './types.ts'
 
 /** What is known before a run does anything. */
 export interface EarlierMints {
@@ -34,10 +31,28 @@ export interface EarlierMints {
   notes: string[]
 }
 
+/** The run that starts, its rows and its server. */
+interface Start {
+  store: RunStore
+  options: BatchOptions
+  deps: CheckDeps
+  client: BatchClient
+  gathered: Gathered
+  plan: Plan
+}
+
 /**
- * Checks before a run sends anything whether that could mint a row twice. The collection may have rows of a new run, if
- * its state was lost. It may have rows that were absent and are to be sent again. And it may have rows that a resumed
- * run would send, if its state is an older copy. Rows that a server knows by their reference IDs are adopted.
+ * Checks before a run sends anything whether that could mint a row twice. `neededLooks` decides which of these cases
+ * apply. They are checked in this order:
+ *
+ * 1. Rows that got an ID since their mint belong to another label: refused, unless they are adopted.
+ * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
+ * 3. Rows that were absent are to be sent again, and the collection has their content by now: refused.
+ * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
+ *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
+ *
+ * For example, a new run has the rows A, B and C. The server knows the reference ID of A, so A is adopted. An NFT that
+ * another tool minted has the content of B, so the run is refused. With `--adopt`, only C is sent.
  *
  * @throws GdnError `already_accepted`, `seems_minted`
  */
@@ -48,97 +63,199 @@ export async function findEarlierMints(
   { gathered, plan, pairs }: { gathered: Gathered; plan: Plan; pairs: readonly Pair[] },
 ): Promise<EarlierMints> {
   const { drop } = store
+  const { client } = deps
   const isNew = drop.setId === null
   const before: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
-  const repeats = repeated.size > 0
-  const looks = options.again !== true && options.skipLookup !== true
-  // Another machine may have minted the first drop of this name.
-  const looksForNames = looks || (options.skipLookup !== true && isSharedScope(drop.referenceScope))
-  const goesOn = !isNew && looks && options.reconcileOnly !== true && plan.rows > 0
-  if (!(isNew || repeats || goesOn) || deps.client === null) return before
+  const looks = neededLooks({
+    ...options,
+    isNew,
+    isSharedScope: isSharedScope(drop.referenceScope),
+    pending: plan.rows,
+    repeated: repeated.size,
+  })
+  if (!looks.listing || client === null) return before
 
-  const { label } = options
-  const labeled = pairsOfOthers(pairs, label)
-  if (label != null && labeled.length > 0 && options.adopt !== true) {
-    throw otherLabels(labeled, labeled.length, new Set(labeled.map((one) => one.label)), label)
-  }
-  const asker: Asker = { client: deps.client, signal: options.signal }
-  before.listed = await listed(asker, options, looks, before.notes)
-  // A state that lost its requests still has the list of earlier NFTs. A new run has no NFTs of its own yet.
-  const unrecordedIn = (ids: Iterable<string>) =>
-    store.read((sql) => unrecordedNfts(sql, drop.collectionId, isNew ? null : drop.listedAt, ids))
-  // After the listing, so that rows that another machine has minted since then don't count as unknown NFTs.
-  const hasUnrecorded = before.listed === null || (await unrecordedIn(before.listed)).length > 0
-  // A resumed run may be stopped by a label that was there before it. Another machine may have given IDs of this manifest
-  // to NFTs that a run minted without one. The NFT of an ID in this run may have been minted as a row that is new now.
-  const mayHaveIds =
-    deps.client.supportsAliases() === true &&
-    (await store.read((sql) =>
-      isNew ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
-    ))
-  const mayBeKnown = looksForNames && (hasUnrecorded || options.adopt === true || mayHaveIds)
-  const named = mayBeKnown ? await knownReferences(store, options, deps.client, { gathered, plan }) : null
-  const { rows: known } = named ?? { rows: [] }
-  const relabeled = [...labeled, ...(named?.relabeled ?? [])]
-  before.adopted = known
-  before.relabeled = relabeled
-  if (relabeled.length > 0) {
-    const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
-    before.notes.push(`Rows whose NFTs have the label ${labels}, which is replaced: ${relabeled.length}`)
-  }
-  const adopted = new Set([...known, ...pairs].map(({ nftGdnId }) => nftGdnId))
-  const others = (ids: Iterable<string>) => new Set([...ids].filter((id) => !adopted.has(id)))
-  if (before.listed !== null) before.listed = others(before.listed)
-  if (before.listed === null || (isNew && !looks)) return before
-  const unrecorded = (ids: Iterable<string>) => unrecordedIn(others(ids))
+  const start: Start = { store, options, deps, client, gathered, plan }
+  const labeledPairs = labeledOf(pairs, options)
+  before.listed = await listCollection(askerOf(start), options, looks.contents, before.notes)
+  const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
+  const known = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
+  before.adopted = known?.rows ?? []
+  before.relabeled = [...labeledPairs, ...(known?.relabeled ?? [])]
+  if (before.relabeled.length > 0) before.notes.push(noteOfRelabeled(before.relabeled))
+  if (before.listed === null) return before
+
+  const nfts = new UnexplainedNfts(store, [...before.adopted, ...pairs])
+  before.listed = nfts.of(before.listed)
   const pending = new Set(positionsOf(plan))
-  for (const { row } of known) pending.delete(row.position)
-  const rows = (wanted: (row: KeptRow) => boolean) => () => only(store.rows(gathered.rows), wanted)
-  const marker = drop.marker ?? undefined
-  if (repeats) {
-    const absent = new RowLookup(
-      rows(({ position }) => repeated.has(position) && pending.has(position)),
-      marker,
-    )
-    await lookUp(absent, asker, await unrecorded(before.listed), deps.onEvent)
-    if (absent.hasMatches) throw await seemsMinted(absent.found(), drop.name, 'absent')
-    if (!looks) return before
+  for (const { row } of before.adopted) pending.delete(row.position)
+  if (looks.absent) {
+    const positions = new Set([...repeated].filter((position) => pending.has(position)))
+    await refuseFoundAgain(start, positions, await nfts.unrecorded(before.listed))
   }
-  const open = isNew ? null : await openPositions(store, gathered, pending)
-  const lookup = new RowLookup(
-    open === null ? rows(({ position }) => pending.has(position)) : () => sentFirst(store, gathered, open),
-    marker,
+  return looks.contents ? await findByContent(start, { ...before, listed: before.listed }, { nfts, pending }) : before
+}
+
+const askerOf = ({ client, options: { signal } }: Start): Asker => ({ client, signal })
+
+/**
+ * Returns the pairs that have another label than the run, which is replaced.
+ *
+ * @throws GdnError `seems_minted` unless it is to be adopted
+ */
+function labeledOf(pairs: readonly Pair[], { label, adopt }: BatchOptions): OtherLabel[] {
+  const labeled = pairsOfOthers(pairs, label)
+  if (label == null || labeled.length === 0 || adopt === true) return labeled
+  throw otherLabels({
+    first: labeled,
+    count: labeled.length,
+    labels: new Set(labeled.map((pair) => pair.label)),
+    own: label,
+  })
+}
+
+function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
+  const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
+  return `Rows whose NFTs have the label ${labels}, which is replaced: ${relabeled.length}`
+}
+
+/**
+ * Returns the NFTs of IDs that the state has no record of. A state that lost its requests still has the list of earlier
+ * NFTs. A new run has no NFTs of its own yet.
+ */
+async function unrecordedOf(store: RunStore, ids: Iterable<string>): Promise<string[]> {
+  const { collectionId, setId, listedAt } = store.drop
+  return await store.read((sql) => unrecordedNfts(sql, collectionId, setId === null ? null : listedAt, ids))
+}
+
+/** The NFTs of a collection that aren't those of known rows. */
+class UnexplainedNfts {
+  readonly #store: RunStore
+  readonly #explained: ReadonlySet<string>
+
+  /** @param known rows whose NFTs are known */
+  constructor(store: RunStore, known: readonly { nftGdnId: string }[]) {
+    this.#store = store
+    this.#explained = new Set(known.map(({ nftGdnId }) => nftGdnId))
+  }
+
+  of(ids: Iterable<string>): Set<string> {
+    return new Set([...ids].filter((id) => !this.#explained.has(id)))
+  }
+
+  /** Returns those that the state has no record of. */
+  async unrecorded(ids: Iterable<string>): Promise<string[]> {
+    return await unrecordedOf(this.#store, this.of(ids))
+  }
+}
+
+/**
+ * Returns whether the server may know rows by their reference IDs.
+ *
+ * @param listed the collection. It was listed before, so that rows that another machine has minted since then don't
+ *   count as unknown NFTs
+ */
+async function mayBeKnown({ store, options, client, gathered }: Start, listed: Set<string> | null): Promise<boolean> {
+  const { drop } = store
+  if (listed === null || options.adopt === true || (await unrecordedOf(store, listed)).length > 0) return true
+  // A resumed run may be stopped by a label that was there before it. Another machine may have given IDs of this
+  // manifest to NFTs that a run minted without one. The NFT of an ID in this run may have been minted as a row that is
+  // new now.
+  if (client.supports('aliases') !== true) return false
+  return await store.read((sql) =>
+    drop.setId === null ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
   )
-  const look = async (ids: Iterable<string>) => await lookUp(lookup, asker, await unrecorded(ids), deps.onEvent)
-  await look(before.listed)
+}
+
+/** Refuses rows to be sent again that had been absent. @throws GdnError `seems_minted` */
+async function refuseFoundAgain(
+  start: Start,
+  positions: ReadonlySet<number>,
+  unrecorded: readonly string[],
+): Promise<void> {
+  const { store, gathered, deps } = start
+  const rows = () => only(store.rows(gathered.rows), ({ position }) => positions.has(position))
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
+  await lookUp(lookup, askerOf(start), unrecorded, deps.onEvent)
+  if (lookup.hasMatches) throw await foundAgain(lookup.found(), store.drop.name)
+}
+
+/**
+ * Looks for the content of pending rows in the collection. Such rows are adopted, if that is asked for.
+ *
+ * @throws GdnError `seems_minted`
+ */
+async function findByContent(
+  start: Start,
+  before: EarlierMints & { listed: Set<string> },
+  { nfts, pending }: { nfts: UnexplainedNfts; pending: ReadonlySet<number> },
+): Promise<EarlierMints> {
+  const { store, options, deps, client, gathered } = start
+  const isNew = store.drop.setId === null
+  const open = isNew ? null : await openPositions(store, gathered, pending)
+  const rows = () =>
+    open === null
+      ? only(store.rows(gathered.rows), ({ position }) => pending.has(position))
+      : sentFirst(store, gathered, open)
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
+  const look = async (ids: Iterable<string>) =>
+    await lookUp(lookup, askerOf(start), await nfts.unrecorded(ids), deps.onEvent)
+
   // A server with reference IDs lists what it has accepted at once.
-  const settles = deps.client.supportsReferences() !== true
-  const settle = async () => (settles ? await settleListing(options, deps, asker, look) : (before.listed ?? []))
-  const settled = options.adopt === true ? others(await settle()) : null
+  const mayLag = client.supports('references') !== true
+  const counts = await look(before.listed)
+  let { listed } = before
+  if (options.adopt === true) {
+    listed = nfts.of(mayLag ? await settleListing(options, deps, askerOf(start), look) : listed)
+  } else if (mayLag) {
+    await untilComplete(options, deps, counts, () => look(before.listed))
+  }
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
-      before.notes.push(...(await notesOfOthers(store, options, deps, await unrecorded(before.listed))))
+      before.notes.push(...(await notesOfOthers(store, options, deps, await nfts.unrecorded(before.listed))))
     }
-    return { ...before, listed: settled ?? before.listed }
+    return { ...before, listed }
   }
-  // A run that started meanwhile may have minted them. Then the error names it, and nothing is adopted.
-  await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending }))
   const matches = () => unsent(store, lookup.found(), open)
-  if (settled !== null) {
-    // Adopted NFTs are the run's own. All others were there before it.
-    const { unresolved } = await readOthers(store, [])
-    const found = await adopt(matches(), unresolved, deps.client.supportsReferences() === true)
-    for (const { nftGdnId } of found) settled.delete(nftGdnId)
-    before.adopted = [...known, ...found]
-    before.listed = settled
-    return before
-  }
+  if (options.adopt === true) return await adoptMatches(start, { ...before, listed }, matches())
   for await (const _match of matches()) {
-    const hasReferences = deps.client.supportsReferences() === true
-    throw await seemsMinted(matches(), drop.name, isNew ? 'new' : 'forgotten', hasReferences)
+    throw await seemsMinted(matches(), {
+      run: store.drop.name,
+      pending: only(store.rows(gathered.rows), ({ position }) => pending.has(position)),
+      which: isNew ? 'new' : 'forgotten',
+      hasReferences: client.supports('references') === true,
+    })
   }
   return before
+}
+
+/**
+ * Adopts the NFTs that have the content of rows. All others were there before the run.
+ *
+ * @throws GdnError `seems_minted` where the NFTs may be of other rows and commands with an unknown outcome, or belong
+ *   to other wallets
+ */
+async function adoptMatches(
+  { store, client }: Start,
+  before: EarlierMints & { listed: Set<string> },
+  matches: AsyncIterable<FoundRow>,
+): Promise<EarlierMints> {
+  const { unresolved } = await readOthers(store, [])
+  const adopted: Adopted[] = []
+  const ofOtherWallets: FoundRow[] = []
+  const doubtful: FoundRow[] = []
+  for await (const found of matches) {
+    const { row, match } = found
+    if (unresolved.has(match.content)) doubtful.push(found)
+    else if (!hasOwnerOf(found)) ofOtherWallets.push(found)
+    else adopted.push({ row, nftGdnId: match.id })
+  }
+  if (doubtful.length > 0) throw mayBeOfOthers(doubtful)
+  if (ofOtherWallets.length > 0) throw belongToOthers(ofOtherWallets, client.supports('references') === true)
+  const listed = new Set(before.listed)
+  for (const { nftGdnId } of adopted) listed.delete(nftGdnId)
+  return { ...before, adopted: [...before.adopted, ...adopted], listed }
 }
 
 /**
@@ -156,7 +273,8 @@ export async function refuseMintedBefore(
   const rows = () => only(store.rows('draft'), ({ position }) => positions.has(position))
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
   await lookUp(lookup, asker, ids, undefined)
-  if (lookup.hasMatches) throw await seemsMinted(lookup.found(), store.drop.name, 'new', hasReferences)
+  if (!lookup.hasMatches) return
+  throw await seemsMinted(lookup.found(), { run: store.drop.name, pending: rows(), which: 'new', hasReferences })
 }
 
 /** Returns notes about the NFTs of the collection, if none is of a row: the manifest may have been renamed. */
@@ -167,7 +285,7 @@ async function notesOfOthers(
   unrecorded: readonly string[],
 ): Promise<string[]> {
   const renamed = await store.read((sql) => notesOfRenamed(sql, options))
-  if (renamed.length > 0 || unrecorded.length === 0 || client?.supportsReferences() !== true) return renamed
+  if (renamed.length > 0 || unrecorded.length === 0 || client?.supports('references') !== true) return renamed
   return [noteOfUnnamed(unrecorded.length)]
 }
 
@@ -217,164 +335,13 @@ async function* unsent(
   }
 }
 
-/** Returns the IDs of the collection. Adds a note and returns null where the server refuses to list them. */
-async function listed(
-  asker: Asker,
-  options: BatchOptions,
-  isNeeded: boolean,
-  notes: string[],
-): Promise<Set<string> | null> {
-  try {
-    const ids = await listIds(asker, options)
-    if (ids === null) throw interruption(options.signal?.reason)
-    return ids
-  } catch (error) {
-    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
-    if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
-      throw error.with({
-        message: `can't list the NFTs of the collection: ${error.message}`,
-        hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
-      })
-    }
-    notes.push(`The collection can't be listed (${error.message}), so gdn doesn't know whether rows were minted before`)
-    return null
-  }
-}
-
 async function lookUp(
   lookup: RowLookup,
   asker: Asker,
   unrecorded: readonly string[],
   onEvent: ((event: BatchEvent) => void) | undefined,
-): Promise<{ fresh: number; unread: number }> {
-  const read = await lookup.read(asker, unrecorded, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
-  if (read === null) throw interruption(asker.signal?.reason)
-  return read
-}
-
-/**
- * Lists until two listings in a row, some time apart, have nothing new. A row that isn't listed yet would be sent
- * again.
- */
-async function settleListing(
-  options: BatchOptions,
-  { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
-  asker: Asker,
-  look: (ids: Iterable<string>) => Promise<{ fresh: number; unread: number }>,
-): Promise<Set<string>> {
-  const began = now()
-  const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  for (let wait = options.listingWaitMs ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
-    if (now() + wait > deadline) {
-      throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {
-        hint: 'Nothing was sent. Try again with a longer --timeout.',
-      })
-    }
-    onEvent?.({ type: 'reconciling', phase: 'waiting', ms: wait, done: 0, total: 0 })
-    try {
-      await pause(wait, options.signal)
-    } catch (error) {
-      throw options.signal?.aborted === true ? interruption(options.signal.reason) : error
-    }
-    const ids = await listIds(asker, options)
-    if (ids === null) throw interruption(options.signal?.reason)
-    const { fresh, unread } = await look(ids)
-    looks = fresh === 0 && unread === 0 ? looks + 1 : 0
-    if (looks === 2) return ids
-  }
-}
-
-/**
- * Returns rows with their NFTs.
- *
- * @param unresolved contents of other rows and commands with an unknown outcome
- * @throws GdnError `seems_minted` where the NFTs may be of those, or belong to other wallets
- */
-async function adopt(
-  matches: AsyncIterable<FoundRow>,
-  unresolved: ReadonlySet<string>,
-  hasReferences: boolean,
-): Promise<Adopted[]> {
-  const adopted: Adopted[] = []
-  const wrong: FoundRow[] = []
-  const doubtful: FoundRow[] = []
-  for await (const found of matches) {
-    const { row, match } = found
-    if (unresolved.has(match.content)) doubtful.push(found)
-    else if (match.owner !== null && !ownersOf(row.row).includes(match.owner)) wrong.push(found)
-    else adopted.push({ row, nftGdnId: match.id })
-  }
-  if (doubtful.length > 0) {
-    throw new GdnError(
-      'seems_minted',
-      `${rowsOf(doubtful)} can't be adopted: another run or command has sent the same metadata, with an unknown outcome`,
-      {
-        hint: 'Nothing was sent. Run `gdn batch list --all` to find it. Resolve its outcome first, or remove it with `gdn batch rm`.',
-        details: { rows: doubtful.slice(0, MAX_NAMED).map(named), count: doubtful.length },
-      },
-    )
-  }
-  if (wrong.length === 0) return adopted
-  throw new GdnError(
-    'seems_minted',
-    `${rowsOf(wrong)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
-    {
-      hint: [
-        'Nothing was sent.',
-        ...(hasReferences ? [RENAMED] : []),
-        'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
-        'To mint them in addition, move them to a manifest of their own, and mint that with --run <name> --no-lookup.',
-      ].join('\n'),
-      details: { rows: wrong.slice(0, MAX_NAMED).map(named), count: wrong.length },
-    },
-  )
-}
-
-const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
-
-const rowsOf = ({ length }: readonly unknown[]): string => (length === 1 ? '1 row' : `${length} rows`)
-
-const named = ({ row, match }: FoundRow) => ({
-  key: shownKey(row.key),
-  line: row.row.line,
-  nft_gdn_id: match.id,
-})
-
-async function seemsMinted(
-  matches: AsyncIterable<FoundRow>,
-  run: string,
-  which: 'new' | 'absent' | 'forgotten',
-  hasReferences = false,
-): Promise<GdnError> {
-  const rows: ReturnType<typeof named>[] = []
-  let count = 0
-  for await (const found of matches) if (count++ < MAX_NAMED) rows.push(named(found))
-  const many = count === 1 ? '1 row' : `${count} rows`
-  if (which === 'forgotten') {
-    const message = `${many} of the manifest seem to be in the collection already, and the run ${run} has no record of them`
-    return new GdnError('seems_minted', message, {
-      hint: [
-        'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest one.',
-        'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
-        'To send all of them nevertheless, run `gdn batch mint <manifest> --no-lookup`.',
-      ].join('\n'),
-      details: { rows, count },
-    })
-  }
-  return which === 'new'
-    ? new GdnError('seems_minted', `${many} of the manifest seem to be in the collection already`, {
-        hint: [
-          'Nothing was sent, and no run was created that could be resumed or reconciled.',
-          ...(hasReferences ? [RENAMED] : []),
-          'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
-          'To mint all rows nevertheless, run `gdn batch mint <manifest> --again`.',
-        ].join('\n'),
-        details: { rows, count },
-      })
-    : new GdnError('seems_minted', `${many} that had been absent are now in the collection`, {
-        hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to find out which rows they are.`,
-        details: { rows, count },
-      })
+): Promise<LookCounts> {
+  return await lookup.read(asker, unrecorded, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
 }
 
 /**

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -28,8 +29,8 @@ const PAGE = 500
 
 /**
  * Returns the operations of sent rows that are no longer in the manifest, where new rows are minted in addition. A row
- * without an `id` is identified by its content. So an edit makes one row vanish and another appear, and sending that one
- * would mint a second NFT.
+ * without an `id` is identified by its content. So an edit makes one row vanish and another appear, and sending that
+ * one would mint a second NFT.
  *
  * @param other the run that sent the rows
  * @param paired rows that got an `id` since
@@ -77,9 +78,15 @@ interface RowFields {
   fields: Fields
   /** The names of its local files, by file field key. */
   files: Fields
+  /** The file field keys of files that are no longer at their paths. */
+  gone?: ReadonlySet<string> | undefined
 }
 
-/** Pairs each vanished row with the new row that it has most fields in common with. */
+/** Returns the first rows to name, in the order of the manifest. They may have been sent in another one. */
+export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
+  vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
+
+/** Pairs vanished rows with the new rows that they have most fields in common with, each new row once. */
 export function pairsOf(
   sql: Sql,
   drop: Pick<Drop, 'setId' | 'manifest'>,
@@ -89,9 +96,9 @@ export function pairsOf(
   const best = vanished.map((sent) => ({
     sent,
     fields: sentFields(sql, sent),
-    files: stored.get(sent.key) ?? {},
+    ...(stored.get(sent.key) ?? { files: {} }),
     score: 0,
-    now: null as ({ line: number } & RowFields) | null,
+    now: null as ({ line: number; position: number } & RowFields) | null,
   }))
   const positions = new Set(fresh.map(({ position }) => position))
   for (let after = -1; ; ) {
@@ -102,33 +109,48 @@ export function pairsOf(
       const now = rowFields(row, drop.manifest)
       for (const one of best) {
         const score = similarity(...comparable(one, now)) + (one.sent.line === row.row.line ? 0.5 : 0)
-        if (score > one.score) Object.assign(one, { score, now: { line: row.row.line, ...now } })
+        const { line } = row.row
+        if (score > one.score) Object.assign(one, { score, now: { line, position: record.position, ...now } })
       }
     }
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) break
     after = last.position
   }
-  return best.map(({ sent, fields, files, now }) => ({
+  const taken = new Set<number>()
+  for (const one of best.toSorted((a, b) => b.score - a.score)) {
+    if (one.now === null) continue
+    const [from, to] = comparable(one, one.now)
+    const isLike = one.score > Math.max(Object.keys(from).length, Object.keys(to).length) / 2
+    if (isLike && !taken.has(one.now.position)) taken.add(one.now.position)
+    else one.now = null
+  }
+  return best.map(({ sent, fields, files, gone, now }) => ({
     line: sent.line,
     title: fields.title ?? shownKey(sent.key),
     now: now === null ? null : { line: now.line, title: now.fields.title ?? '' },
-    changes: now === null ? [] : changesOf(...comparable({ fields, files }, now)),
+    changes: now === null ? [] : changesOf(...comparable({ fields, files, gone }, now)),
   }))
 }
 
-/** Returns the names of the local files of rows as they were minted, by key. */
+/** Returns the local files of rows as they were minted, by key. */
 function storedFiles(
   sql: Sql,
   { setId, manifest }: Pick<Drop, 'setId' | 'manifest'>,
   vanished: readonly VanishedRow[],
-): Map<string, Fields> {
+): Map<string, Omit<RowFields, 'fields'>> {
   const rows = rowsWithFiles(
     sql,
     { setId },
     vanished.map(({ key }) => key),
   )
-  return new Map(rows.map(({ key, body }) => [key, namesOf(rowOfParts(partsOf(body)).localFiles, manifest)]))
+  return new Map(
+    rows.map(({ key, body }) => {
+      const { localFiles } = rowOfParts(partsOf(body))
+      const gone = new Set(localFiles.flatMap((file) => (existsSync(file.path) ? [] : file.key)))
+      return [key, { files: namesOf(localFiles, manifest), gone }]
+    }),
+  )
 }
 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
@@ -141,8 +163,9 @@ function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   for (const key of Object.keys(now.files)) {
     const name = sent.files[key]
     // The URL of a local file is known only after its upload. A copy of the manifest has its files elsewhere.
+    const isMoved = name !== undefined && sent.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
     const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
-    if (!isUnknown) continue
+    if (!isUnknown && !isMoved) continue
     delete from[key]
     delete to[key]
   }
@@ -230,7 +253,7 @@ function editedRows(
       run,
       vanished: gone,
       new: added,
-      pairs: pairsOf(sql, drop, { vanished: vanished.slice(0, MAX_PAIRS), fresh, rows }),
+      pairs: pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows }),
     },
   })
 }
@@ -239,7 +262,7 @@ function editedRows(
 export const rowsAsMinted = (run: string): string =>
   `For the rows as they were minted, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
 
-const EDITED_WITHOUT_ID = [
+export const EDITED_WITHOUT_ID = [
   'Nothing was sent. An edited row without an ID would be minted a second time.',
   'If you edited rows, revert the edit: without an ID, an edited row has no NFT to update.',
   'To edit the rows later, revert the edit, add an id column, and run `gdn apply`. Then edit them again.',

@@ -3,7 +3,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
 import { markReplaced, storeContents } from '../state/edited-rows.ts'
 import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
-import { dropRefused, markRetried, renameRows } from '../state/row-outcomes.ts'
+import { markRetried, renameRows } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
@@ -11,10 +11,12 @@ import { hasOtherDrops, refuseTaken } from './claim.ts'
 import type { EarlierMints } from './earlier-mints.ts'
 import { retriedStates } from './gather.ts'
 import type { Adopted } from './manifest-row.ts'
+import { relocated } from './moved-files.ts'
 import { moveRun } from './moved-run.ts'
 import { renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
 import type { Prepared } from './prepare.ts'
+import { replaceRows } from './replace-rows.ts'
 import { requestMetadata } from './request.ts'
 import { ownScope } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
@@ -27,23 +29,17 @@ import type { BatchOptions } from './types.ts'
 export async function enterRows(
   store: RunStore,
   options: BatchOptions,
-  { gathered, plan, before, pairs, replaced }: Prepared,
+  { gathered, plan, before, pairs, replaced }: Omit<Prepared, 'planned'>,
 ): Promise<RowsIn> {
-  const { id, chunkSize, inOrder } = store.drop
-  const isNew = store.drop.setId === null
+  const { id, chunkSize, inOrder, setId } = store.drop
+  const isNew = setId === null
   if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
   const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   const entered = plan.rows + before.adopted.length
   const renamed = renamedOf(pairs)
   await store.write((sql) => {
-    if (entered + renamed.length > 0) {
-      refuseTaken(sql, store, options, {
-        ...gathered,
-        pending: enteredPositions(plan, before),
-        renamed: renamed.map(({ row }) => row),
-      })
-    }
+    refuseTaken(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
     refuseGiven(sql, id, before.adopted)
     const now = Date.now()
     if (isNew && before.listed !== null) {
@@ -52,25 +48,23 @@ export async function enterRows(
     // The rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
     updateDrop(sql, id, {
-      set_id: set,
       scope: store.drop.scope,
       ...(isNew ? { first_set: set } : {}),
       chunk_size: chunkSize,
       in_order: inOrder ? 1 : 0,
-      fingerprint: gathered.fingerprint,
-      local_files: JSON.stringify(gathered.localFiles),
     })
     moveRun(sql, store.drop.family, options)
     markReplaced(sql, replaced)
-    storeContents(sql, gathered.relocated)
+    replaceRows(sql, store.drop, gathered, now)
     for (const found of foundRequests(before.adopted)) enterFound(sql, store.drop, found, now)
     renameRows(
       sql,
       store.drop,
       renamed.map(({ sent: operation, row: { key, row } }) => ({ operation, key, line: row.line })),
     )
-    // Refused rows that left the manifest are no part of the run.
-    if (gathered.isRead) dropRefused(sql, store.drop, set, now)
+    // Local files of rows that just got their IDs may have been moved as well.
+    const isMoved = setId !== null && renamed.length > 0
+    storeContents(sql, isMoved ? relocated(sql, store.drop, gathered.rows, setId) : gathered.relocated)
     markRetried(sql, store.drop, set, retried)
     if (entered > 0) reopenRun(sql, id)
   })

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import type { ManifestIssue } from '../manifest/row.ts'
+import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop, FileIdentity } from '../state/drops.ts'
 import type { Relocated } from '../state/edited-rows.ts'
@@ -23,12 +23,13 @@ import {
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { leaveBurnedCopies } from './burned-copies.ts'
-import { keptRow, RowNamer } from './manifest-row.ts'
+import { type KeptRow, keptRow, RowNamer } from './manifest-row.ts'
 import { withRoomForMarker } from './marker.ts'
-import { relocated } from './moved-files.ts'
+import { relocated as relocatedRows } from './moved-files.ts'
 import { type Plan, PlanBuilder } from './plan.ts'
+import { noCounts, STATUS, withTotal } from './row-counts.ts'
 import { isContentKey, shownKey } from './row-key.ts'
-import { noCounts, type RunStore, STATUS } from './run-store.ts'
+import type { RunStore } from './run-store.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
 /** The rows of a run. Stored rows are unchanged so far: the run doesn't point to a new set yet. */
@@ -95,11 +96,13 @@ export async function gather(
   const unsent = setId === null ? new PlanBuilder() : null
   const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
   const files = await identitiesOf(paths)
-  const found = setId === null ? { changes: noChanges(), relocated: [] } : await changesFrom(store, rows, setId)
+  const { changes, relocated } =
+    setId === null ? { changes: noChanges(), relocated: [] } : await changesFrom(store, rows, setId)
   return {
     rows,
     isRead: true,
-    ...found,
+    changes,
+    relocated,
     fingerprint: files === null ? null : (items.digest?.() ?? null),
     localFiles: files ?? [],
     changed: [],
@@ -125,7 +128,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
  *
  * @param planned gets each row
  * @returns the paths of its local files
- * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issueCount }`
+ * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readRows(
   store: RunStore,
@@ -162,11 +165,7 @@ export async function readRows(
       const { row } = item
       const record = namer.name(row)
       if (record === null) {
-        problem({
-          place: { line: row.line, field: 'id' },
-          message: `the ID ${JSON.stringify(row.id)} is also in an earlier row`,
-          hint: 'Give each row a unique ID, or none.',
-        })
+        problem(sameId(row))
         continue
       }
       for (const { path } of row.localFiles) paths.add(path)
@@ -191,6 +190,12 @@ export async function readRows(
   return paths
 }
 
+const sameId = ({ id, line }: ManifestRow): ManifestIssue => ({
+  place: { line, field: 'id' },
+  message: `the ID ${JSON.stringify(id)} is also in an earlier row`,
+  hint: 'Give each row a unique ID, or none.',
+})
+
 async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
   for await (const item of items) yield [item]
 }
@@ -201,7 +206,7 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
   return new GdnError('invalid_manifest', `${first?.message ?? 'invalid'}${more}`, {
     place: first?.place,
     hint: first?.hint,
-    details: { issues, issueCount },
+    details: { issues, issue_count: issueCount },
   })
 }
 
@@ -210,15 +215,17 @@ export async function changesFrom(
   { state, drop }: RunStore,
   rows: RowsIn,
   setId: number,
-): Promise<Pick<Gathered, 'changes' | 'relocated'>> {
+): Promise<Pick<Gathered, 'changes' | 'relocated'> & { edited: ReadonlySet<string> }> {
   const changes = noChanges()
+  const edited = new Set<string>()
   const differences = await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
-  const moved = hasChanged ? await state.read((sql) => relocated(sql, drop, rows, setId)) : []
+  const moved = hasChanged ? await state.read((sql) => relocatedRows(sql, drop, rows, setId)) : []
   const unchanged = new Set(moved.map(({ position }) => position))
   for (const { kind, position, key, line, isKept } of differences) {
     if (kind === 'changed' && unchanged.has(position)) continue
     changes[kind]++
+    if (kind === 'changed') edited.add(key)
     if (kind === 'changed' && isKept === 1) changes.keptAccepted++
     if (changes.examples.length >= MAX_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
@@ -226,24 +233,14 @@ export async function changesFrom(
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
-  return { changes, relocated: moved }
+  return { changes, relocated: moved, edited }
 }
 
-/**
- * Plans the rows to be sent, and counts all rows.
- *
- * @param except positions of rows that are known to be minted, though the run has not sent them. `renamed`: they count
- *   under the key that they were sent with
- */
-export async function planRows(
-  store: RunStore,
-  gathered: Gathered,
-  options: Options,
-  except: ReadonlyMap<number, 'renamed' | 'adopted'> = new Map(),
-): Promise<Plan> {
+/** Plans the rows to be sent, and counts all rows. */
+export async function planRows(store: RunStore, gathered: Gathered, options: Options): Promise<Plan> {
   const { drop } = store
   const { rows, unsent } = gathered
-  if (unsent !== null && except.size === 0) {
+  if (unsent !== null) {
     store.counts = { ...noCounts(), total: unsent.rows, pending: unsent.rows }
     return unsent.build(drop.chunkSize, drop.inOrder)
   }
@@ -251,18 +248,18 @@ export async function planRows(
   const sent = [...states.values()].reduce((sum, n) => sum + n, 0)
   const open: OperationState[] = ['planned', 'intended', ...retriedStates(options)]
   const isOpen = open.some((state) => states.has(state))
-  if (!isOpen && except.size === 0 && (await isAllSent(store, gathered, sent))) {
+  if (!isOpen && (await isAllSent(store, gathered, sent))) {
     const counts = noCounts()
     for (const [state, n] of states) counts[STATUS[state]] += n
     store.counts = { ...counts, total: sent }
     return new PlanBuilder().build(drop.chunkSize, drop.inOrder)
   }
   gathered.foundBy = 'line'
-  let found = await findRows(store, gathered, options, except)
+  let found = await findRows(store, gathered, options)
   // If every operation was found, the other rows have none. Otherwise they may have been sent from another line.
   if (found.sent !== sent) {
     gathered.foundBy = 'identity'
-    found = await findRows(store, gathered, options, except)
+    found = await findRows(store, gathered, options)
   }
   gathered.changed = found.changed
   const counts = noCounts()
@@ -274,9 +271,7 @@ export async function planRows(
       counts.failed -= await store.read((sql) => countRefusedOutside(sql, rows, store.drop))
   }
   counts.pending = found.pending.rows
-  counts.accepted += found.adopted
-  counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
-  store.counts = counts
+  store.counts = withTotal(counts)
   return found.pending.build(drop.chunkSize, drop.inOrder)
 }
 
@@ -289,34 +284,41 @@ async function isAllSent(store: RunStore, { rows }: Gathered, sent: number): Pro
   return sent === (await store.read((sql) => countRows(sql, rows.set)))
 }
 
-/** Looks up the operations of rows, and collects the rows to be sent. */
-async function findRows(
+/**
+ * Returns the plan without rows that are known to be minted, though the run has not sent them. Adopted rows count as
+ * accepted, and renamed rows under the keys that they were sent with.
+ */
+export function withoutMinted(
   store: RunStore,
-  { rows, foundBy }: Gathered,
-  options: Options,
-  except: ReadonlyMap<number, 'renamed' | 'adopted'>,
-) {
+  plan: Plan,
+  { renamed = [], adopted = [] }: { renamed?: readonly KeptRow[]; adopted?: readonly KeptRow[] },
+): Plan {
+  const rest = plan.without(new Set([...renamed, ...adopted].map(({ position }) => position)))
+  const left = new Set(renamed.map(({ position }) => position)).size
+  store.moved('pending', 'accepted', plan.rows - rest.rows - left)
+  store.counts = { ...store.counts, pending: rest.rows, total: store.counts.total - left }
+  return rest
+}
+
+/** Looks up the operations of rows, and collects the rows to be sent. */
+async function findRows(store: RunStore, { rows, foundBy }: Gathered, options: Options) {
   const pending = new PlanBuilder()
   const changed: number[] = []
   /** Operations by state that no longer count, because their rows are sent again or adopted. */
   const left = new Map<OperationState, number>()
-  let [sent, failed, adopted] = [0, 0, 0]
+  let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     sent += page.sent
     for (const row of page.rows) {
       const { state } = row
       if (row.isChanged === 1) changed.push(row.position)
       if (state === 'failed') failed++
-      const known = except.get(row.position)
-      if (known === 'adopted') adopted++
-      if (known === undefined) {
-        if (!isPending(row, options)) continue
-        pending.add(row)
-      }
+      if (!isPending(row, options)) continue
+      pending.add(row)
       if (state !== null) left.set(state, (left.get(state) ?? 0) + 1)
     }
   }
-  return { pending, changed, left, sent, failed, adopted }
+  return { pending, changed, left, sent, failed }
 }
 
 /** The states of rows that this start sends again. */

@@ -2,16 +2,16 @@ import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { operationDigest } from '../api/operation-digest.ts'
 import { readNfts } from '../client/read-records.ts'
 import { GdnError } from '../core/errors.ts'
-import { ownersOf } from '../operations/reconcile/owners.ts'
 import type { MintOperation } from '../state/row-requests.ts'
 import { rowsAt } from '../state/rows.ts'
 import { MAX_NAMED } from './claim.ts'
 import type { Gathered } from './gather.ts'
-import { type Adopted, keptRow } from './manifest-row.ts'
+import { givenId } from './given-id.ts'
+import { type Adopted, type KeptRow, keptRow } from './manifest-row.ts'
 import { markerOf } from './marker.ts'
 import { type OtherLabel, otherLabelOf, otherLabels } from './other-labels.ts'
 import { type Plan, positionsOf } from './plan.ts'
-import { RowLookup } from './reconcile/lookup.ts'
+import { hasOwnerOf, RowLookup } from './reconcile/lookup.ts'
 import { withMarker } from './request.ts'
 import { referenceId, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
@@ -39,13 +39,13 @@ export async function knownReferences(
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
 ): Promise<KnownRows | null> {
-  if (client.supportsReferences() === null) await client.learnIdempotency({ signal })
-  if (client.supportsReferences() !== true) return null
+  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
   const adopted: Adopted[] = []
   const doubtful: Adopted[] = []
   const labeled: OtherLabel[] = []
-  const named: Adopted[] = []
+  const named: Identified[] = []
   const markers = markerOf(store.drop)
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
@@ -65,55 +65,55 @@ export async function knownReferences(
         if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
         byId.delete(reference_id)
         const row = keptRow(record)
+        const nft = { row, nftGdnId: nft_gdn_id }
         if (row.row.id === null && typeof reference.reference_alias === 'string') {
-          named.push({ row, nftGdnId: nft_gdn_id })
+          const id = givenId(store.drop.referenceScope, reference.reference_alias, row, null)
+          named.push({ ...nft, id })
           continue
         }
-        const found = { row, nftGdnId: nft_gdn_id }
         const other = otherLabelOf(reference, label)
-        if (other !== null) {
-          const { key, row: manifestRow } = row
-          labeled.push({
-            key: shownKey(key),
-            line: manifestRow.line,
-            nftGdnId: nft_gdn_id,
-            operation,
-            reference: reference_id,
-            label: other,
-          })
-        }
+        if (other !== null)
+          labeled.push({ ...namedRow(row), nftGdnId: nft_gdn_id, operation, reference: reference_id, label: other })
         // Without an ID of its own, the content of the row is part of its reference ID.
         const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
-        ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(found)
+        ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(nft)
       }
     }
   }
   if (named.length > 0) throw haveIds(named)
   if (label !== null && labeled.length > 0 && adopt !== true) {
-    throw otherLabels(labeled, labeled.length, new Set(labeled.map((one) => one.label)), label)
+    throw otherLabels({
+      first: labeled,
+      count: labeled.length,
+      labels: new Set(labeled.map((row) => row.label)),
+      own: label,
+    })
   }
   const others = await otherContents(store, client, signal, doubtful)
   if (others.length > 0) throw otherNfts(others)
-  const found = [...adopted, ...doubtful]
-  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, found, signal)
-  return { rows: found, relabeled: labeled }
+  adopted.push(...doubtful)
+  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, adopted, signal)
+  return { rows: adopted, relabeled: labeled }
 }
 
+const namedRow = ({ key, row }: KeptRow) => ({ key: shownKey(key), line: row.line })
+
+/** The first rows, and the number of all. */
+const detailsOf = (rows: readonly Adopted[]) => ({
+  rows: rows.slice(0, MAX_NAMED).map(({ row, nftGdnId }) => ({ ...namedRow(row), nft_gdn_id: nftGdnId })),
+  count: rows.length,
+})
+
 /** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */
-async function refuseOthers(client: BatchClient, found: readonly Adopted[], signal?: AbortSignal): Promise<void> {
-  const ids = found.map(({ nftGdnId }) => nftGdnId)
+async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], signal?: AbortSignal): Promise<void> {
+  const ids = adopted.map(({ nftGdnId }) => nftGdnId)
   const nfts = await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
-  const rows = found.filter(({ nftGdnId }) => nfts.get(nftGdnId)?.is_dynamic === false)
+  const rows = adopted.filter(({ nftGdnId }) => nfts.get(nftGdnId)?.is_dynamic === false)
   if (rows.length === 0) return
   const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
   throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
-    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint <manifest> --adopt`. The NFTs that exist stay as they are.',
-    details: {
-      rows: rows
-        .slice(0, MAX_NAMED)
-        .map(({ row: { key, row }, nftGdnId }) => ({ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId })),
-      count: rows.length,
-    },
+    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint` with --adopt. The NFTs that exist stay as they are.',
+    details: detailsOf(rows),
   })
 }
 
@@ -134,35 +134,36 @@ async function otherContents(
   store: RunStore,
   client: BatchClient,
   signal: AbortSignal | undefined,
-  found: readonly Adopted[],
+  doubtful: readonly Adopted[],
 ): Promise<Adopted[]> {
   const rows = async function* () {
-    for (const { row } of found) yield row
+    for (const { row } of doubtful) yield row
   }
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
-  const ids = found.map(({ nftGdnId }) => nftGdnId)
+  const ids = doubtful.map(({ nftGdnId }) => nftGdnId)
   await lookup.read({ client, signal }, ids, () => {})
   const same = new Set<number>()
-  for await (const { row, match } of lookup.found()) {
-    const owners = ownersOf(row.row)
-    // A transfer that was applied on another machine gives the NFT the owner of the row.
-    const isHolder = match.holder !== null && owners.includes(match.holder)
-    if (match.owner === null || isHolder || owners.includes(match.owner)) same.add(row.position)
-  }
-  return found.filter(({ row }) => !same.has(row.position))
+  for await (const match of lookup.found()) if (hasOwnerOf(match)) same.add(match.row.position)
+  return doubtful.filter(({ row }) => !same.has(row.position))
 }
 
+interface Identified extends Adopted {
+  /** Null if gdn doesn't know it. */
+  id: string | null
+}
+
+const MAX_SHOWN = 5
+
 /** Rows without an ID whose NFTs got one. Their reference IDs can't create others. */
-function haveIds(found: readonly Adopted[]): GdnError {
-  const many = found.length === 1 ? '1 row without an ID has' : `${found.length} rows without an ID have`
-  return new GdnError('seems_minted', `${many} the content of NFTs whose rows got IDs`, {
+function haveIds(rows: readonly Identified[]): GdnError {
+  const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
+  const withId = rows.filter(({ id }) => id !== null)
+  const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
+  const others = rows.length - first.length
+  const more = first.length > 0 && others > 0 ? [`\nand ${others} more`] : []
+  return new GdnError('seems_minted', [`${many} the content of NFTs whose rows got IDs`, ...first, ...more].join(''), {
     hint: 'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
-    details: {
-      rows: found
-        .slice(0, MAX_NAMED)
-        .map(({ row: { key, row }, nftGdnId }) => ({ key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId })),
-      count: found.length,
-    },
+    details: detailsOf(rows),
   })
 }
 
@@ -174,13 +175,6 @@ function otherNfts(others: readonly Adopted[]): GdnError {
       'To mint them as a separate run, add --run <name>.',
       'To treat the NFTs as these rows, add --adopt.',
     ].join('\n'),
-    details: {
-      rows: others.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => ({
-        key: shownKey(key),
-        line: row.line,
-        nft_gdn_id: nftGdnId,
-      })),
-      count: others.length,
-    },
+    details: detailsOf(others),
   })
 }

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
@@ -7,15 +8,18 @@ type Cell = readonly [column: string, text: string]
 
 /**
  * A row as cells, by the names of a manifest's columns. A local file below the manifest's folder has its relative path.
+ * What an unrevealed row gets in addition to the placeholder is in no manifest.
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row
+  const own = isUnrevealed(row) ? UNREVEALED : []
   const paths = new Map(localFiles.map(({ key, path }) => [key, pathFrom(folder, path)]))
   const cells: Cell[] = [
     ['title', metadata.title],
     ['description', metadata.description],
   ]
   for (const { key, url } of metadata.file_fields) {
+    if (own.includes(key)) continue
     cells.push([key === 'image' ? 'image' : `file:${key}`, paths.get(key) ?? url])
   }
   cells.push(['receiver', row.receiver])
@@ -23,10 +27,15 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   if (row.id !== null) cells.push(['id', row.id])
   for (const { tag, value } of metadata.attribute ?? []) cells.push([`attr:${tag}`, value])
   for (const [key, value] of Object.entries(metadata)) {
-    if (!NAMED.has(key)) cells.push([`extra:${key}`, String(value)])
+    if (!NAMED.has(key) && !own.includes(key)) cells.push([`extra:${key}`, String(value)])
   }
   return cells
 }
+
+const UNREVEALED: readonly string[] = [PROVENANCE, PROVENANCE_ROW]
+
+const isUnrevealed = ({ metadata }: ManifestRow): boolean =>
+  metadata[PROVENANCE_ROW] !== undefined && metadata.file_fields.some(({ key }) => key === PROVENANCE)
 
 function pathFrom(folder: string | null, path: string): string {
   const below = folder === null ? '..' : relative(folder, path)

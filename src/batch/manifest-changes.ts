@@ -4,12 +4,20 @@ import { changesFrom, readRows } from './gather.ts'
 import { RunStore } from './run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
+/** How a manifest that was changed differs from the planned rows of a run. */
+export interface ChangesSince {
+  /** Null if it has the same rows. */
+  changes: ManifestChanges | null
+  /** The keys of rows whose content differs from what was sent, or planned. */
+  edited: ReadonlySet<string>
+}
+
 /**
- * Returns how a manifest differs from the planned rows of a run; null if it is unchanged.
+ * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged.
  *
  * @throws GdnError `invalid_manifest` if it has errors now
  */
-export async function changesSince({ stateDir, id }: Run, manifest: Items): Promise<ManifestChanges | null> {
+export async function changesSince({ stateDir, id }: Run, manifest: Items): Promise<ChangesSince | null> {
   const state = await openStateIfThere(stateDir)
   try {
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
@@ -17,8 +25,8 @@ export async function changesSince({ stateDir, id }: Run, manifest: Items): Prom
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
     await readRows(store, manifest, 'draft')
-    const { changes } = await changesFrom(store, 'draft', drop.setId)
-    return changes.added + changes.changed + changes.removed === 0 ? null : changes
+    const { changes, edited } = await changesFrom(store, 'draft', drop.setId)
+    return { changes: changes.added + changes.changed + changes.removed === 0 ? null : changes, edited }
   } finally {
     state?.close()
   }

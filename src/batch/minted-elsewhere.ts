@@ -13,7 +13,7 @@ import type { BatchClient, BatchOptions } from './types.ts'
 export async function withMintedElsewhere(
   store: RunStore,
   options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
-  client: Pick<BatchClient, 'call' | 'supportsReferences' | 'learnIdempotency'>,
+  client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
   { rows, paired }: { rows: RowsIn; paired: Paired },
 ): Promise<Paired> {
   const { drop } = store
@@ -21,8 +21,8 @@ export async function withMintedElsewhere(
     vanishedRows(sql, drop, rows).length === 0 ? [] : freshRows(sql, drop, rows, drop.setId),
   )
   if (fresh.length === 0) return paired
-  if (client.supportsReferences() === null) await client.learnIdempotency({ signal: options.signal })
-  if (client.supportsReferences() !== true) return paired
+  if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
+  if (client.supports('references') !== true) return paired
   const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
   const nfts = await new ServerNames(client, options).nftsOf(fresh.map(referenceOf))
   const known = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)

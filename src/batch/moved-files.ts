@@ -10,8 +10,8 @@ import { copyHash, partsOf, rowOfParts } from './row-text.ts'
 
 /**
  * Returns the rows of a run without an ID whose local files were moved, for example with their manifest, and their
- * operations. The paths of files are part of the content of such a row, but not of its reference ID. Where a file is still
- * at its earlier path, the row was edited.
+ * operations. The paths of files are part of the content of such a row, but not of its reference ID. Where a file is
+ * still at its earlier path, the row was edited.
  */
 export function rowsWithMovedFiles(sql: Sql, drop: Drop, rows: RowsIn): Pair[] {
   return movedRows(sql, drop, rows).flatMap(({ position, reference: name, body, id: sent, operation, nft }): Pair[] => {

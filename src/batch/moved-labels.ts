@@ -16,8 +16,8 @@ export async function labelsOfMoved(
   { rows }: Gathered,
 ): Promise<OtherLabel[]> {
   const { label = null, signal } = options
-  if (client.supportsLabels() === null) await client.learnIdempotency({ signal })
-  if (label === null || client.supportsLabels() !== true) return []
+  if (client.supports('labels') === null) await client.learnIdempotency({ signal })
+  if (label === null || client.supports('labels') !== true) return []
   const names = new ServerNames(client, options)
   const found: OtherLabel[] = []
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {

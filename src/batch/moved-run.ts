@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, sep } from 'node:path'
+import { count } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import { shellWord } from '../core/shell-word.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -113,7 +114,7 @@ const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPa
 
 /** Says that a manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
-  `The collection has ${nfts === 1 ? '1 NFT' : `${nfts} NFTs`} without a row in this manifest. If it was renamed since its mint, add --run <former file name>`
+  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If it was renamed since its mint, add --run <former file name>`
 
 /** The number of names that two paths end with. */
 function commonEnd(path: string, other: string): number {
@@ -159,7 +160,8 @@ export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | 
     : null
 
 /**
- * Says how a run takes over the NFTs of another one, whose manifest may be this one, or of the one that it more likely is.
+ * Says how a run takes over the NFTs of another one, whose manifest may be this one, or of the one that it more likely
+ * is.
  *
  * @param all the runs of the collection
  * @returns null where both are the same file, or one is from standard input

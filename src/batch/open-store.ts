@@ -2,18 +2,18 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../core/lock-holder.ts'
-import { HeldRun, waitForEnd } from '../operations/hold.ts'
+import { type Held, HeldRun, heldByOther, takeFree, waitForEnd } from '../operations/held-run.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
 import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../state/drops.ts'
 import type { State, StateReader } from '../state/open-state.ts'
 import { removeOtherSets } from '../state/rows.ts'
-import { type HeldBy, heldBy, insertRun, type RunHold, releaseOther, removeRun, takeRun } from '../state/runs.ts'
+import { insertRun, type RunHold, releaseOther, removeRun } from '../state/runs.ts'
 import { settleOpen } from '../state/send-rows.ts'
 import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
 import { DEFAULT_CHUNK_SIZE } from './plan.ts'
+import { countDrop, openRows } from './row-counts.ts'
 import { ownScope, referenceScope } from './row-key.ts'
-import { countDrop } from './run-counts.ts'
 import { familyId, runRef } from './run-identity.ts'
 import { RunStore } from './run-store.ts'
 import type { BatchOptions, ManifestChanges } from './types.ts'
@@ -22,7 +22,7 @@ const describe = ({ runName, manifestPath }: BatchOptions): string => runName ??
 
 const FENCES_PER_MS = 1_000
 
-type Look = { kind: 'taken'; hold: RunHold } | { kind: 'held'; by: HeldBy & { holder: LockHolder }; runId: string }
+type ClaimAttempt = { kind: 'taken'; hold: RunHold } | Held
 
 /**
  * Acquires the run of a manifest for this process, or creates it. No two processes work on drops of one run at a time.
@@ -39,16 +39,16 @@ export async function holdStore(
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
   for (;;) {
-    const look = await state.write((sql) => lookOrTake(sql, options, mine), signal)
-    if (look.kind === 'taken') {
-      const { hold } = look
+    const attempt = await state.write((sql) => takeOrSee(sql, options, mine), signal)
+    if (attempt.kind === 'taken') {
+      const { hold } = attempt
       const drop = await state.read((sql) => readDrop(sql, hold.runId), signal)
       if (drop === null) throw new Error('a run that was just created is missing')
       const held = new HeldRun(state, hold, timing.beatMs)
       return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
     }
-    await waitForEnd(state, look, timing, signal)
-    const { by, runId } = look
+    await waitForEnd(state, attempt, timing, signal)
+    const { by, runId } = attempt
     await state.write((sql) => releaseOther(sql, runId, by), signal)
   }
 }
@@ -62,16 +62,14 @@ export async function lookAtStore(state: StateReader, options: BatchOptions): Pr
   return new RunStore(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
 
-function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
-  const now = Date.now()
+function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): ClaimAttempt {
   for (const { id } of dropsOf(sql, familyOf(sql, options))) {
-    const by = heldBy(sql, id)
-    if (by.holder !== null) return { kind: 'held', by: { ...by, holder: by.holder }, runId: id }
+    const held = heldByOther(sql, id)
+    if (held !== null) return held
   }
   const { known, generation } = wantedDrop(sql, options)
   if (known !== null) {
-    const hold = takeRun(sql, known.id, heldBy(sql, known.id), mine, now)
-    if (hold === null) throw new Error('a run changed within a transaction')
+    const hold = takeFree(sql, known.id, mine)
     settleOpen(sql, known.id)
     removeOtherSets(sql, known.id, known.setId)
     return { kind: 'taken', hold }
@@ -82,6 +80,7 @@ function lookOrTake(sql: Sql, options: BatchOptions, mine: LockHolder): Look {
   const { name } = runRef(options, generation)
   // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to
   // it.
+  const now = Date.now()
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
   const hold = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
   insertDrop(sql, drop)
@@ -216,8 +215,7 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
  * for example after Ctrl-C, would mint a third one.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
-  const { pending, unknown, accepted } = countDrop(sql, drop, false)
-  const open = pending + unknown + accepted
+  const open = openRows(countDrop(sql, drop, false))
   if (open === 0) return
   const rows = open === 1 ? '1 row is' : `${open} rows are`
   throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
@@ -225,12 +223,16 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
   })
 }
 
+/** A run that was killed between its last outcome and its summary is not finished: it prints the summary now. */
+export const isFinished = ({ drop, counts }: RunStore): boolean => drop.endedAt !== null && openRows(counts) === 0
+
 /** @throws GdnError `run_finished` where there is nothing left to do */
-export function refuseFinished({ drop, counts }: RunStore, { keptAccepted }: ManifestChanges): void {
-  const { pending, unknown, accepted, failed, deployed } = counts
-  // A run that was killed between its last outcome and its summary prints the summary now.
-  if (drop.endedAt === null || pending + unknown + accepted > 0) return
-  const outcome = failed === 0 ? `all ${deployed} rows are deployed` : `${deployed} rows are deployed, ${failed} failed`
+export function refuseFinished(store: RunStore, { keptAccepted }: ManifestChanges): void {
+  if (!isFinished(store)) return
+  const { drop, counts } = store
+  const { failed, deployed } = counts
+  const rows = deployed === 1 ? '1 row is deployed' : `${failed === 0 ? 'all ' : ''}${deployed} rows are deployed`
+  const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
     hint: 'To mint all rows of this manifest a second time, add --again.',
     details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },

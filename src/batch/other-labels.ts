@@ -4,6 +4,9 @@ import type { MintOperation } from '../state/row-requests.ts'
 import { MAX_NAMED } from './claim.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
 
+export const WITHOUT_LABEL =
+  'The drop has no label, so gdn mints a row again if it was edited since another machine minted it without an ID'
+
 /** A row whose reference ID names an NFT of another label. */
 export interface OtherLabel {
   /** The row. */
@@ -50,29 +53,48 @@ export const stoppedByLabel = (message: string) =>
     ].join('\n'),
   })
 
+/** Rows whose NFTs have other labels than the run. */
+interface OtherLabels {
+  /** The first of them. */
+  first: readonly OtherLabel[]
+  count: number
+  labels: Iterable<string>
+  /** The label of the run. */
+  own: string
+}
+
 /** The error of rows whose NFTs belong to another label. */
-export function otherLabels(
-  first: readonly OtherLabel[],
-  count: number,
-  labels: Iterable<string>,
-  own: string,
-): GdnError {
+export function otherLabels(found: OtherLabels): GdnError {
+  const { count, labels, own } = found
   const rows = count === 1 ? '1 row was' : `${count} rows were`
   return new GdnError(
     'seems_minted',
     `${rows} minted by the run ${shownLabels(labels)}, and this run is ${shownLabel(own)}`,
+    { hint: HINT, details: detailsOf(found) },
+  )
+}
+
+/** The error of rows that this machine minted, and whose NFTs have got another label since. */
+export function adoptedElsewhere(found: OtherLabels): GdnError {
+  const { count, labels, own } = found
+  const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
+  return new GdnError(
+    'seems_minted',
+    `${nfts} now belong${count === 1 ? 's' : ''} to the run ${shownLabels(labels)}, and this run is ${shownLabel(own)}`,
     {
-      hint: HINT,
-      details: {
-        rows: first
-          .slice(0, MAX_NAMED)
-          .map(({ key, line, nftGdnId: nft_gdn_id, label }) => ({ key, line, nft_gdn_id, label })),
-        count,
-        label: own,
-      },
+      hint: 'Nothing was sent. Another machine has adopted them since this one minted them. To take them back, add --adopt.',
+      details: detailsOf(found),
     },
   )
 }
+
+const detailsOf = ({ first, count, own }: OtherLabels) => ({
+  rows: first
+    .slice(0, MAX_NAMED)
+    .map(({ key, line, nftGdnId: nft_gdn_id, label }) => ({ key, line, nft_gdn_id, label })),
+  count,
+  label: own,
+})
 
 /**
  * Replaces the labels of reference IDs at the server. It may be repeated.

@@ -6,12 +6,16 @@ export const DEFAULT_CHUNK_SIZE = 50
 export interface Plan {
   readonly requests: number
   readonly rows: number
+  /** Number of rows in the largest request. */
+  readonly largest: number
   readonly receivers: number
   /** Whether the order of the rows differs from the manifest's. */
   readonly reordered: boolean
   /** Rows that have local files. */
   readonly withFiles: readonly number[]
   rowsOf(request: number): number[]
+  /** Returns the plan of the other rows. */
+  without(positions: ReadonlySet<number>): Plan
 }
 
 const PIECE = 65_536
@@ -57,18 +61,21 @@ export class PlanBuilder {
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()
+    let largest = 0
     for (let index = 0, size = 0, before = -1; index < rows; index++, size++) {
       const group = this.#groups.at(at(index))
       if (group !== before || size === chunkSize) {
         starts.push(index)
         size = 0
       }
+      largest = Math.max(largest, size + 1)
       before = group
     }
     const startOf = (request: number): number => (request < starts.length ? starts.at(request) : rows)
     return {
       requests: starts.length,
       rows,
+      largest,
       receivers: count,
       reordered: order?.some((place, index) => place !== index) ?? false,
       withFiles: this.#withFiles,
@@ -76,7 +83,19 @@ export class PlanBuilder {
         const from = startOf(request)
         return Array.from({ length: startOf(request + 1) - from }, (_, index) => this.#positions.at(at(from + index)))
       },
+      without: (positions) => this.#without(positions).build(chunkSize, inOrder),
     }
+  }
+
+  #without(positions: ReadonlySet<number>): PlanBuilder {
+    const withFiles = new Set(this.#withFiles)
+    const rest = new PlanBuilder()
+    for (let index = 0; index < this.rows; index++) {
+      const position = this.#positions.at(index)
+      if (positions.has(position)) continue
+      rest.add({ position, receivers: this.#groups.at(index), files: withFiles.has(position) ? 1 : 0 })
+    }
+    return rest
   }
 }
 

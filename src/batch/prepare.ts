@@ -1,18 +1,20 @@
 import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
-import { type RowsIn, rowsAt } from '../state/rows.ts'
+import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
+import { findReplacedRows, pairRows } from './check-rows.ts'
 import { refuseTaken } from './claim.ts'
-import { newDuplicates } from './duplicate-rows.ts'
+import { type Duplicates, newDuplicates } from './duplicate-rows.ts'
 import { type EarlierMints, findEarlierMints } from './earlier-mints.ts'
-import { findReplaced } from './edited-rows.ts'
-import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows } from './gather.ts'
-import { withMintedElsewhere } from './minted-elsewhere.ts'
-import { rowsWithMovedFiles } from './moved-files.ts'
+import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows, withoutMinted } from './gather.ts'
+import type { KeptRow } from './manifest-row.ts'
 import { labelsOfMoved } from './moved-labels.ts'
 import { refuseFinished } from './open-store.ts'
-import { findPairs, type Pair, pairedOf, renamedOf } from './pairing.ts'
+import { WITHOUT_LABEL } from './other-labels.ts'
+import { type Pair, pairedOf, renamedOf } from './pairing.ts'
 import { type Plan, positionsOf } from './plan.ts'
+import { refuseRenumbered } from './renumbered.ts'
+import { enterFinished } from './replace-rows.ts'
 import { isSharedScope, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import type { BatchOptions, CheckDeps, ManifestChanges, PlannedEvent } from './types.ts'
@@ -47,35 +49,39 @@ export async function prepare(
   const isNew = store.drop.setId === null
   const gathered = await gather(deps, store, { writes })
   let plan = await planRows(store, gathered, options)
-  if (!gathered.isRead) gathered.changes = await changedRows(store, gathered.rows, gathered.changed, plan)
+  if (!gathered.isRead) gathered.changes = await changedRows(store, gathered, plan, options.editedRows)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
+  const mayBeRenumbered = !isNew && gathered.isRead && sends && gathered.changes.changed > 0
+  // `gdn apply` has checked it in the plan.
+  if (mayBeRenumbered && options.adopt !== true && options.keepEdited !== true) {
+    await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
+  }
   const isMoved = store.movedFrom !== null
-  if (!isNew && sends && options.settle === undefined && !restored && !isMoved) refuseFinished(store, gathered.changes)
+  if (!isNew && sends && options.settle === undefined && !restored && !isMoved) {
+    if (writes) await enterFinished(store, gathered)
+    refuseFinished(store, gathered.changes)
+  }
   const { drop } = store
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
   const isSecond = options.again === true && !isSharedScope(drop.referenceScope)
-  const asked = isSecond || options.skipLookup === true ? null : deps.client
-  const pairs = hasNew && (!isNew || asked !== null) ? await findPairs(store, options, asked, gathered.rows) : []
-  if (hasNew && !isNew) pairs.push(...(await store.read((sql) => rowsWithMovedFiles(sql, drop, gathered.rows))))
+  const lookupClient = isSecond || options.skipLookup === true ? null : deps.client
+  const looksForPairs = hasNew && (!isNew || lookupClient !== null)
+  const { identified, relocated } = looksForPairs
+    ? await pairRows(store, options, lookupClient, gathered.rows)
+    : { identified: [], relocated: [] }
+  const pairs = [...identified, ...relocated]
   const renamed = renamedOf(pairs)
-  const found = pairs.filter(({ sent }) => sent === null)
-  const replaced = isNew || !hasNew ? [] : await replacedRows(store, options, asked, { gathered, pairs })
-  const known = new Map(
-    pairs.map(({ row, sent }): [number, 'renamed' | 'adopted'] => [
-      row.position,
-      sent === null ? 'adopted' : 'renamed',
-    ]),
-  )
-  if (known.size > 0) plan = await planRows(store, gathered, options, known)
-  if (plan.rows + pairs.length > 0) {
-    await store.read((sql) =>
-      refuseTaken(sql, store, options, {
-        ...gathered,
-        pending: [...positionsOf(plan), ...found.map(({ row }) => row.position)],
-        renamed: renamed.map(({ row }) => row),
-      }),
-    )
+  const pairedOnServer = pairs.filter(({ sent }) => sent === null)
+  const replaced =
+    isNew || !hasNew
+      ? []
+      : await findReplacedRows(store, options, lookupClient, { rows: gathered.rows, paired: pairedOf(pairs) })
+  if (pairs.length > 0) {
+    const rowsOf = (some: readonly { row: KeptRow }[]) => some.map(({ row }) => row)
+    plan = withoutMinted(store, plan, { renamed: rowsOf(renamed), adopted: rowsOf(pairedOnServer) })
   }
+  const pending = [...positionsOf(plan), ...pairedOnServer.map(({ row }) => row.position)]
+  await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
   const before = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)
@@ -83,45 +89,38 @@ export async function prepare(
     before.relabeled.push(...(await labelsOfMoved(store, options, deps.client, gathered)))
     before.notes.push(`The run ${drop.name} follows its manifest, which was moved from ${store.movedFrom}`)
   }
-  before.adopted.unshift(...found)
+  plan = withoutMinted(store, plan, { adopted: before.adopted.map(({ row }) => row) })
+  before.adopted.unshift(...pairedOnServer)
   if (before.adopted.length > 0) {
-    for (const { row } of before.adopted) known.set(row.position, 'adopted')
     before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
-    plan = await planRows(store, gathered, options, known)
+    if (isNew && (options.label ?? null) === null && plan.rows > 0) before.notes.push(WITHOUT_LABEL)
   }
-  const adopted = new Set(before.adopted.map(({ row }) => row.position))
-  const duplicates =
-    gathered.isRead && sends && plan.rows > 0
-      ? await store.read((sql) => newDuplicates(sql, drop, gathered.rows, (position) => !adopted.has(position)))
-      : { count: 0, rows: [] }
-  const planned: PlannedEvent = {
-    type: 'planned',
-    run: { id: drop.id, name: drop.name },
-    resumed: !isNew,
-    rows: { ...store.counts },
-    requests: plan.requests,
-    receivers: plan.receivers,
-    reordered: plan.reordered,
-    files: plan.withFiles.length,
-    changes: gathered.changes,
-    notes: before.notes,
-    duplicates,
-  }
+  const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, before) : { count: 0, rows: [] }
+  const { changes } = gathered
+  const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: before.notes, duplicates }
   return { gathered, plan, before, pairs, replaced, planned }
 }
 
-/** Returns the operations of sent rows that new rows are minted in addition to. @throws GdnError `edited_rows` */
-async function replacedRows(
+const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Plan) => ({
+  type: 'planned' as const,
+  run: { id, name },
+  resumed: setId !== null,
+  rows: { ...counts },
+  requests: plan.requests,
+  receivers: plan.receivers,
+  reordered: plan.reordered,
+  files: plan.withFiles.length,
+})
+
+/** Returns the rows of a manifest that was read which repeat others, apart from those that exist. */
+async function duplicatesOf(
   store: RunStore,
-  options: BatchOptions,
-  client: CheckDeps['client'],
-  { gathered: { rows }, pairs }: { gathered: Gathered; pairs: readonly Pair[] },
-): Promise<string[]> {
-  const { drop } = store
-  const known = pairedOf(pairs)
-  const paired = client === null ? known : await withMintedElsewhere(store, options, client, { rows, paired: known })
-  const newRows = options.newRows === true
-  return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired }))
+  { rows, isRead }: Gathered,
+  { adopted }: EarlierMints,
+): Promise<Duplicates> {
+  if (!isRead) return { count: 0, rows: [] }
+  const existing = new Set(adopted.map(({ row }) => row.position))
+  return await store.read((sql) => newDuplicates(sql, store.drop, rows, (position) => !existing.has(position)))
 }
 
 /** Refuses a dynamic drop on a server without creatednft. */
@@ -132,25 +131,30 @@ async function refuseUnlessDynamic(
   plan: Plan,
 ): Promise<void> {
   if (!drop.dynamic || hasCreatednft === true || client === null || plan.rows === 0) return
-  if (client.supportsUpdates() === null) await client.learnIdempotency({ signal })
-  if (client.supportsUpdates() !== false) return
+  if (client.supports('updates') === null) await client.learnIdempotency({ signal })
+  if (client.supports('updates') !== false) return
   throw new GdnError('usage', 'the server has no creatednft, so its NFTs are never dynamic', {
     place: { flag: '--dynamic' },
     hint: 'For a service with version 1.2 of the API, run `gdn config set api_version 1.2`.',
   })
 }
 
-/** Counts the rows that were sent with other content. Each start reports them, even if the manifest is unchanged. */
+/**
+ * Counts the rows that were sent with other content. Each start reports them, even if the manifest is unchanged.
+ *
+ * @param edited the rows that the manifest has with other content now: other edits were reverted
+ */
 async function changedRows(
   store: RunStore,
-  rows: RowsIn,
-  positions: readonly number[],
+  { rows, changed: positions }: Gathered,
   plan: Plan,
+  edited: ReadonlySet<string> | undefined,
 ): Promise<ManifestChanges> {
   const changes = noChanges()
   if (positions.length === 0) return changes
   const sent = new Set(positionsOf(plan))
   for (const { key, line, position } of await store.read((sql) => rowsAt(sql, rows, positions))) {
+    if (edited?.has(key) === false) continue
     changes.changed++
     if (!sent.has(position)) changes.keptAccepted++
     if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind: 'changed', key: shownKey(key), line })

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../core/errors.ts'
-import { isAtWork, LOCK_TIMING } from '../core/lock-holder.ts'
-import { waitForEnd } from '../operations/hold.ts'
+import { activeHolderError } from '../core/lock-holder.ts'
+import { waitUntilFree } from '../operations/held-run.ts'
 import { dropsOf, forgetDrop } from '../state/drops.ts'
 import { type OpenState, openState } from '../state/open-state.ts'
 import { keepRivals } from '../state/row-outcomes.ts'
-import { heldBy } from '../state/runs.ts'
 import type { Run } from './types.ts'
 
 /**
@@ -19,17 +18,13 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const state = await openState(stateDir, open)
   try {
     const drops = await state.read((sql) => dropsOf(sql, family))
-    for (const { id: runId, holder } of drops) {
-      if (holder === null) continue
-      const seen = await state.read((sql) => heldBy(sql, runId))
-      await waitForEnd(state, { by: { ...seen, holder }, runId }, LOCK_TIMING, undefined)
-    }
+    for (const drop of drops) await waitUntilFree(state, drop.id)
     await state.write((sql) => {
       const now = dropsOf(sql, family)
       for (const { id: dropId, holder } of now) {
         // Another process may have resumed it meanwhile.
         const before = drops.find((drop) => drop.id === dropId)
-        if (holder !== null && !isDeepStrictEqual(holder, before?.holder)) throw isAtWork(holder)
+        if (holder !== null && !isDeepStrictEqual(holder, before?.holder)) throw activeHolderError(holder)
       }
       const later = now.find((drop) => drop.generation > generation && drop.setId !== null)
       if (later !== undefined) {

@@ -1,3 +1,5 @@
+import type { Plan } from './plan.ts'
+
 /** Rows of a planned request that are sent together: all of them, unless the server refuses so many. */
 export interface RequestPart {
   request: number
@@ -5,14 +7,14 @@ export interface RequestPart {
   size: number
 }
 
-/** What remains to be sent, in order: planned requests, whole or in pieces. */
+/** What remains to be sent, in order: planned requests, whole or in parts. */
 export class RequestQueue {
-  readonly #plan: { readonly requests: number; size(request: number): number }
-  /** RequestQueue that are sent before the next planned request. */
+  readonly #plan: Pick<Plan, 'requests' | 'rowsOf'>
+  /** Parts that are sent before the next planned request. */
   readonly #first: RequestPart[] = []
   #next = 0
 
-  constructor(plan: { readonly requests: number; size(request: number): number }) {
+  constructor(plan: Pick<Plan, 'requests' | 'rowsOf'>) {
     this.#plan = plan
   }
 
@@ -20,20 +22,20 @@ export class RequestQueue {
     return this.#first.length > 0 || this.#next < this.#plan.requests
   }
 
-  /** Returns the next piece, with at most this number of rows. */
+  /** Returns the next part, with at most this number of rows. */
   take(most: number): RequestPart {
     const request = this.#next
-    const piece = this.#first.shift() ?? { request, from: 0, size: this.#plan.size(this.#next++) }
-    const size = Math.min(piece.size, most)
-    if (size < piece.size) this.#first.unshift({ ...piece, from: piece.from + size, size: piece.size - size })
-    return { ...piece, size }
+    const part = this.#first.shift() ?? { request, from: 0, size: this.#plan.rowsOf(this.#next++).length }
+    const size = Math.min(part.size, most)
+    if (size < part.size) this.#first.unshift({ ...part, from: part.from + size, size: part.size - size })
+    return { ...part, size }
   }
 
-  /** Puts a piece first, joined with the pieces that it was split from if they still wait. */
-  putBack(piece: RequestPart): void {
+  /** Puts a part first, joined with the parts that it was split from if they still wait. */
+  putBack(part: RequestPart): void {
     const [next] = this.#first
-    const isRest = next !== undefined && next.request === piece.request && next.from === piece.from + piece.size
+    const isRest = next !== undefined && next.request === part.request && next.from === part.from + part.size
     if (isRest) this.#first.shift()
-    this.#first.unshift(isRest ? { ...piece, size: piece.size + next.size } : piece)
+    this.#first.unshift(isRest ? { ...part, size: part.size + next.size } : part)
   }
 }

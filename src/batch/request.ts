@@ -14,7 +14,7 @@ import type { Plan } from './plan.ts'
 import type { RequestPart } from './request-queue.ts'
 import { isContentKey, referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
-import type { MintEndpoint, PlannedMint, PlannedMints } from './types.ts'
+import type { BatchClient, BatchOptions, MintEndpoint, PlannedMint, PlannedMints } from './types.ts'
 
 /** Returns the URL of an uploaded local file, by its path. */
 export type FileUrls = (path: string) => string
@@ -91,12 +91,20 @@ export interface Naming {
 
 export const UNNAMED: Naming = { references: false, labels: null }
 
+/** Returns the names that requests give their rows, as far as the server supports them. */
+export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
+  references: client.supports('references') === true,
+  labels: client.supports('labels') === true ? { label } : null,
+})
+
+export type RequestOf = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
+
 /** Builds the requests of a plan from the stored rows, a piece at a time. */
-export function requestsOf({ store, rows, plan, urlOf }: Source) {
+export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
-  return async ({ request, from, size }: RequestPart, { references, labels }: Naming): Promise<Outgoing> => {
+  return async ({ request, from, size }, { references, labels }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const kept = records.map(keptRow)
@@ -126,6 +134,7 @@ const REQUESTS_AT_ONCE = 500
 /** Returns the requests of a plan without building them: only the first row of each is read. */
 export const plannedMints = (store: RunStore, rows: RowsIn, plan: Plan): PlannedMints => ({
   dynamic: store.drop.dynamic,
+  largest: plan.largest,
   each: () => eachMint(store, rows, plan),
 })
 

@@ -1,15 +1,23 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
-import { type OutcomeColumns, type OutcomeRow, outcomesOutside, outcomesPage } from '../state/row-results.ts'
+import {
+  type OutcomeColumns,
+  type OutcomeRow,
+  type OutsideRow,
+  outcomesOutside,
+  outcomesPage,
+} from '../state/row-results.ts'
+import { STATUS } from './row-counts.ts'
 import { shownKey } from './row-key.ts'
 import { partsOf } from './row-text.ts'
-import { STATUS } from './run-store.ts'
 import type { ResultRow } from './types.ts'
 
 /** Prefixes of the errors of rows that reconciling did not find, or could not resolve. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
-/** Prefix of the error of a row that may be minted twice. The reason follows, which ends with the ID of the other NFT. */
+/**
+ * Prefix of the error of a row that may be minted twice. The reason follows, which ends with the ID of the other NFT.
+ */
 export const TWICE = 'possibly minted twice: '
 const LATE_NFT = `${TWICE}its first request, found absent, or another client minted the same: `
 const OF_RIVAL = `${TWICE}the run `
@@ -56,16 +64,30 @@ export function resultsPage(
   })
 }
 
-/** Returns rows that were removed from the manifest after they had been sent. */
-export function resultsOutside(sql: Sql, drop: Drop, live: boolean): ResultRow[] {
+/** Returns rows that were removed from the manifest after they had been sent, with their text if the state has it. */
+export function resultsOutside(
+  sql: Sql,
+  drop: Drop,
+  live: boolean,
+): ({ result: ResultRow } & Pick<OutsideRow, 'key'> & { parts: string[] | null })[] {
   return outcomesOutside(sql, drop).map((row) => {
-    const { receiver_wallet_address: receiver, metadata } = JSON.parse(row.body) as {
-      receiver_wallet_address: string
-      metadata: { title: string }[]
-    }
-    const title = metadata[row.place]?.title ?? null
-    return resultOf(row, { key: row.key, line: row.line, title, receiver, contract: drop.contract }, live)
+    const { key, line, body } = row
+    const parts = body === null ? null : partsOf(body)
+    const shown = { key, line, ...shownOutside(row, parts), contract: drop.contract }
+    return { key, parts, result: resultOf(row, shown, live) }
   })
+}
+
+function shownOutside({ request, place }: OutsideRow, parts: string[] | null): Pick<Shown, 'title' | 'receiver'> {
+  if (parts !== null) {
+    const [receiver = '', , title = ''] = parts
+    return { title, receiver }
+  }
+  const { receiver_wallet_address: receiver, metadata } = JSON.parse(request) as {
+    receiver_wallet_address: string
+    metadata: { title: string }[]
+  }
+  return { title: metadata[place]?.title ?? null, receiver }
 }
 
 interface Shown {

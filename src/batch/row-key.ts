@@ -45,7 +45,9 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 
 const ORDER = 'order'
 
-/** Whether other machines can find the NFTs of a drop by their reference IDs: its scope is not that of a second drop. */
+/**
+ * Whether other machines can find the NFTs of a drop by their reference IDs: its scope is not that of a second drop.
+ */
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**

@@ -115,6 +115,13 @@ export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
+/** Returns a stored text with the metadata or the receiver of another one. */
+export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
+  const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [partsOf(before), partsOf(row)]
+  const mixed = part === 'metadata' ? [owner, sender, ...metadata] : [receiver, sender, ...nft]
+  return Buffer.from(mixed.join(SEPARATOR))
+}
+
 /** Restores a row from its stored text. */
 export function rowOfParts(
   parts: readonly string[],

@@ -30,6 +30,7 @@ export class RunContext {
   /** When each request of this call was accepted, by its ID in the database. */
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly #shortage: () => Promise<string | null>
   readonly #halt = new AbortController()
   /** Why requests are held back; null while they are sent. */
   heldFor: string | null = null
@@ -47,6 +48,7 @@ export class RunContext {
     this.pacer = deps.pacer
     this.now = deps.now ?? (() => performance.now())
     this.#sleep = deps.sleep ?? sleep
+    this.#shortage = deps.shortage ?? (async () => null)
     this.startedAt = this.now()
     // Unknown outcomes of an earlier call began before this call. The wall clock that recorded them may have been set
     // since.
@@ -64,7 +66,7 @@ export class RunContext {
 
   /** Whether the server makes each request from now on take effect once, however often it is sent. */
   get isHonored(): boolean {
-    return this.client.supportsIdempotency() === true || this.client.supportsReferences() === true
+    return this.client.supports('idempotency') === true || this.client.supports('references') === true
   }
 
   get asker(): Asker {
@@ -77,7 +79,9 @@ export class RunContext {
     this.#halt.abort(error)
   }
 
-  /** Asks why the server signs or accepts nothing more of a run with a limit. Without an answer, returns the last one. */
+  /**
+   * Asks why the server signs or accepts nothing more of a run with a limit. Without an answer, returns the last one.
+   */
   async whyWaiting(last: string | null): Promise<string | null> {
     const { maxCost, maxFee } = this.store.drop
     if (maxCost === null && maxFee === null) return null
@@ -87,6 +91,12 @@ export class RunContext {
       if (!(error instanceof GdnError)) throw error
       return last
     }
+  }
+
+  /** Returns why requests are held back, if the server's response alone doesn't say all; null otherwise. */
+  async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost'): Promise<string | null> {
+    if (cause === 'max_cost') return await this.whyWaiting(null)
+    return cause === 'not_ready' ? await this.#shortage() : null
   }
 
   /** Waits. Returns false if the run was stopped meanwhile. */

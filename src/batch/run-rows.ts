@@ -21,6 +21,8 @@ const PAGE = 100
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
+  /** The row as it was last applied or sent, if it was removed since and the state has it. */
+  removed: ManifestRow | null
   /** Its metadata as it was sent, with URLs for local files. An adopted row has the paths of its local files. */
   sentMetadata(): Promise<Json | null>
 }
@@ -43,23 +45,30 @@ export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<Run
     )
     for await (const page of pages) {
       yield page.map(({ key, result, parts }) => {
-        const row: ManifestRow = {
-          line: result.line,
-          id: key.startsWith('id:') ? key.slice('id:'.length) : null,
-          ...rowOfParts(parts),
-        }
-        return { result, row, sentMetadata: () => metadataOf(state, drop, key) }
+        const row = rowOf(key, result.line, parts)
+        return { result, row, removed: null, sentMetadata: () => metadataOf(state, drop, key) }
       })
     }
     const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
     const most = limit ?? outside.length
     for (let at = 0; at < outside.length; at += most) {
-      yield outside.slice(at, at + most).map((result) => ({ result, row: null, sentMetadata: async () => null }))
+      yield outside.slice(at, at + most).map(({ result, key, parts }) => ({
+        result,
+        row: null,
+        removed: parts === null ? null : rowOf(key, result.line, parts),
+        sentMetadata: async () => null,
+      }))
     }
   } finally {
     state.close()
   }
 }
+
+const rowOf = (key: string, line: number, parts: readonly string[]): ManifestRow => ({
+  line,
+  id: key.startsWith('id:') ? key.slice('id:'.length) : null,
+  ...rowOfParts(parts),
+})
 
 async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateReader; drop: Drop }> {
   const state = await openStateIfThere(stateDir)

@@ -1,29 +1,13 @@
-import type { HeldRun } from '../operations/hold.ts'
+import type { HeldRun } from '../operations/held-run.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionsOf } from '../state/collections.ts'
 import { type Drop, readDrop } from '../state/drops.ts'
 import type { StateReader } from '../state/open-state.ts'
 import { retriedOf, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowsIn, rowsAt } from '../state/rows.ts'
-import type { OperationState } from '../state/transitions.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
+import { noCounts, STATUS, withTotal } from './row-counts.ts'
 import type { RowCounts, RowStatus } from './types.ts'
-
-/**
- * Maps the state of a row's operation to its status. Requests in flight count as pending while their process is active.
- */
-export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
-  planned: 'pending',
-  intended: 'pending',
-  sent: 'unknown',
-  unknown: 'unknown',
-  absent: 'unknown',
-  accepted: 'accepted',
-  deployed: 'deployed',
-  failed: 'failed',
-}
-
-export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
 
 interface Waiting {
   work(sql: Sql): unknown
@@ -100,9 +84,7 @@ export class RunStore {
     const counts = noCounts()
     for (const { state, n } of states) counts[STATUS[state]] += n
     for (const { state, n } of retried) counts[STATUS[state]] -= n
-    counts.pending = this.counts.pending
-    counts.total = counts.pending + counts.unknown + counts.accepted + counts.deployed + counts.failed
-    this.counts = counts
+    this.counts = withTotal({ ...counts, pending: this.counts.pending })
   }
 
   /** Yields rows in the manifest's order. */

@@ -1,6 +1,6 @@
 import { addressProblem } from '../api/address.ts'
-import { limitRun } from '../client/limit-run.ts'
 import { runLimit } from '../client/run-limit.ts'
+import { setRunLimit } from '../client/set-run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -19,12 +19,13 @@ import { prepare } from './prepare.ts'
 import { markRows } from './reconcile/mark-rows.ts'
 import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
-import { type Naming, plannedMints, requestsOf } from './request.ts'
+import { plannedMints, requestsOf } from './request.ts'
 import { resultsOutside, resultsPage } from './results.ts'
+import { openRows } from './row-counts.ts'
 import { RunContext } from './run-context.ts'
 import { familyId } from './run-identity.ts'
 import type { RunStore } from './run-store.ts'
-import { type Outbox, Sender } from './send.ts'
+import { Sender } from './send.ts'
 import { storeAliases } from './store-pairs.ts'
 import { exitCodeOf, nameRows } from './summary.ts'
 import { Sweeper } from './sweep.ts'
@@ -48,12 +49,20 @@ import { uploadFiles } from './uploads.ts'
 export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   checkOptions(options)
   familyId(options)
-  const { openDatabase: open, timing } = deps
+  return await holdingRun(options, deps, (store) => runHeld(store, options, deps))
+}
+
+/** Acquires the run of a manifest, passes it, and releases it. */
+export async function holdingRun<Result>(
+  options: BatchOptions,
+  { openDatabase: open, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
+  use: (store: RunStore) => Promise<Result>,
+): Promise<Result> {
   const state = await openState(options.stateDir, { open })
   try {
     const store = await holdStore(state, options, timing)
     try {
-      return await runHeld(store, options, deps)
+      return await use(store)
     } finally {
       // A run without entered rows is removed, and so are rows that the run doesn't point to.
       const { id, setId } = store.drop
@@ -76,7 +85,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   if (sends) await deps.confirm?.(planned, limit, plannedMints(store, gathered.rows, plan))
   await keepLimits(store, options)
   const { contractAddress: contract, blockchain, signal } = options
-  const carried = sends ? await limitRun(deps.client, { limit, contract, blockchain, signal }) : limit
+  const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
   // Before the rows are entered: a run that knows its NFTs does not look at labels again.
   const { relabeled } = prepared.before
@@ -92,7 +101,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
     const waits = options.noWait !== true && context.stopped === null
     const reconciled = waits || !sends ? await finish(context, sweeper) : null
     const { counts } = store
-    const isOver = counts.pending + counts.unknown + counts.accepted === 0
+    const isOver = openRows(counts) === 0
     // The time was over just when the last row was deployed.
     const stopped = isOver && context.stopped?.code === 'pending' ? null : context.stopped
     if (isOver) {
@@ -131,7 +140,7 @@ async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
   const { state, drop } = store
   const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: false }))
   for await (const page of pages) for (const { result } of page) yield result
-  yield* await store.read((sql) => resultsOutside(sql, store.drop, false))
+  for (const { result } of await store.read((sql) => resultsOutside(sql, store.drop, false))) yield result
 }
 
 /** After sending: resolves unknown outcomes, and waits until every accepted row is deployed or failed. */
@@ -155,30 +164,10 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
   const { store } = context
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }
-  const requestOf = requestsOf({ store, rows, plan, urlOf })
-  const outbox: Outbox = {
-    requests: plan.requests,
-    size: (request) => plan.rowsOf(request).length,
-    async build(piece) {
-      const { endpoint, body, rows: kept } = await requestOf(piece, namingOf(context))
-      return {
-        endpoint,
-        body: JSON.stringify(body),
-        rows: kept.map(({ key, content, row }) => ({ key, content, line: row.line })),
-      }
-    },
-  }
   await limitFees(context)
-  const sender = new Sender(context, outbox, store.drop.inOrder, { aside: () => void sweeper.lookAside() })
-  await sender.run()
-  return { requests: sender.requests, attempts: sender.attempts }
+  const requestOf = requestsOf({ store, rows, plan, urlOf })
+  return await new Sender(context, plan, requestOf, () => void sweeper.lookAside()).run()
 }
-
-/** Returns the names that requests give their rows, as far as the server supports them. */
-const namingOf = ({ client, options: { label = null } }: RunContext): Naming => ({
-  references: client.supportsReferences() === true,
-  labels: client.supportsLabels() === true ? { label } : null,
-})
 
 /** Limits the fees of the run on its server. Only a limit that this command was given replaces another. */
 async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {

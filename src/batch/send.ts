@@ -1,96 +1,81 @@
 import { GdnError } from '../core/errors.ts'
-import { UNREACHABLE_MS } from '../operations/defaults.ts'
+import type { NoEffectAttempt, UnknownAttempt } from '../operations/classify.ts'
 import { hasMeans, isRepeatable } from '../operations/repeatable.ts'
-import { updateDrop } from '../state/drops.ts'
+import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } from '../operations/retries.ts'
 import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../state/row-requests.ts'
-import {
-  acceptRows,
-  beginSending,
-  doubtRows,
-  forgetRequest,
-  type NewRequest,
-  noEffectOfRows,
-  refuseRows,
-  sendRows,
-} from '../state/send-rows.ts'
-import { Attempts, type Job } from './attempts.ts'
-import type { Verdict } from './classify.ts'
+import { beginSending, sendRows } from '../state/send-rows.ts'
+import { Attempts, type Job, type Verdict } from './attempts.ts'
 import { stoppedByLabel } from './other-labels.ts'
+import type { Plan } from './plan.ts'
+import { type Repetition, Repetitions } from './repetitions.ts'
+import { namingOf, type RequestOf } from './request.ts'
 import { type RequestPart, RequestQueue } from './request-queue.ts'
 import type { RunContext } from './run-context.ts'
 import type { RunStore } from './run-store.ts'
-import { backoff, ServerHealth } from './server-health.ts'
+import { ServerHealth } from './server-health.ts'
 import type { MintEndpoint } from './types.ts'
 
-/** What remains to be sent: the planned requests, built one at a time. */
-export interface Outbox {
-  readonly requests: number
-  /** The number of rows of a planned request. */
-  size(request: number): number
-  /** Builds a request from some of its rows. */
-  build(piece: RequestPart): Promise<Omit<NewRequest, 'key' | 'honorsKey'>>
-}
-
-/** A request of unknown outcome that waits to be repeated, where the server makes a repetition take effect once. */
-interface Retry {
-  id: number
-  n: number
-  attempts: number
-  notBefore: number
-  since: number
-}
-
 const DEFAULT_IN_FLIGHT = 2
-const MAX_ATTEMPTS = 100
-const MAX_RATE_LIMITED_MS = 600_000
-/** Longer than any network takes until blocks are final. */
-const MAX_COST_WAIT_MS = 3_600_000
-const DEFAULT_HOLD_MS = 1_000
 
 /**
- * Sends what is planned, a few requests at a time, and retries requests that are known to have had no effect. A request
- * of unknown outcome is repeated only with its key, where the server has said that it honors keys. Every request is
- * committed before its first byte leaves.
+ * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte leaves, so a
+ * restart knows which outcomes are unknown.
+ *
+ * Each of a few workers (one, if the order of rows matters) takes its next job until none is left:
+ *
+ * 1. A request of unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again. It does so only
+ *    if the server creates each reference ID once, or honors the key of the request.
+ * 2. Otherwise the next rows of the plan: `#sendFirst`. While a server looks as if it weren't the API, `#tryOne` sends
+ *    one row at a time, until one is accepted.
+ * 3. Otherwise the worker waits for the next repetition, or ends.
+ *
+ * An attempt has one of these outcomes:
+ *
+ * - `accepted`: the rows are recorded as accepted.
+ * - `no_effect`: the same bytes are sent again where a retry can help. Otherwise the run is stopped, because other
+ *   requests would fail as well. A request that is too large goes back to the plan in smaller parts.
+ * - `unknown`: the request waits for its repetition. Where it can't be repeated, reconciling resolves it later.
+ *
+ * For example, the rows A, B and C are sent in one request each. A is accepted. The connection breaks while B is sent,
+ * so its outcome is unknown, and it waits with its key. C gets 429, which has no effect: it is sent again after a
+ * pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt created.
  */
 export class Sender {
-  requests = 0
+  #requests = 0
   readonly #context: RunContext
-  readonly #outbox: Outbox
-  readonly #retries: Retry[] = []
-  readonly #unreachableMs: number
-  readonly #inOrder: boolean
-  readonly #aside: () => void
+  readonly #requestOf: RequestOf
+  readonly #onAttempt: () => void
+  readonly #retries: Retries
   readonly #attempts: Attempts
   readonly #health: ServerHealth
-  readonly #pieces: RequestQueue
+  readonly #queue: RequestQueue
+  readonly #repetitions: Repetitions
   #trial: Promise<void> = Promise.resolve()
 
-  /** @param aside called after each response, when there may be time for other work */
-  constructor(context: RunContext, outbox: Outbox, inOrder: boolean, { aside }: { aside(): void }) {
+  /** @param onAttempt called after each response, when there may be time for other work */
+  constructor(context: RunContext, plan: Plan, requestOf: RequestOf, onAttempt: () => void) {
     this.#context = context
-    this.#outbox = outbox
-    this.#pieces = new RequestQueue(outbox)
-    this.#inOrder = inOrder
-    this.#aside = aside
+    this.#requestOf = requestOf
+    this.#onAttempt = onAttempt
+    this.#retries = dropRetries(context.options.unreachableMs)
     this.#attempts = new Attempts(context)
-    this.#unreachableMs = context.options.unreachableMs ?? UNREACHABLE_MS
-    this.#health = new ServerHealth(context, this.#unreachableMs)
+    this.#health = new ServerHealth(context, this.#retries)
+    this.#queue = new RequestQueue(plan)
+    this.#repetitions = new Repetitions(context.now, this.#retries)
   }
 
-  get attempts(): number {
-    return this.#attempts.count
-  }
-
-  /** Resolves when everything has an outcome or is parked, or the run was stopped. */
-  async run(): Promise<void> {
-    for (const request of await resendable(this.#context.store)) this.#retryLater(request, 0)
-    if (!(await this.#learn())) return
+  /** Resolves with what was sent when everything has an outcome or is parked, or the run was stopped. */
+  async run(): Promise<{ requests: number; attempts: number }> {
+    const { client, store, options } = this.#context
+    for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
+    if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
     // Two requests in flight may be processed in either order.
-    const count = this.#inOrder ? 1 : (this.#context.options.inFlight ?? DEFAULT_IN_FLIGHT)
+    const count = store.drop.inOrder ? 1 : (options.inFlight ?? DEFAULT_IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
     const failure = results.find((result) => result.status === 'rejected')
     if (failure !== undefined) throw failure.reason
+    return { requests: this.#requests, attempts: this.#attempts.count }
   }
 
   async #work(): Promise<void> {
@@ -108,273 +93,145 @@ export class Sender {
   }
 
   async #nextJob(): Promise<(() => Promise<void>) | null> {
-    const { halt, now } = this.#context
+    const { halt, store } = this.#context
     while (!halt.aborted) {
-      const retry = this.#retries.find(({ notBefore }) => notBefore <= now())
-      if (retry !== undefined) {
-        this.#retries.splice(this.#retries.indexOf(retry), 1)
-        return () => this.#sendAgain(retry)
-      }
+      const due = this.#repetitions.takeDue()
+      if (due !== undefined) return () => this.#sendAgain(due)
       // While the server is unreachable, the requests in flight are enough to notice when it recovers.
-      const blocked = this.#retries.length > 0 && (this.#inOrder || this.#health.isFailing)
-      if (this.#pieces.hasMore && !blocked) {
+      const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
+      if (this.#queue.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
-        const piece = this.#nextPiece(Number.POSITIVE_INFINITY)
-        return () => this.#sendFirst(piece)
+        const part = this.#nextPart(Number.POSITIVE_INFINITY)
+        return () => this.#sendFirst(part)
       }
-      if (this.#retries.length === 0) return null
-      const wait = Math.min(...this.#retries.map(({ notBefore }) => notBefore)) - now()
-      await this.#context.pause(Math.max(1, wait))
+      if (this.#repetitions.isEmpty) return null
+      await this.#context.pause(this.#repetitions.waitMs)
     }
     return null
   }
 
-  /**
-   * Learns how the server makes a repetition take effect once, because requests are built and committed accordingly.
-   * Returns false if the server didn't respond, or the run was stopped.
-   */
-  async #learn(): Promise<boolean> {
-    const { client, halt, now, emit } = this.#context
-    const began = now()
-    for (let attempt = 1; this.#pieces.hasMore && client.supportsIdempotency() === null; attempt++) {
-      try {
-        if ((await client.learnIdempotency({ signal: halt })) !== null) break
-      } catch (error) {
-        if (!(error instanceof GdnError)) throw error
-        this.#context.stop(error)
-      }
-      if (!halt.aborted && now() - began > this.#unreachableMs) {
-        this.#context.stop(new GdnError('unreachable', 'the server does not respond', { hint: AGAIN }))
-      }
-      const ms = backoff(attempt)
-      if (!halt.aborted) emit({ type: 'holding', reason: 'unreachable', ms, message: 'the server does not respond' })
-      if (!(await this.#context.pause(ms))) return false
-    }
-    return !halt.aborted
-  }
-
   /** No larger than the server accepts, or than the options ask for. */
-  #nextPiece(most: number): RequestPart {
-    return this.#pieces.take(Math.min(most, this.#context.store.drop.largest ?? most))
+  #nextPart(most: number): RequestPart {
+    return this.#queue.take(Math.min(most, this.#context.store.drop.largest ?? most))
   }
 
   /** Sends one row at a time, each after the server responded to a query, until it accepts one. */
   #tryOne(): Promise<void> {
     const mine = this.#trial.then(async () => {
       if (!this.#health.isSuspicious) return
-      if ((await this.#health.answersAgain()) && this.#pieces.hasMore) await this.#sendFirst(this.#nextPiece(1))
+      if ((await this.#health.answersAgain()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
     })
     this.#trial = mine.catch(() => {})
     return mine
   }
 
-  async #sendFirst(piece: RequestPart): Promise<void> {
-    const { store, take, newKey } = this.#context
-    const honorsKey = this.#context.client.supportsIdempotency()
-    const request = { ...(await this.#outbox.build(piece)), key: newKey(), honorsKey }
-    const slot = await take.call(this.#context, request.endpoint)
+  async #sendFirst(part: RequestPart): Promise<void> {
+    const { store, client, newKey, options } = this.#context
+    const honorsKey = client.supports('idempotency')
+    const { endpoint, body, rows: kept } = await this.#requestOf(part, namingOf(client, options))
+    const rows = kept.map(({ key, content, row }) => ({ key, content, line: row.line }))
+    const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
+    const slot = await this.#context.take(endpoint)
     if (slot === null) return
     // Committed before a byte leaves: after a kill from here on, the next start knows that the outcome is unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
-    this.requests++
-    const job = { ...request, id, n, rows: request.rows.length }
-    if ((await this.#untilOutcome(job, slot)) === 'too_large') this.#pieces.putBack(piece)
+    this.#requests++
+    const job = { ...request, id, n, rows: rows.length }
+    const verdict = await this.#untilOutcome(job, slot)
+    if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
+    if (verdict.outcome !== 'no_effect') return
+    await this.#attempts.forget(job, verdict)
+    // The server accepts no request of so many rows, so they are sent in smaller ones.
+    if (verdict.cause === 'too_large') this.#queue.putBack(part)
   }
 
-  /**
-   * Makes one attempt, and more as long as each is known to have had no effect. `too_large`: the server accepts no
-   * request of so many rows, so they are sent in smaller ones.
-   */
-  async #untilOutcome(job: Job, first: { done(): void }): Promise<'too_large' | 'known'> {
-    const context = this.#context
-    const began = context.now()
-    let slot: { done(): void } | null = first
-    for (let attempt = 1; slot !== null; attempt++) {
+  /** Makes one attempt, and more as long as each is known to have had no effect. Returns the last. */
+  async #untilOutcome(job: Job, first: { done(): void }): Promise<Verdict> {
+    const { now, store } = this.#context
+    const began = now()
+    let slot = first
+    for (let attempt = 1; ; attempt++) {
       const verdict = await this.#attempts.make(job, slot, attempt)
-      await this.#recordAnswer(job, verdict, 'pending')
-      if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
-      if (verdict.outcome !== 'no_effect') return 'known'
-      const mayRepeat = this.#mayRepeat(verdict, context.now() - began)
-      if (mayRepeat && (await this.#hold(job.endpoint, verdict, attempt))) slot = await context.take(job.endpoint)
-      else slot = null
-      if (slot !== null) {
-        const store = context.store
-        await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
-        continue
-      }
-      await this.#forget(job, verdict)
-      if (verdict.cause === 'too_large') return 'too_large'
+      await this.#record(job, verdict, 'pending')
+      if (verdict.outcome !== 'no_effect' || !this.#mayRepeat(verdict, now() - began)) return verdict
+      const next = (await this.#hold(job.endpoint, verdict, attempt)) ? await this.#context.take(job.endpoint) : null
+      if (next === null) return verdict
+      slot = next
+      await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
     }
-    return 'known'
-  }
-
-  /** Records that a request was never sent, if it had no effect and isn't sent again unchanged. */
-  async #forget({ id, rows }: Job, verdict: Verdict): Promise<void> {
-    const { store, emit } = this.#context
-    const isTooLarge = verdict.outcome === 'no_effect' && verdict.cause === 'too_large'
-    const largest = isTooLarge ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
-    await store.write((sql) => {
-      forgetRequest(sql, id)
-      if (largest !== null) updateDrop(sql, store.id, { largest })
-    })
-    if (largest === null || verdict.outcome === 'accepted') return
-    store.drop = { ...store.drop, largest }
-    emit({ type: 'resized', chunkSize: largest, message: verdict.message })
   }
 
   /** Repeats the stored bytes of an unknown request. Only success changes its recorded outcome. */
-  async #sendAgain(retry: Retry): Promise<void> {
+  async #sendAgain(repetition: Repetition): Promise<void> {
     const context = this.#context
     const { store } = context
-    const { id, n } = retry
+    const { id } = repetition
     const job = await store.read((sql) => ({
       ...readRowRequest(sql, id),
       rows: rowsOfRequest(sql, store.drop, id).length,
     }))
     const { endpoint } = job
-    const attempts = retry.attempts + 1
+    const attempts = repetition.attempts + 1
     const mayRepeat = await isRepeatable(context.client, job, { signal: context.halt, refresh: true })
-    if (mayRepeat === null) return this.#retryAgain({ ...retry, attempts })
+    if (mayRepeat === null) return void this.#repetitions.add({ ...repetition, attempts })
     const slot = mayRepeat ? await context.take(endpoint) : null
     if (slot === null) return
     const verdict = await this.#attempts.make(job, slot, attempts)
-    if (verdict.outcome === 'accepted') return await this.#recordAnswer(job, verdict, 'unknown')
-    const isRelabeled = verdict.outcome === 'no_effect' && verdict.cause === 'other_label'
-    const passing = !isRelabeled && (verdict.outcome === 'unknown' || verdict.outcome === 'no_effect')
-    this.#emitAnswer(job, { ...verdict, outcome: 'unknown' })
-    if (!passing || (verdict.outcome === 'no_effect' && !this.#mayRepeat(verdict, 0))) {
-      context.notResolved.add(id)
-      return
-    }
-    const isNotNow = verdict.outcome === 'no_effect' && NOT_NOW.has(verdict.cause)
-    if (isNotNow) await this.#hold(endpoint, verdict, attempts)
+    if (verdict.outcome === 'accepted') return await this.#record(job, verdict, 'unknown')
+    this.#attempts.report(job, 'unknown', verdict)
+    const isOpen =
+      verdict.outcome === 'unknown' ||
+      (verdict.outcome === 'no_effect' && verdict.cause !== 'other_label' && this.#mayRepeat(verdict, 0))
+    if (!isOpen) return void context.notResolved.add(id)
+    const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
+    if (isHeld) await this.#hold(endpoint, verdict, attempts)
     // Busy is a response: the server is reachable, and the first attempt is in progress. 429 is one too.
-    const alive = verdict.outcome === 'unknown' ? verdict.busy : isNotNow
-    this.#retryAgain({ id, n, attempts, since: alive ? context.now() : retry.since })
+    const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
+    this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
   }
 
-  #retryAgain(retry: Omit<Retry, 'notBefore'>): void {
-    const now = this.#context.now()
-    if (retry.attempts >= MAX_ATTEMPTS || now - retry.since > this.#unreachableMs) return
-    this.#retries.push({ ...retry, notBefore: now + backoff(retry.attempts) })
-  }
-
-  async #recordAnswer(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
-    const { store } = this.#context
-    const now = Date.now()
-    await store.write((sql) => {
-      switch (verdict.outcome) {
-        case 'accepted':
-          return acceptRows(sql, job.id, verdict.ids, { now })
-        case 'refused':
-          return refuseRows(sql, job.id, verdict.message, now)
-        case 'unknown':
-          return doubtRows(sql, store.id, job.id, `the outcome is unknown: ${verdict.message}`, now)
-        case 'no_effect':
-          return noEffectOfRows(sql, job.id, now)
-      }
-    })
-    this.#attempts.recorded(verdict)
-    if (verdict.outcome === 'accepted') this.#context.heldFor = null
-    if (verdict.outcome !== 'no_effect') {
-      store.moved(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
-    }
-    this.#emitAnswer(job, verdict)
-    this.#aside()
+  async #record(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
+    await this.#attempts.record(job, verdict, was)
+    this.#onAttempt()
     this.#health.note(verdict)
   }
 
-  #emitAnswer(job: Job, verdict: Pick<Verdict, 'outcome' | 'status'> & { message?: string }): void {
-    const { outcome, status, message = null } = verdict
-    this.#context.emit({ type: 'answered', request: job.n, rows: job.rows, outcome, status, message })
-    this.#context.emitRows()
-  }
-
   /** Whether a retry can help. Otherwise the run is stopped, because other requests would fail as well. */
-  #mayRepeat(verdict: Extract<Verdict, { outcome: 'no_effect' }>, failingMs: number): boolean {
-    const { cause, message } = verdict
+  #mayRepeat(attempt: NoEffectAttempt, failingMs: number): boolean {
+    const { cause, message, stop } = attempt
     if (cause === 'too_large') return false
-    if (cause === 'not_sent' && verdict.stop !== undefined) {
-      this.#context.stop(verdict.stop)
-      return false
-    }
-    if (cause === 'unauthorized' || cause === 'forbidden') {
-      const hint =
-        cause === 'unauthorized'
-          ? 'Check the API key, then run the same command again to resume.'
-          : 'Use a key with this permission, then run the same command again to resume.'
-      this.#context.stop(new GdnError(cause, message, { hint }))
-      return false
-    }
-    if (cause === 'other_label') {
-      this.#context.stop(stoppedByLabel(message))
-      return false
-    }
-    if (cause === 'max_cost') {
-      if (verdict.retryAfterMs !== null && failingMs <= MAX_COST_WAIT_MS) return true
-      this.#context.stop(new GdnError('max_cost', message, { hint: MORE_COST }))
-      return false
-    }
-    if (failingMs <= (cause === 'not_sent' ? this.#unreachableMs : MAX_RATE_LIMITED_MS)) return true
-    this.#context.stop(
-      new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, {
-        hint: AGAIN,
-      }),
-    )
+    if (stop === undefined && mayRetry(this.#retries, attempt, 0, failingMs)) return true
+    this.#context.stop(stop ?? (cause === 'other_label' ? stoppedByLabel(message) : stopOf(cause, message)))
     return false
   }
 
-  async #hold(
-    endpoint: MintEndpoint,
-    verdict: Extract<Verdict, { outcome: 'no_effect' }>,
-    attempt: number,
-  ): Promise<boolean> {
+  /** Waits before a retry. Returns false if the run was stopped meanwhile. */
+  async #hold(endpoint: MintEndpoint, attempt: NoEffectAttempt | UnknownAttempt, attempts: number): Promise<boolean> {
     const { emit, pacer } = this.#context
-    if (verdict.cause === 'rate_limited' || verdict.cause === 'not_ready' || verdict.cause === 'max_cost') {
-      const { cause } = verdict
-      const ms = Math.max(verdict.retryAfterMs ?? DEFAULT_HOLD_MS, 1)
-      // Other commands have to see at once what the operator of the backend has to do.
-      if (cause !== 'not_ready') pacer.hold(endpoint, ms)
-      const reason = cause === 'max_cost' ? await this.#context.whyWaiting(null) : null
-      this.#context.heldFor = reason ?? verdict.message
-      emit({ type: 'holding', reason: cause, ms, message: reason ?? verdict.message })
-      return this.#context.pause(ms)
-    }
-    const ms = backoff(attempt)
-    this.#context.heldFor = verdict.message
-    emit({ type: 'holding', reason: 'unreachable', ms, message: verdict.message })
+    const { cause } = attempt
+    const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
+    // Other commands have to see at once what the operator of the backend has to do.
+    if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
+    const message = (isForNow(cause) ? await this.#context.whyHeld(cause) : null) ?? attempt.message
+    this.#context.heldFor = message
+    emit({ type: 'holding', reason: isForNow(cause) ? cause : 'unreachable', ms, message })
     return this.#context.pause(ms)
   }
 
-  #retryLater({ id, n }: { id: number; n: number }, attempts: number): void {
-    const now = this.#context.now()
-    this.#retries.push({ id, n, attempts, since: now, notBefore: now + (attempts === 0 ? 0 : backoff(attempts)) })
-  }
-
-  #afterUnknown(job: Job, { message, foreign, status }: Extract<Verdict, { outcome: 'unknown' }>): void {
+  #afterUnknown(job: Job, { message, foreign, status }: UnknownAttempt): void {
     if (hasMeans(job)) {
-      this.#retryLater(job, 1)
-      this.#context.emit({ type: 'holding', reason: 'unknown', ms: backoff(1), message })
-    } else if (foreign === true) {
+      const ms = this.#repetitions.add({ ...job, attempts: 1 })
+      this.#context.emit({ type: 'holding', reason: 'unknown', ms, message })
+    } else if (foreign) {
       // A server that isn't the API would respond to each further request in the same way, and each would be unknown.
       const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'bad_answer'
-      const hint = 'Check the base URL and the API key, then run the same command again to resume.'
+      const hint = 'Check the base URL and the API key.'
       this.#context.stop(new GdnError(code, `${message}, which is not a response of the API`, { hint }))
     }
   }
 }
-
-/** Causes that end without a change of the request. */
-const NOT_NOW: ReadonlySet<string> = new Set(['rate_limited', 'not_ready'])
-
-const MORE_COST =
-  'The rows that were not accepted stay planned. To send them, run the same command with a higher --max-cost.'
-const AGAIN = 'When the server responds, run the same command again to resume.'
-
-/** The number of rows per request after a larger request was rejected. */
-const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Returns the permission to send if what precedes the request fails. */
 async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {

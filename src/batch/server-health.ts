@@ -1,6 +1,7 @@
-import { backoffMs } from '../core/backoff.ts'
+import { UNKNOWN } from '../client/outcome.ts'
 import { GdnError } from '../core/errors.ts'
-import type { Verdict } from './classify.ts'
+import { mayRetry, type Retries, stopOf, waitBefore } from '../operations/retries.ts'
+import type { Verdict } from './attempts.ts'
 import type { RunContext } from './run-context.ts'
 
 /**
@@ -14,18 +15,15 @@ const MAX_UNKNOWN_IN_A_ROW = 10
 const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
-/** 0.5 s, doubled each time, up to 15 s. */
-export const backoff = (attempt: number): number => backoffMs(attempt, { firstMs: 500, maxMs: 15_000, jitter: 0 })
-
 /** Judges by the outcomes of requests whether the server works, and waits until it does. */
 export class ServerHealth {
   readonly #context: RunContext
-  readonly #unreachableMs: number
+  readonly #retries: Retries
   #unknownInARow = 0
 
-  constructor(context: RunContext, unreachableMs: number) {
+  constructor(context: RunContext, retries: Retries) {
     this.#context = context
-    this.#unreachableMs = unreachableMs
+    this.#retries = retries
   }
 
   get isFailing(): boolean {
@@ -49,38 +47,68 @@ export class ServerHealth {
     )
   }
 
-  /** Waits until the server responds to a query. Returns false if it doesn't in time, or the run was stopped. */
-  async answersAgain(): Promise<boolean> {
-    const context = this.#context
-    const began = context.now()
-    const message = 'the outcome of several requests is unknown; waiting until the server responds normally'
-    for (let attempt = this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1; ; attempt++) {
-      const ms = backoff(attempt)
-      context.emit({ type: 'holding', reason: 'unknown', ms, message })
-      if (!(await context.pause(ms))) return false
-      const error = await this.ask()
-      if (error === null) return true
-      if (context.halt.aborted) return false
-      if (context.now() - began > this.#unreachableMs) {
-        context.stop(
-          new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
-            hint: 'Nothing more was sent. When the server responds, run the same command again to resume.',
-          }),
-        )
-        return false
+  /**
+   * Learns how the server makes a repetition take effect once, because requests are built and committed accordingly.
+   * Stops the run if the server doesn't respond.
+   */
+  async learn(): Promise<void> {
+    const { client, halt } = this.#context
+    const message = 'the server does not respond'
+    const ask = async () => {
+      try {
+        return (await client.learnIdempotency({ signal: halt })) === null ? stopOf('not_sent', message) : null
+      } catch (error) {
+        if (!(error instanceof GdnError)) throw error
+        this.#context.stop(error)
+        return error
       }
     }
+    await this.#untilResponds(ask, 0, { reason: 'unreachable', message })
   }
 
-  /** Sends a harmless query. Returns null if the response is one of the server itself. */
-  async ask(): Promise<GdnError | null> {
-    try {
-      await this.#context.client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: this.#context.halt })
-      return null
-    } catch (error) {
-      if (this.#context.halt.aborted) return new GdnError('interrupted', 'interrupted')
-      if (!(error instanceof GdnError)) throw error
-      return ANSWERS.has(error.code) ? null : error
+  /**
+   * Waits until the server itself responds to a harmless query. Returns false if it doesn't in time, or the run was
+   * stopped.
+   */
+  async answersAgain(): Promise<boolean> {
+    const { client, halt } = this.#context
+    const ask = async () => {
+      try {
+        await client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: halt })
+        return null
+      } catch (error) {
+        if (halt.aborted) return null
+        if (!(error instanceof GdnError)) throw error
+        if (ANSWERS.has(error.code)) return null
+        return new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
+          hint: 'Nothing more was sent. Wait until the server responds.',
+        })
+      }
+    }
+    const message = 'the outcome of several requests is unknown; waiting until the server responds normally'
+    return await this.#untilResponds(ask, this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1, { reason: 'unknown', message })
+  }
+
+  /** @param ask returns the error to stop with, or null after a response */
+  async #untilResponds(
+    ask: () => Promise<GdnError | null>,
+    failures: number,
+    why: { reason: 'unreachable' | 'unknown'; message: string },
+  ): Promise<boolean> {
+    const context = this.#context
+    const began = context.now()
+    for (let attempts = failures; ; attempts++) {
+      if (attempts > 0) {
+        const ms = waitBefore(this.#retries, UNKNOWN, attempts)
+        context.emit({ type: 'holding', ms, ...why })
+        if (!(await context.pause(ms))) return false
+      }
+      const error = await ask()
+      if (error === null || context.halt.aborted) return !context.halt.aborted
+      if (!mayRetry(this.#retries, UNKNOWN, attempts, context.now() - began)) {
+        context.stop(error)
+        return false
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import { MAX_REFERENCES_PER_REQUEST } from '../api/endpoints/getreferences.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import type { ResponseOf } from '../client/api-client.ts'
 import { pagesOfNfts } from '../client/read-records.ts'
+import { GdnError } from '../core/errors.ts'
 import type { MintOperation } from '../state/row-requests.ts'
 import { referenceId, rowKey } from './row-key.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
@@ -26,6 +27,9 @@ export interface Copy extends Asked {
 
 /** Copies of a content that are asked for at once, after the next one was found. */
 const MOST_COPIES = 20
+
+/** Pages of one listing that are read: more than the NFTs of a collection take. */
+const MAX_PAGES = 10_000
 
 /** The names of NFTs in a collection, as a server with reference IDs has them. */
 export class ServerNames {
@@ -126,12 +130,18 @@ export class ServerNames {
     return found.sort((a, b) => a.copy - b.copy)
   }
 
-  /** Returns the NFTs of a label that were minted without an ID and have no alias, each once. */
+  /**
+   * Returns the NFTs of a label that were minted without an ID and have no alias, each once.
+   *
+   * @throws GdnError `bad_answer` if the server's list has no end
+   */
   async unaliased(reference_label: string): Promise<(Asked & { nftGdnId: string })[]> {
     const found = new Map<string, Asked & { nftGdnId: string }>()
     for (const operation of OPERATIONS) {
       let after: string | undefined
+      let pages = 0
       do {
+        if (++pages > MAX_PAGES) throw new GdnError('bad_answer', 'getcontentreferences returned a list without an end')
         const { references, next } = await this.#client.call(
           'getcontentreferences',
           { ...this.#of, operation, reference_label, after },

@@ -3,7 +3,8 @@ import { isFinal } from '../api/nft-status.ts'
 import { isBackendChange } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { identityOf, sentMetadata } from '../operations/reconcile/content.ts'
-import { IDS_PER_CALL, readUnlessStopped } from '../operations/reconcile/listing.ts'
+import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
+import { poll } from '../operations/waiting.ts'
 import { setAside } from '../state/known-nfts.ts'
 import { endRow, giveNft, type NftEnd, noteWaiting, takeNft } from '../state/row-outcomes.ts'
 import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../state/row-requests.ts'
@@ -11,8 +12,7 @@ import { matchIds, type Seen } from './match.ts'
 import { NOT_SHOWN, UNDECIDED } from './results.ts'
 import type { RunContext } from './run-context.ts'
 
-const FIRST_INTERVAL_MS = 500
-const MAX_INTERVAL_MS = 10_000
+const PACE = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
 /** Time between two looks while requests are being sent. */
 const ASIDE_INTERVAL_MS = 5_000
 
@@ -36,6 +36,8 @@ export class Sweeper {
   waitsFor: string | null = null
   /** Why the first of the accepted rows waits, as their NFTs say it. */
   #pendingReason: string | null = null
+  /** Why the last look got no response; null if it got one. */
+  #noResponse: string | null = null
   #aside: Promise<void> | null = null
   #asideAt: number
 
@@ -48,20 +50,23 @@ export class Sweeper {
 
   /** Polls until all rows are deployed or failed, or the deadline is reached. */
   async waitForAll(deadline: number): Promise<void> {
-    const { store, now } = this.#context
-    let interval = FIRST_INTERVAL_MS
-    for (;;) {
+    const context = this.#context
+    const { store, now, halt } = context
+    const look = async () => {
       const pending = store.counts.accepted
-      if (pending === 0 || this.#context.halt.aborted) return
-      this.#context.emit({ type: 'waiting', pending, reason: this.waitsFor })
+      if (pending === 0 || halt.aborted) return true
+      if (this.#noResponse === null) context.emit({ type: 'waiting', pending, reason: this.waitsFor })
       this.#pendingReason = null
       await this.#sweep(() => now() < deadline)
-      const reason = store.counts.accepted === 0 ? null : await this.#context.whyWaiting(this.waitsFor)
-      this.waitsFor = reason ?? this.#pendingReason
-      if (store.counts.accepted === 0 || now() >= deadline) return
-      if (!(await this.#context.pause(Math.min(interval, Math.max(1, deadline - now()))))) return
-      interval = Math.min(MAX_INTERVAL_MS, interval * 1.5)
+      const isOver = store.counts.accepted === 0
+      const noResponse = this.#noResponse
+      if (!isOver && noResponse !== null)
+        context.emit({ type: 'holding', reason: 'unreachable', ms: PACE.maxMs, message: noResponse })
+      const reason = isOver || noResponse !== null ? null : await context.whyWaiting(this.waitsFor)
+      if (noResponse === null) this.waitsFor = reason ?? this.#pendingReason
+      return isOver || undefined
     }
+    await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), look, PACE)
   }
 
   /** Polls all accepted rows once, and compares each record with its request. */
@@ -135,15 +140,14 @@ export class Sweeper {
   /** `later`: there is no usable response now, or the run was stopped. */
   async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
-    const found = new Map<string, NftRecord>()
     const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
-      const finished = await readUnlessStopped(context.asker, all, (nfts) => {
-        for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
-      })
-      return finished ? found : 'later'
+      const found = await readRecords(context.asker, all)
+      this.#noResponse = null
+      return found
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
+      if (error.code === 'unreachable') this.#noResponse = error.message
       if (!aside && (error.code === 'unauthorized' || error.code === 'forbidden')) context.stop(error)
       if (isBackendChange(error)) context.stop(error)
       return 'later'

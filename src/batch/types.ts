@@ -1,8 +1,10 @@
 import type { Blockchain } from '../api/blockchains.ts'
+import type { Capability } from '../api/headers.ts'
 import type { CallOptions, RequestOf, ResponseOf, UploadOptions } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
+import type { Sent } from '../client/outcome.ts'
 import type { RunLimit } from '../client/run-limit.ts'
-import type { ErrorCode, GdnError } from '../core/errors.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
 import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
@@ -25,21 +27,6 @@ export type ReadEndpoint =
   | 'setrunmaxcost'
   | 'setrunmaxfee'
 
-/** The result of one attempt. `not_sent`: not a byte left this machine. `cut`: the outcome is unknown. */
-export type SendResult =
-  | {
-      kind: 'answered'
-      status: number
-      headers: Readonly<Record<string, string>>
-      /** Undefined if the body isn't JSON. */
-      json: unknown
-      /** The body if it isn't JSON. */
-      text?: string
-    }
-  /** `stop`: another backend listens at the address, so a retry can't help. */
-  | { kind: 'not_sent'; reason: string; stop?: GdnError | undefined }
-  | { kind: 'cut'; reason: string }
-
 /** What a batch needs from the client; `ApiClient` implements it. */
 export interface BatchClient {
   /** Makes one attempt with exactly these bytes. Never throws for errors of the network or the server. */
@@ -47,7 +34,7 @@ export interface BatchClient {
     endpoint: MintEndpoint,
     body: Uint8Array,
     options: RunLimit & { idempotencyKey: string; signal?: AbortSignal | undefined },
-  ): Promise<SendResult>
+  ): Promise<Sent>
   /** Reads details of NFTs, collections and runs, or limits the fees of a run, at the allowed rate. Throws GdnError. */
   call<Name extends ReadEndpoint>(
     endpoint: Name,
@@ -56,18 +43,8 @@ export interface BatchClient {
   ): Promise<ResponseOf<Name>>
   /** Throws GdnError if the server accepts no files, or the file has changed since it was hashed. */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Whether the server said that it honors Idempotency-Key; null until it has responded. */
-  supportsIdempotency(): boolean | null
-  /** Whether the server said that it creates each reference ID once; null until it has responded. */
-  supportsReferences(): boolean | null
-  /** Whether the server said that it stores labels with reference IDs; null until it has responded. */
-  supportsLabels(): boolean | null
-  /** Whether the server has aliasreferences and getcontentreferences; null until it has responded. */
-  supportsAliases(): boolean | null
-  /** Whether the server said that it has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
-  supportsUpdates(): boolean | null
-  /** Whether the server said that it limits the cost of runs; null until it has responded. */
-  limitsCosts(): boolean | null
+  /** Whether the server announced a capability; null until it has responded. */
+  supports(capability: Capability): boolean | null
   /** Queries the server for these if they aren't known yet, or with `refresh`. Null if it gave no response. */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
@@ -110,6 +87,8 @@ export interface BatchOptions {
   adopt?: boolean | undefined
   /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
+  /** For a run that continues with its recorded rows: the keys of those that its manifest still has edited. */
+  editedRows?: ReadonlySet<string> | undefined
   /** Don't compare the collection with the rows before they are sent. */
   skipLookup?: boolean
   /** Metadata key that gets a unique public value in each row, by which the row is found again. */
@@ -160,8 +139,8 @@ export interface BatchDeps {
   /** Reads the manifest from its beginning; called once. Null resumes with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
   /**
-   * Called first, with the limit of the run's cost in wei. Throws to cancel. Returns the limit that each request carries
-   * instead; null for none.
+   * Called first, with the limit of the run's cost in wei. Throws to cancel. Returns the limit that each request
+   * carries instead; null for none.
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null): Promise<bigint | null>
   /**
@@ -171,6 +150,11 @@ export interface BatchDeps {
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
   /** Called once the limit of the run is set, before anything that costs is sent. */
   beforeSending?(planned: PlannedEvent, limit: RunLimit): Promise<void>
+  /**
+   * Called while the server accepts nothing because it can't mint. Returns what a signer lacks for all rows, also for
+   * those that were not sent; null if that isn't the reason.
+   */
+  shortage?(): Promise<string | null>
   /** Called for every event, to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock; `performance.now` by default. */
@@ -185,7 +169,10 @@ export interface BatchDeps {
   timing?: LockTiming
 }
 
-/** The dependencies of the checks before a run. Without a client, as in a dry run with `--no-lookup`, no server is queried. */
+/**
+ * The dependencies of the checks before a run. Without a client, as in a dry run with `--no-lookup`, no server is
+ * queried.
+ */
 export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
   client: BatchDeps['client'] | null
   /** Called for each request of a dry run, in order. */
@@ -195,6 +182,8 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
+  /** Number of rows in the largest request. */
+  largest: number
   each(): AsyncIterable<PlannedMint>
 }
 
@@ -282,8 +271,8 @@ export type BatchEvent =
   /** The rows by state, after each change. */
   | { type: 'rows'; counts: RowCounts }
   /**
-   * Everything was sent; polling until the accepted rows are deployed or failed. `reason`: what the server waits for; null
-   * if nothing is known.
+   * Everything was sent; polling until the accepted rows are deployed or failed. `reason`: what the server waits for;
+   * null if nothing is known.
    */
   | { type: 'waiting'; pending: number; reason?: string | null }
   /** Before a new run: how many unknown NFTs of the collection were compared with its rows. */

@@ -1,9 +1,10 @@
-// `npm run build`: compiles the contracts, generates sources, then bundles. `--watch` rebuilds at every change. `--clean` removes everything
-// of earlier builds.
+// `npm run build`: compiles the contracts, generates sources, then bundles. `--watch` rebuilds at every change.
+// `--clean` removes everything of earlier builds.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { rolldown, watch as watchSources } from 'rolldown'
+import { generateChains } from './chains.mjs'
 import { chunkGroups } from './chunks.mjs'
 import { declarationFiles, LIB_ENTRIES } from './declarations.mjs'
 import { docsFiles } from './docs.mjs'
@@ -28,8 +29,8 @@ export const UNUSED_PACKAGES = [
 ]
 
 /**
- * `help` and `run` are groups that commands load. Rolldown assigns the exports of an entry, but defines a getter for each
- * export of any other file, which takes a millisecond for all of these.
+ * `help` and `run` are groups that commands load. Rolldown assigns the exports of an entry, but defines a getter for
+ * each export of any other file, which takes a millisecond for all of these.
  */
 const INPUT = {
   main: join(root, 'src/cli/main.ts'),
@@ -70,8 +71,8 @@ const LIB_OUTPUT = {
 }
 
 /**
- * Bundles the command line and the typed client into `outDir`, each with a chunk per lazy import. Other processes may be
- * running from it.
+ * Bundles the command line and the typed client into `outDir`, each with a chunk per lazy import. Other processes may
+ * be running from it.
  *
  * @returns the number of files and bytes written, and Rolldown's chunks
  */
@@ -162,7 +163,6 @@ function sourcesOf(chunks) {
 
 async function compile() {
   const { compileContracts } = await import('./contracts.mjs')
-  const { generateChains } = await import('./chains.mjs')
   const { generateClientTypes } = await import('./client-types.mjs')
   await compileContracts()
   await generateChains()

@@ -3,9 +3,11 @@
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
 import { generateBenchmarks } from './benchmarks.mjs'
+import { generateChains } from './chains.mjs'
 import { generateCompletions } from './completions.mjs'
 import { findDrift } from './drift.mjs'
 import { findWrongImports } from './import-directions.mjs'
+import { findLongComments } from './long-comments.mjs'
 import { root } from './paths.mjs'
 import { generateReference } from './reference.mjs'
 import { run } from './run.mjs'
@@ -57,6 +59,13 @@ const CHECKS = [
     },
   },
   {
+    name: 'width of comments',
+    run: async () => {
+      const long = await findLongComments(root)
+      return { code: long.length === 0 ? 0 : 1, output: long.join('\n') }
+    },
+  },
+  {
     name: 'lint, format, import cycles (biome)',
     run: () => tool('biome', 'ci', '--colors=off', '--error-on-warnings', '.'),
   },
@@ -79,10 +88,9 @@ async function check({ name, run }) {
 
 async function generateSources() {
   const contracts = await import('./contracts.mjs')
-  const chains = await import('./chains.mjs')
   const clientTypes = await import('./client-types.mjs')
   await contracts.compileContracts()
-  await chains.generateChains()
+  await generateChains()
   await clientTypes.generateClientTypes()
   return { code: 0, output: '' }
 }

@@ -48,7 +48,12 @@ const GROUPS = [
   { name: 'zod', paths: ['node_modules/zod'] },
   { name: 'contract', paths: ['src/api'] },
   // Code of every command that may spend.
-  { name: 'cost', paths: ['confirm-spending', 'limit', 'run-limit'].map((name) => `src/cli/cost/${name}.ts`) },
+  {
+    name: 'cost',
+    paths: ['confirm-spending', 'limit', 'max-fee', 'paid', 'run-limit', 'spent'].map(
+      (name) => `src/cli/cost/${name}.ts`,
+    ),
+  },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.
   {

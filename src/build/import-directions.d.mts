@@ -1,3 +1,3 @@
 export const MAY_IMPORT: Record<string, readonly string[]>
-export const SERVER_FLOORS: readonly (readonly string[])[]
+export const SERVER_LAYERS: readonly (readonly string[])[]
 export function findWrongImports(src: string): Promise<string[]>

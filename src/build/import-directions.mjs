@@ -1,4 +1,5 @@
-// Checks which folder of `src` may import which and where SQL is, in `npm run check`. Biome checks cycles of files (noImportCycles).
+// Checks which folder of `src` may import which and where SQL is, in `npm run check`. Biome checks cycles of files
+// (noImportCycles).
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path/posix'
 
@@ -34,7 +35,10 @@ export const MAY_IMPORT = {
   build: [],
 }
 
-/** Commands that work on a backend's data, checks of its requirements, its gas, and transactions of owners. Only these may load `server`. */
+/**
+ * Commands that work on a backend's data, checks of its requirements, its gas, and transactions of owners. Only these
+ * may load `server`.
+ */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
   ...[
@@ -50,14 +54,14 @@ const LOADS_SERVER = [
 ]
 
 /** The layers of `src/server`, lowest first. A layer imports only from those below it. */
-export const SERVER_FLOORS = [
+export const SERVER_LAYERS = [
   ['warnings-log.ts'],
   ['close-all.ts', 'log.ts', 'settings', 'store'],
   ['data-dir', 'state', 'storage'],
   ['chain', 'faults', 'open-database.ts'],
   ['checkup', 'database', 'pipeline', 'readiness.ts'],
   ['metrics', 'admin', 'services', 'setup'],
-  ['explorer', 'open-pipeline.ts'],
+  ['explorer', 'open-networks.ts', 'open-pipeline.ts'],
   ['http'],
   ['core.ts'],
   ['main.ts', 'worker.ts'],
@@ -82,9 +86,12 @@ const RUNS_SQL = [
 const STATEMENT =
   /\bsql\s*\.\s*(?:all|get|run|script)\b|['"`]\s*(?:SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|CREATE|DROP|PRAGMA)\s/
 
+const STATIC_IMPORT = /^(?:import|export)\b(?! type\b)(?:[^;'"(]*? from)? '(\.[^']+)'/gm
+const LAZY_IMPORT = /(?<!typeof )\bimport\('(\.[^']+)'\)/g
+
 /**
- * Finds imports that violate the tables, folders that no table lists, imports that form a cycle of files and
- * folders, and SQL outside `src/state`. Returns a sentence for each.
+ * Finds imports that violate the tables, folders that no table lists, imports that form a cycle of files and folders,
+ * lazy imports of modules that are loaded anyway, and SQL outside `src/state`. Returns a sentence for each.
  *
  * @param {string} src the folder `src`
  * @returns {Promise<string[]>}
@@ -93,6 +100,8 @@ export async function findWrongImports(src) {
   const files = new Set((await readdir(src, { recursive: true })).map((path) => path.replaceAll('\\', '/')))
   const found = new Set()
   const withinFolders = []
+  const loads = new Map()
+  const loadsLater = []
   for (const from of files) {
     if (!/\.(?:ts|tsx|mjs)$/.test(from)) continue
     const unnamed = unnamedFolder(from)
@@ -101,14 +110,20 @@ export async function findWrongImports(src) {
     if (STATEMENT.test(text) && !RUNS_SQL.some((path) => from.startsWith(path))) {
       found.add(`src/${from} has SQL: only src/state runs statements on the client database`)
     }
+    const pathOf = (specifier) => join(dirname(from), specifier)
+    loads.set(from, new Set([...text.matchAll(STATIC_IMPORT)].map(([, specifier]) => pathOf(specifier))))
+    loadsLater.push(...[...text.matchAll(LAZY_IMPORT)].map(([, specifier]) => [from, pathOf(specifier)]))
     for (const specifier of await importsOf(text)) {
-      const to = join(dirname(from), specifier)
+      const to = pathOf(specifier)
       if (!files.has(to)) continue
       const reason = reasonAgainst(from, to)
       if (reason !== null) found.add(`src/${from} imports src/${to}: ${reason}`)
       const folder = folderOf(from)
       if (folder === folderOf(to)) withinFolders.push([from, to])
     }
+  }
+  for (const [from, to] of loadsLater) {
+    if (allReached(loads, from).has(to)) found.add(`src/${from} imports src/${to} lazily, but loads it anyway`)
   }
   return [...found, ...findCircles(withinFolders)].sort()
 }
@@ -149,12 +164,12 @@ async function importsOf(text) {
 }
 
 const folderOf = (path) => path.split('/', 1)[0]
-const roomOf = (path) => path.split('/')[1]
-const floorOf = (path) => SERVER_FLOORS.findIndex((rooms) => rooms.includes(roomOf(path)))
+const subfolderOf = (path) => path.split('/')[1]
+const layerOf = (path) => SERVER_LAYERS.findIndex((names) => names.includes(subfolderOf(path)))
 
 function unnamedFolder(path) {
   if (!(folderOf(path) in MAY_IMPORT)) return folderOf(path)
-  return folderOf(path) === 'server' && floorOf(path) < 0 ? `server/${roomOf(path)}` : null
+  return folderOf(path) === 'server' && layerOf(path) < 0 ? `server/${subfolderOf(path)}` : null
 }
 
 function reasonAgainst(from, to) {
@@ -163,8 +178,8 @@ function reasonAgainst(from, to) {
     return 'modules of one kind of blockchain are behind server/pipeline/driver.ts and facts.ts'
   }
   if (folder === target) {
-    if (folder !== 'server' || roomOf(from) === roomOf(to) || floorOf(from) > floorOf(to)) return null
-    return `server/${roomOf(to)} is not below server/${roomOf(from)}`
+    if (folder !== 'server' || subfolderOf(from) === subfolderOf(to) || layerOf(from) > layerOf(to)) return null
+    return `server/${subfolderOf(to)} is not below server/${subfolderOf(from)}`
   }
   const allowed = MAY_IMPORT[folder] ?? []
   if (allowed.includes(target) || allowed.includes(to)) return null

@@ -1,6 +1,6 @@
-// `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: mutation tests of the code that keeps the promises of gdn.
-// Changes it in one place at a time, runs the tests of its group, and prints how many changes fail a test. First runs
-// those tests that `npm test` runs, and then the others on what survived. With --core, runs only the first. With
+// `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: mutation tests of the code that keeps the promises of
+// gdn. Changes it in one place at a time, runs the tests of its group, and prints how many changes fail a test. First
+// runs those tests that `npm test` runs, and then the others on what survived. With --core, runs only the first. With
 // --one-line-in, changes every nth line alone, which leaves out what is longer than a line.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -10,23 +10,23 @@ import { Stryker } from '@stryker-mutator/core'
 import { root } from './paths.mjs'
 
 /**
- * Groups have their own tests, because a change of a constant runs all tests of its group. `rest`: tests of the same code
- * that `npm test` does not run. They run it in their own process, since a change is made only there.
+ * Groups have their own tests, because a change of a constant runs all tests of its group. `rest`: tests of the same
+ * code that `npm test` does not run. They run it in their own process, since a change is made only there.
  */
 const GROUPS = {
   operations: {
-    code: ['src/operations/{check-copy,hold,new-request,operate,repeatable,send,unknown-outcome}.ts'],
+    code: ['src/operations/{check-copy,hold,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts'],
     tests: ['test/operations/{copies,hold,operate,repeatable,send}.test.ts'],
     rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
   },
   'batch-send': {
-    code: ['src/batch/send.ts'],
+    code: ['src/batch/{attempts,repetitions,send}.ts'],
     tests: ['test/batch/{outcomes,run}.test.ts'],
     rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-report.test.ts'],
   },
   'batch-classify': {
-    code: ['src/batch/classify.ts'],
-    tests: ['test/batch/classify.test.ts'],
+    code: ['src/operations/classify.ts'],
+    tests: ['test/operations/classify.test.ts'],
     rest: ['test/batch/random-faults.test.ts'],
   },
   'batch-claim': {

@@ -1,5 +1,5 @@
-// Tries the built gdn on a system where the test suite doesn't run: a drop, a wallet, an edited row and MCP, in an empty
-// home directory.
+// Tries the built gdn on a system where the test suite doesn't run: a drop, a wallet, an edited row and MCP, in an
+// empty home directory.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-// Which test file runs when. `npm test` runs every file that isn't named here, apart from tests with the tag `slow`, which
-// `npm run test:rest` runs. test/build/suites.test.ts checks the lists.
+// Which test file runs when. `npm test` runs every file that isn't named here, apart from tests with the tag `slow`,
+// which `npm run test:rest` runs. test/build/suites.test.ts checks the lists.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
@@ -12,13 +12,16 @@ export const LONG = [
   'test/e2e/{github-action,kill-backend,kill-batch,max-cost,pack}.test.ts',
 ]
 
-/** Run on PostgreSQL with `npm run test:rest`, for each commit. All but those of the first line run on SQLite as well. */
+/**
+ * Run on PostgreSQL with `npm run test:rest`, for each commit. All but those of the first line run on SQLite as well.
+ */
 export const POSTGRES = [
   'test/server/postgres/**/*.test.ts',
   'test/server/database/*.test.ts',
   'test/server/store/{leases,plans,transfers}.test.ts',
   'test/server/http/{idempotency,max-cost-of-changes,reference-aliases,reference-labels,references}.test.ts',
   'test/server/pipeline/{max-cost-property,reordered-transfers}.test.ts',
+  'test/cli/mcp/max-cost-property.test.ts',
   'test/server/transfers/owner-block.test.ts',
   'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,solana,updatednft}.test.ts',
 ]
@@ -75,6 +78,7 @@ export const LONG_FORMS = {
   races: ['test/batch/race.test.ts', 'test/client/pace/shared-pace.test.ts'],
   chaos: [
     'test/soak/{chaos,ipfs-node,moving}.soak.test.ts',
+    'test/plan/label-orders.test.ts',
     'test/e2e/reveal.test.ts',
     'test/server/chain/evm/contracts/{model,rights-model}.test.ts',
     'test/server/webhooks/many.test.ts',
@@ -82,7 +86,7 @@ export const LONG_FORMS = {
     'test/server/pipeline/max-cost-property.test.ts',
     'test/cli/mcp/max-cost-property.test.ts',
     'test/cli/cost/{at-most,operation-limit,run-limit}-property.test.ts',
-    'test/plan/pairing-random.test.ts',
+    'test/plan/{pairing,results}-random.test.ts',
   ],
   fuzz: [
     'test/{keystore,manifest}/fuzz.test.ts',
@@ -93,7 +97,7 @@ export const LONG_FORMS = {
     'test/wallet/{read-key,signed-url}.test.ts',
     'test/files/{bombs,inspect,url-fuzz}.test.ts',
     'test/server/http/{bytes-fuzz,wallet,wallet-fuzz}.test.ts',
-    'test/cli/picture/decode.test.ts',
+    'test/cli/image/decode.test.ts',
     'test/cli/mcp/tools.test.ts',
   ],
   secrets: ['test/files/canary.test.ts'],
@@ -101,11 +105,12 @@ export const LONG_FORMS = {
   memory: ['test/server/explorer/{counts,hostile}.test.ts'],
 }
 
-/** Run on PostgreSQL with `npm run soak -- postgres`, and on SQLite as all tests. */
+/** Run on PostgreSQL with `npm run soak -- postgres`, with their long forms, and on SQLite as all tests. */
 export const MORE_POSTGRES = [
   'test/server/store/due-times.test.ts',
   'test/server/http/rate-limits.test.ts',
-  'test/server/pipeline/{busy-collection,follow-owners,lost-commits,lost-tokens,minting,mints-in-flight,optimize-step,remote-signer,reordered-mints,reorgs,requested-actions,restored-cluster,restored-database,shared-network,solana-changes,watch-settled}.test.ts',
+  'test/server/pipeline/{busy-collection,follow-owners,lost-commits,lost-tokens,max-cost-property,minting,mints-in-flight,optimize-step,remote-signer,reordered-mints,reorgs,requested-actions,restored-cluster,restored-database,shared-network,solana-changes,watch-settled}.test.ts',
+  'test/cli/mcp/max-cost-property.test.ts',
   'test/server/transfers/transfernft.test.ts',
   'test/server/webhooks/{delivery,events,outbox,update}.test.ts',
   'test/server/storage/settings.test.ts',
@@ -135,8 +140,8 @@ const PROMISE = /tags: \['promise'\]/
 const MOCKS = /\bvi\.(?:doMock|mock)\(/
 
 /**
- * Returns the test files of `npm test` (`core`), or of `npm run test:rest` (`rest`): those that can share a process with
- * others, and those that need one of their own. Without a suite, both.
+ * Returns the test files of `npm test` (`core`), or of `npm run test:rest` (`rest`): those that can share a process
+ * with others, and those that need one of their own. Without a suite, both.
  */
 export function filesOf(suite) {
   const shared = []

@@ -68,8 +68,8 @@ function mirrored(path, tests) {
 }
 
 /**
- * Returns the test files that belong to changed files, sorted: those that import them or have their name, or else those of
- * the folder that mirrors theirs, and the tests of rules that their folder keeps.
+ * Returns the test files that belong to changed files, sorted: those that import them or have their name, or else those
+ * of the folder that mirrors theirs, and the tests of rules that their folder keeps.
  */
 export function testsOf(root, changed) {
   const all = list(root, 'test', /\.[mc]?tsx?$/)

@@ -144,7 +144,7 @@ const tx = noun('tx', 'Manage the transactions that a backend has signed', [
   read('show', 'Show a transaction with all its attempts', () => import('./commands/tx/show.ts')),
   spend('bump', 'Raise the fees of a pending transaction', () => import('./commands/tx/bump.ts')),
   spend('cancel', 'Cancel a pending transaction', () => import('./commands/tx/cancel.ts')),
-  read('unknown', 'List mints on chain that a backend does not know', () => import('./commands/tx/unknown.ts')),
+  read('unknown', 'List on-chain mints that are unknown to a backend', () => import('./commands/tx/unknown.ts')),
   write('release', 'Let a collection mint again after unknown tokens', () => import('./commands/tx/release.ts')),
 ])
 

@@ -57,7 +57,9 @@ export interface TreeFlag {
   repeatable: boolean
   /** Whether the command can't run without it. Other values may come from the configuration. */
   required: boolean
-  /** The default as the summary says it, in parentheses at its end. True for a flag without a value that is in effect. */
+  /**
+   * The default as the summary says it, in parentheses at its end. True for a flag without a value that is in effect.
+   */
   default: string | true | null
 }
 

@@ -8,8 +8,8 @@ export interface CommandModule {
 }
 
 /**
- * What a command does: `read` changes nothing but caches. `write` changes files, settings or records of this machine or a
- * server. `spend` sends transactions, or has a server send them, which costs money on a public network.
+ * What a command does: `read` changes nothing but caches. `write` changes files, settings or records of this machine or
+ * a server. `spend` sends transactions, or has a server send them, which costs money on a public network.
  */
 export type Effect = 'read' | 'write' | 'spend'
 

@@ -29,6 +29,8 @@ export interface Edge {
   openKeyring?: OpenKeyring
   /** Defaults to permitting everything that the command itself confirms. */
   permit?: PermitSpending
+  /** Called by dry runs. Default: nothing shows their cost. */
+  quote?: QuoteSpending | undefined
   /** Defaults to the system's clock. */
   clock?: Clock
 }
@@ -80,6 +82,16 @@ export interface WalletSpending {
  */
 export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bigint | null>
 
+/**
+ * Called by a dry run with what it would send. At a terminal, the prompt before the request shows its cost.
+ *
+ * @param gas what the requests typically use; null if that isn't known
+ */
+export type QuoteSpending = (
+  spending: Spending,
+  gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
+) => Promise<void>
+
 /** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {
   /** Returns whether local files can be uploaded. Throws for a storage that can't be used. */
@@ -115,6 +127,7 @@ export interface Deps extends Clock {
   /** Returns a client of the server that the settings name. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   permit: PermitSpending
+  quote: QuoteSpending | null
   /** Runs another command line in this process, for the command that serves them to agents. */
   run(argv: readonly string[], edge: Edge): Promise<number>
   /** Sets the exit code of a command that reports no error but does not exit with 0. */

@@ -1,4 +1,5 @@
 import type { KnownBackends } from '../client/known-backends.ts'
+import type { Settings } from '../config/settings.ts'
 import { SYSTEM_CLOCK } from '../core/time.ts'
 import type { AddressBook } from '../wallet/address-book.ts'
 import type { CommandEdge, Deps } from './deps.ts'
@@ -11,10 +12,17 @@ import { VERSION } from './version.ts'
  * @param run runs another command line
  * @param stateDirFlag returns the value of `--state-dir`
  */
+/** What a command leaves for its caller. */
+export interface CommandResult {
+  exitCode: number
+  /** The settings that the command read last. */
+  settings?: Settings
+}
+
 export function makeDeps(
   edge: CommandEdge,
   io: Io,
-  result: { exitCode: number },
+  result: CommandResult,
   run: Deps['run'],
   stateDirFlag: () => string | undefined,
 ): Deps {
@@ -43,7 +51,9 @@ export function makeDeps(
   }
   const settings: Deps['settings'] = async (flags) => {
     const { loadSettings } = await import('../config/settings.ts')
-    return await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
+    const found = await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
+    result.settings = found
+    return found
   }
   return {
     io,
@@ -67,6 +77,7 @@ export function makeDeps(
     },
     run,
     permit: edge.permit ?? (async () => null),
+    quote: edge.quote ?? null,
     setExitCode: (code) => {
       result.exitCode = code
     },

@@ -94,8 +94,8 @@ function checkRootFlag(flag: string): void {
 }
 
 /**
- * Splits the arguments at the first word that is not a flag or its value, or that asks for help. Which flags take a value
- * is known only to the command, so that a word after another flag is its value unless it is a name.
+ * Splits the arguments at the first word that is not a flag or its value, or that asks for help. Which flags take a
+ * value is known only to the command, so that a word after another flag is its value unless it is a name.
  */
 function takeWord(
   argv: readonly string[],

@@ -7,14 +7,14 @@ import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 import { withPlace } from './connect/keep-place.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
-import type { CommandEdge, Edge } from './deps.ts'
+import type { CommandEdge, Deps, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
 import { colorLevel } from './io/color.ts'
 import { commandSignals } from './io/deadline.ts'
 import { isInActions, withoutCommands } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
-import { makeDeps } from './make-deps.ts'
+import { type CommandResult, makeDeps } from './make-deps.ts'
 import { reportError } from './render/report-error.ts'
 import { nameFlags } from './request/named-addresses.ts'
 import { route } from './route.ts'
@@ -39,9 +39,10 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
     return await dispatch(argv, edge, io)
   } catch (error) {
     const code = reportError(io, edge.stderr, error)
-    if (inActions && error instanceof GdnError) {
-      const { annotationsOf } = await import('./render/github-actions.ts')
-      given.stderr.write(redactText(await annotationsOf(error, given)))
+    if (isInActions(given.env) && error instanceof GdnError) {
+      const { addErrorSummary, annotationsOf } = await import('./render/github-actions.ts')
+      await addErrorSummary(error, given.env)
+      if (inActions) given.stderr.write(redactText(await annotationsOf(error, given)))
     }
     return code
   } finally {
@@ -116,8 +117,13 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
       return EXIT.ok
     }
     case 'verb': {
-      const { command, result } = await load(found.verb, edge, io)
-      await parse(command, found.argv)
+      const { command, deps, result } = await load(found.verb, edge, io)
+      try {
+        await parse(command, found.argv)
+      } catch (error) {
+        const { withOtherBackend } = await import('./connect/other-backend.ts')
+        throw withContractSource(await withOtherBackend(error, deps, result.settings), result)
+      }
       return result.exitCode
     }
   }
@@ -127,8 +133,8 @@ async function load(
   verb: Verb,
   edge: CommandEdge,
   io: Io,
-): Promise<{ command: GdnCommand; result: { exitCode: number } }> {
-  const result = { exitCode: EXIT.ok as number }
+): Promise<{ command: GdnCommand; deps: Deps; result: CommandResult }> {
+  const result: CommandResult = { exitCode: EXIT.ok }
   const deps = makeDeps(edge, io, result, run, () => command.opts<ServerFlags>().stateDir)
   const command = await makeCommand(verb, deps)
   command.hook('preAction', async () => {
@@ -136,7 +142,18 @@ async function load(
     if (command.endsAtTimeout && timeout !== undefined) edge.signals.endAfter(timeout)
     await nameFlags(command, deps.addresses)
   })
-  return { command, result }
+  return { command, deps, result }
+}
+
+/** Names the source of a contract that the server rejects, unless it is a flag of the command. */
+function withContractSource(error: unknown, { settings }: CommandResult): unknown {
+  const contract = settings?.contract
+  if (!(error instanceof GdnError) || !contract || contract.from.startsWith('--')) return error
+  const isOfContract = /\bcollection\b/.test(error.message) && error.message.includes(contract.value)
+  const isRejected = ['refused', 'not_found', 'invalid_input'].includes(error.code)
+  if (!isRejected || !isOfContract) return error
+  const source = `This contract is from ${contract.from}. To use another, add --contract <address>.`
+  return error.with({ hint: error.hint === undefined ? source : `${source}\n${error.hint}` })
 }
 
 /** Where to read on after an error without a hint. */

@@ -1,4 +1,5 @@
 import type { CommanderError } from 'commander'
+import { count } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type GdnCommand, usageHint } from './command.ts'
@@ -9,7 +10,7 @@ export function usageError(error: CommanderError, command: GdnCommand): GdnError
   const near = isUnknown ? nearestFlag(error.message, command) : undefined
   const hint = isUnknown ? dataDirHint(error.message, command) : undefined
   return new GdnError('usage', inOurWords(error, command), {
-    hint: hint ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
+    hint: hint ?? fileHint(error, command) ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
   })
 }
 
@@ -20,6 +21,14 @@ function dataDirHint(message: string, command: GdnCommand): string | undefined {
   return 'This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
 }
 
+/** The hint for a request file that is given as an argument, where a flag takes it. */
+function fileHint({ code }: CommanderError, command: GdnCommand): string | undefined {
+  const takesFile = command.options.some(({ flags }) => flags === '-f, --file <file>')
+  if (code !== 'commander.excessArguments' || !takesFile) return undefined
+  const words = [command.name(), ...command.registeredArguments.map((one) => `<${one.name()}>`)]
+  return `To send a request from a file, run \`gdn ${words.join(' ')} -f <file>\`.`
+}
+
 /**
  * Rewrites Commander's messages in our wording. Excess arguments and the values of unknown flags are not repeated,
  * because one may be a key.
@@ -27,7 +36,7 @@ function dataDirHint(message: string, command: GdnCommand): string | undefined {
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
-    const takes = most === 0 ? 'takes no arguments' : `takes at most ${most} argument${most === 1 ? '' : 's'}`
+    const takes = most === 0 ? 'takes no arguments' : `takes at most ${count(most, 'argument')}`
     return `gdn ${command.name()} ${takes}, but got ${got}: quote arguments with spaces`
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)

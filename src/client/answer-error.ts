@@ -1,9 +1,11 @@
+import { isBlockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
-import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, isNotReady, parseJson } from './answers.ts'
+import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, isNotReady } from './answers.ts'
 import type { TransportAnswer } from './transport.ts'
 
 /** Returns the error for a response other than 2xx. */
@@ -58,11 +60,17 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   }
 }
 
-/** Returns the fix for a refusal that the owner of the collection can lift. */
-const refusalHint = (words: string): string | undefined =>
-  words.includes('enable_transfer')
-    ? 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'
-    : undefined
+/** Returns the fix for a refusal of a collection. */
+function refusalHint(words: string): string | undefined {
+  if (words.includes('enable_transfer')) {
+    return 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'
+  }
+  if (words.endsWith('is not a collection of this account')) {
+    return 'Use an API key of the account that created the collection. Run `gdn auth status` to show the key in use.'
+  }
+  const blockchain = /that collection is on ([\w-]+)$/.exec(words)?.[1]
+  return blockchain !== undefined && isBlockchain(blockchain) ? `Add -b ${blockchain}.` : undefined
+}
 
 /** Limits the length of messages: a response may have megabytes. Our backend returns at most 50 problems. */
 const MAX_FAULTS = 100

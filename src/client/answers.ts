@@ -1,5 +1,6 @@
-import { CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
+import { CAPABILITIES, CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
+import { isObject } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
 import type { TransportAnswer } from './transport.ts'
 
@@ -27,14 +28,6 @@ export function lacksEndpoint(error: unknown): boolean {
   return status === 404 || status === 405
 }
 
-export function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch {
-    return undefined
-  }
-}
-
 /** Summarizes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
 export function describeAnswer({ status, headers, body }: TransportAnswer): string {
   const type = headers['content-type'] ?? 'no content type'
@@ -51,7 +44,7 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
  * prove that, because a proxy may have sent it. Only our backend adds these headers.
  */
 export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
-  return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[HEADERS.idempotencySupported] === 'yes'
+  return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
 }
 
 /** Whether a response means that nothing is accepted until the operator of the backend has acted. */
@@ -60,8 +53,6 @@ export const isNotReady = (answer: Pick<TransportAnswer, 'status' | 'headers'>):
 
 /** Request Timeout, Too Early, Too Many Requests. */
 export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** Whether JSON is an error of the API, in form A or B. By hand: a command that reads loads no schema for it. */
 export function isErrorForm(json: unknown): boolean {

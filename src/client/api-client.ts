@@ -1,7 +1,8 @@
 import type * as z from 'zod'
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Contracts, EndpointName } from '../api/endpoints.ts'
-import type { GdnError } from '../core/errors.ts'
+import type { Capability } from '../api/headers.ts'
+import type { Answered, Sent } from './outcome.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 import type { RunLimit } from './run-limit.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -9,23 +10,11 @@ import type { TransportAnswer } from './transport.ts'
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
 export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
-/** The result of one attempt. `not_sent`: no effect. `cut`: the outcome is unknown. */
-export type SendResult =
-  | {
-      kind: 'answered'
-      status: number
-      headers: Readonly<Record<string, string>>
-      /** Undefined if the body isn't JSON. */
-      json: unknown
-      /** The body if it isn't JSON. */
-      text?: string
-      /** Status, content type and first characters, for messages. */
-      seen: string
-      answer: TransportAnswer
-    }
-  /** `stop`: the server is no longer what it was, so a retry can't help. `error`: why the request wasn't sent. */
-  | { kind: 'not_sent'; reason: string; stop?: GdnError; error: unknown }
-  | { kind: 'cut'; reason: string; error: unknown }
+/** A response with its status, content type and first characters, for messages. */
+export type SeenAnswer = Answered & { seen: string; answer: TransportAnswer }
+
+/** The result of one attempt. */
+export type SendResult = SeenAnswer | Exclude<Sent, Answered>
 
 export interface PlainAnswer {
   status: number
@@ -94,36 +83,22 @@ export interface ApiClient {
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Requests a path below the base URL with GET, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
-  /** Whether the server honors Idempotency-Key; null until it has responded. */
-  supportsIdempotency(): boolean | null
-  /** Whether the server creates each reference ID once; null until it has responded. */
-  supportsReferences(): boolean | null
-  /** Whether the server stores labels with reference IDs, and has relabelreferences; null until it has responded. */
-  supportsLabels(): boolean | null
-  /** Whether the server has aliasreferences and getcontentreferences; null until it has responded. */
-  supportsAliases(): boolean | null
-  /** Whether the server has creatednft, updatednft, freezenft and burnnft; null until it has responded. */
-  supportsUpdates(): boolean | null
-  /** Whether the server limits the cost of runs; null until it has responded. */
-  limitsCosts(): boolean | null
+  /** Whether the server announced a capability; null until it has responded. */
+  supports(capability: Capability): boolean | null
   /** The incarnation of the backend's database; null until a backend of ours has responded. */
   incarnation(): string | null
-  /** Whether the server limits the fees of runs; null until it has responded. */
-  limitsFees(): boolean | null
-  /** Whether the server has `getnfthistory`; null until it has responded. */
-  hasHistory(): boolean | null
   /**
-   * Whether the server says that the coins of a blockchain have no value (null: those of all blockchains). Null until it
-   * has responded.
+   * Whether the server says that the coins of a blockchain have no value (null: those of all blockchains). Null until
+   * it has responded.
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
-   * Says whether later requests are only for blockchains whose coins have no value. A backend of gdn rejects them for any
-   * other, also after a restart with other networks. Then `call` throws `not_confirmed`, and `send` returns it.
+   * Says whether later requests are only for blockchains whose coins have no value. A backend of gdn rejects them for
+   * any other, also after a restart with other networks. Then `call` throws `not_confirmed`, and `send` returns it.
    */
   onlyWithoutValue(only: boolean): void
   /**
-   * Like supportsIdempotency, but queries the server if that isn't known yet; null if it does not respond. With
+   * Like `supports('idempotency')`, but queries the server if that isn't known yet; null if it does not respond. With
    * `refresh` it queries the server again, including what else it announces.
    */
   learnIdempotency(options?: LearnOptions): Promise<boolean | null>

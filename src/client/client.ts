@@ -3,15 +3,16 @@ import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
-import { describeAnswer, isForeignRefusal, lacksEndpoint, parseJson, statusOf } from './answers.ts'
+import { parseJson } from '../core/json.ts'
+import { describeAnswer, isForeignRefusal, lacksEndpoint, statusOf } from './answers.ts'
 import type { ApiClient, LearnOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
+import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { decode, encode, jsonOf } from './codec.ts'
 import { createDispatch, type DispatchOptions, type Post } from './dispatch.ts'
 import { outcomeOf, unknownOutcome } from './outcome.ts'
 import { persist } from './persist.ts'
-import { type Clock, SYSTEM_CLOCK } from './retry.ts'
 import type { RunLimit } from './run-limit.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
@@ -117,13 +118,13 @@ export function createClient(options: ClientOptions): ApiClient {
     hint: string | undefined,
     read: (answer: TransportAnswer) => Promise<Response>,
   ): Promise<Response> {
-    const { effect } = outcomeOf(result, Date.now())
+    const { outcome } = outcomeOf(result, Date.now())
     if (result.kind !== 'answered') {
-      throw effect === 'none' ? result.error : unknownOutcome(name, result.reason, hint, result.error)
+      throw outcome === 'unknown' ? unknownOutcome(name, result.reason, hint, result.error) : result.error
     }
-    if (effect === 'unknown') throw unknownOutcome(name, result.seen, hint)
+    if (outcome === 'unknown') throw unknownOutcome(name, result.seen, hint)
     // Reading a refusal throws its error.
-    if (effect === 'none') return await read(result.answer)
+    if (outcome !== 'accepted') return await read(result.answer)
     try {
       return await read(result.answer)
     } catch (cause) {
@@ -136,7 +137,7 @@ export function createClient(options: ClientOptions): ApiClient {
    * command: as the response to a creating request, it would leave the outcome unknown.
    */
   async function probe({ signal, refresh = false, onSilence }: LearnOptions): Promise<boolean | null> {
-    const known = dispatch.supportsIdempotency()
+    const known = dispatch.supports('idempotency')
     if (known !== null && !refresh) return known
     const name = 'getisgdnnft'
     const url = await urlOf(name)
@@ -225,15 +226,8 @@ export function createClient(options: ClientOptions): ApiClient {
       const text = Buffer.from(answer.body).toString('utf8')
       return { status: answer.status, headers: answer.headers, json: parseJson(answer.body), text }
     },
-    supportsIdempotency: dispatch.supportsIdempotency,
-    supportsReferences: dispatch.supportsReferences,
-    supportsLabels: dispatch.supportsLabels,
-    supportsAliases: dispatch.supportsAliases,
-    supportsUpdates: dispatch.supportsUpdates,
-    limitsCosts: dispatch.limitsCosts,
+    supports: dispatch.supports,
     incarnation: dispatch.incarnation,
-    limitsFees: dispatch.limitsFees,
-    hasHistory: dispatch.hasHistory,
     hasNoValue: dispatch.hasNoValue,
     onlyWithoutValue(only) {
       onlyWithoutValue = only

@@ -1,9 +1,10 @@
 import { withNfts } from '../api/creation.ts'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
-import { type FieldIssue, formatIssue, validate } from '../api/validate.ts'
+import { type FieldIssue, formatIssue, formatPath, validate } from '../api/validate.ts'
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
-import { badAnswer, parseJson } from './answers.ts'
+import { parseJson } from '../core/json.ts'
+import { badAnswer } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
 import type { TransportAnswer } from './transport.ts'
 
@@ -16,13 +17,25 @@ export async function encode<Name extends EndpointName>(
   const endpoint = await loadEndpoint(name)
   const checked = validate(inVersion(endpoint, apiVersion).request, request)
   if (checked.ok) return new TextEncoder().encode(JSON.stringify(checked.value))
-  const [first] = checked.issues
-  const more = checked.issues.length > 1 ? ` (and ${checked.issues.length - 1} more)` : ''
+  const issues = checked.issues.map((issue) => ({ ...issue, field: fieldIn(request, issue) }))
+  const [first] = issues
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
   throw new GdnError('invalid_input', first === undefined ? 'invalid request' : formatIssue(first) + more, {
     place: first === undefined ? undefined : { field: first.field },
-    hint: validate(inVersion(endpoint, '1.2').request, request).ok ? requiredIn11(checked.issues) : undefined,
-    details: checked.issues.map(({ field, message }) => ({ field, message })),
+    hint: validate(inVersion(endpoint, '1.2').request, request).ok ? requiredIn11(issues) : undefined,
+    details: issues.map(({ field, message }) => ({ field, message })),
   })
+}
+
+/** Returns the field as the caller wrote it: without the index of a list of one that is given as a single value. */
+function fieldIn(request: unknown, { path }: FieldIssue): string {
+  let at = request
+  const written = path.filter((part) => {
+    if (typeof part === 'number' && at !== undefined && !Array.isArray(at)) return false
+    at = Object(at)[part]
+    return true
+  })
+  return formatPath(written)
 }
 
 /** Returns the hint for a request that is valid in v1.2 alone: the types of the client let these fields be omitted. */

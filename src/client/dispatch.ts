@@ -1,9 +1,9 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
-import { HEADERS } from '../api/headers.ts'
+import { CAPABILITIES, type Capability, HEADERS } from '../api/headers.ts'
 import type { Secret } from '../core/secret.ts'
 import { isNotReady, PASSING } from './answers.ts'
-import type { ClientPacer, Leave } from './pacer.ts'
+import type { ClientPacer, SendPermit } from './pacer.ts'
 import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
 import { retryAfterMs } from './retry.ts'
 import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
@@ -11,6 +11,7 @@ import { type Transport, type TransportAnswer, TransportError, type TransportReq
 const DEFAULT_TIMEOUT_MS = 60_000
 /** The wait after a 429 without a duration. */
 const DEFAULT_HOLD_MS = 1_000
+const ANNOUNCED = Object.entries(CAPABILITIES) as [Capability, string][]
 
 export interface DispatchOptions {
   apiKey: Secret | null
@@ -43,16 +44,9 @@ export interface Dispatch {
   /** Sends GET without the key. */
   get(url: string, signal: AbortSignal | undefined): Promise<TransportAnswer>
   /** What the server said about itself; see `ApiClient`. */
-  supportsIdempotency(): boolean | null
-  supportsReferences(): boolean | null
-  supportsLabels(): boolean | null
-  supportsAliases(): boolean | null
-  supportsUpdates(): boolean | null
-  limitsCosts(): boolean | null
+  supports(capability: Capability): boolean | null
   /** Null until a backend of ours has responded. */
   incarnation(): string | null
-  limitsFees(): boolean | null
-  hasHistory(): boolean | null
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
   learn(answer: TransportAnswer): boolean | null
@@ -61,14 +55,7 @@ export interface Dispatch {
 
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { apiKey, transport, userAgent, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = options
-  let idempotency: boolean | null = null
-  let references: boolean | null = null
-  let labels: boolean | null = null
-  let aliases: boolean | null = null
-  let updates: boolean | null = null
-  let costs: boolean | null = null
-  let fees: boolean | null = null
-  let history: boolean | null = null
+  const capabilities = new Map<Capability, boolean>()
   /** Null until the server has responded. */
   let withoutValue: ReadonlySet<string> | null = null
   let incarnation: string | null = null
@@ -77,22 +64,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   function observe(name: EndpointName, { status, headers }: TransportAnswer): void {
     // A response of a proxy says nothing about the server.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
-    if (headers[HEADERS.idempotencySupported] === 'yes') idempotency = true
-    else if (isOfServer) idempotency ??= false
-    if (headers[HEADERS.referenceIdsSupported] === 'yes') references = true
-    else if (isOfServer) references ??= false
-    if (headers[HEADERS.referenceLabelsSupported] === 'yes') labels = true
-    else if (isOfServer) labels ??= false
-    if (headers[HEADERS.referenceAliasesSupported] === 'yes') aliases = true
-    else if (isOfServer) aliases ??= false
-    if (headers[HEADERS.updatesSupported] === 'yes') updates = true
-    else if (isOfServer) updates ??= false
-    if (headers[HEADERS.runMaxCostSupported] === 'yes') costs = true
-    else if (isOfServer) costs ??= false
-    if (headers[HEADERS.runMaxFeeSupported] === 'yes') fees = true
-    else if (isOfServer) fees ??= false
-    if (headers[HEADERS.nftHistorySupported] === 'yes') history = true
-    else if (isOfServer) history ??= false
+    for (const [capability, header] of ANNOUNCED) {
+      if (headers[header] === 'yes') capabilities.set(capability, true)
+      else if (isOfServer && !capabilities.has(capability)) capabilities.set(capability, false)
+    }
     // The last response counts: a restarted server may have other networks.
     if (isOfServer || headers[HEADERS.blockchainsWithoutValue] !== undefined) withoutValue = namesWithoutValue(headers)
     incarnation = headers[HEADERS.incarnation] ?? incarnation
@@ -115,10 +90,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         timeoutMs: timeoutMs + extraMs,
         signal,
       }
-      const once = async (leave: Leave | null) => {
+      const once = async (permit: SendPermit | null) => {
         await beforeSending?.()
         const answer = await transport.request(
-          leave === null ? request : { ...request, mayLeave: () => leave.isValid() },
+          permit === null ? request : { ...request, mayLeave: () => permit.isValid() },
         )
         // While the permission is held: releasing it shares the server's limit with the other processes.
         if (name !== null) observe(name, answer)
@@ -136,30 +111,16 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         signal,
       })
     },
-    supportsIdempotency: () => idempotency,
-    supportsReferences: () => references,
-    supportsLabels: () => labels,
-    supportsAliases: () => aliases,
-    supportsUpdates: () => updates,
-    limitsCosts: () => costs,
+    supports: (capability) => capabilities.get(capability) ?? null,
     incarnation: () => incarnation,
-    limitsFees: () => fees,
-    hasHistory: () => history,
     hasNoValue: (blockchain) =>
       withoutValue && (withoutValue.has('*') || (blockchain !== null && withoutValue.has(blockchain))),
     learn({ status, headers }) {
-      const isHonored = headers[HEADERS.idempotencySupported] === 'yes'
+      const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
       if (!isHonored && (status >= 500 || PASSING.has(status))) return null
-      idempotency = isHonored
-      references = headers[HEADERS.referenceIdsSupported] === 'yes'
-      labels = headers[HEADERS.referenceLabelsSupported] === 'yes'
-      aliases = headers[HEADERS.referenceAliasesSupported] === 'yes'
-      updates = headers[HEADERS.updatesSupported] === 'yes'
-      costs = headers[HEADERS.runMaxCostSupported] === 'yes'
-      fees = headers[HEADERS.runMaxFeeSupported] === 'yes'
-      history = headers[HEADERS.nftHistorySupported] === 'yes'
+      for (const [capability, header] of ANNOUNCED) capabilities.set(capability, headers[header] === 'yes')
       withoutValue = namesWithoutValue(headers)
-      return idempotency
+      return isHonored
     },
     observedRateLimit: (name) => rateLimits.get(name) ?? null,
   }
@@ -176,22 +137,22 @@ async function paced(
   pacer: ClientPacer,
   name: EndpointName,
   signal: AbortSignal | undefined,
-  once: (leave: Leave) => Promise<TransportAnswer>,
+  once: (permit: SendPermit) => Promise<TransportAnswer>,
   notSent = () => {},
 ): Promise<TransportAnswer> {
   for (;;) {
-    const leave = await pacer.enter(name, signal)
+    const permit = await pacer.enter(name, signal)
     try {
-      const answer = await once(leave)
+      const answer = await once(permit)
       holdAsAsked(pacer, name, answer)
       return answer
     } catch (error) {
       if (!(error instanceof TransportError)) throw error
-      if (error.sent) leave.cut()
-      if (error.sent || leave.isValid()) throw error
+      if (error.sent) permit.cut()
+      if (error.sent || permit.isValid()) throw error
       notSent()
     } finally {
-      leave.done()
+      permit.done()
     }
   }
 }

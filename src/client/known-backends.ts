@@ -1,10 +1,11 @@
 import { HEADERS } from '../api/headers.ts'
 import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
-import { badAnswer, describeAnswer, PASSING, parseJson } from './answers.ts'
+import { parseJson } from '../core/json.ts'
+import { badAnswer, describeAnswer, PASSING } from './answers.ts'
 import type { Backend } from './backend.ts'
+import { SYSTEM_CLOCK } from './clock.ts'
 import { persist } from './persist.ts'
-import { SYSTEM_CLOCK } from './retry.ts'
 import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 type Identity = Pick<Backend, 'id' | 'incarnation'>

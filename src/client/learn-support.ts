@@ -1,7 +1,8 @@
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ApiClient } from './api-client.ts'
-import { type Clock, RETRIES, SYSTEM_CLOCK } from './retry.ts'
+import { type Clock, SYSTEM_CLOCK } from './clock.ts'
+import { RETRIES } from './retry.ts'
 
 const TRIES = 6
 
@@ -12,7 +13,7 @@ const TRIES = 6
  * @throws GdnError `unreachable`
  */
 export async function learnSupport(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supportsReferences'>,
+  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
   signal: AbortSignal | undefined,
   clock: Pick<Clock, 'sleep' | 'random'> = SYSTEM_CLOCK,
 ): Promise<void> {
@@ -20,7 +21,7 @@ export async function learnSupport(
   const onSilence = (why: string) => {
     reason = `: ${why}`
   }
-  for (let attempt = 1; client.supportsReferences() === null; attempt++) {
+  for (let attempt = 1; client.supports('references') === null; attempt++) {
     if ((await client.learnIdempotency({ signal, onSilence })) !== null) return
     if (attempt === TRIES) {
       const hint = 'Nothing was sent. Try again later.'

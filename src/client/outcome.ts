@@ -1,32 +1,70 @@
-import { HEADERS, REFERENCE_ERRORS, RUN_ERRORS } from '../api/headers.ts'
+import { HEADERS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
-import { isErrorForm, isIdempotencyError, isNotNow, isNotReady } from './answers.ts'
+import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
 
-/** The parts of a request's result that determine its outcome, after it was sent once. */
-export type Sent =
-  | { kind: 'answered'; status: number; headers: Readonly<Record<string, string>>; json: unknown; text?: string }
-  | { kind: 'not_sent'; reason: string }
-  | { kind: 'cut'; reason: string }
+/** A response. `json` is undefined if the body isn't JSON; then `text` is the body. */
+export interface Answered {
+  kind: 'answered'
+  status: number
+  headers: Readonly<Record<string, string>>
+  json: unknown
+  text?: string
+}
 
-/** Why a request certainly had no effect. Those after `refused` may be accepted later. */
-export type NoEffect =
-  | 'refused'
-  | 'too_large'
-  | 'not_sent'
-  | 'rate_limited'
-  | 'not_ready'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'max_cost'
+/** The result of sending a request once. */
+export type Sent =
+  | Answered
+  /** Not a byte left this machine. `stop`: another backend listens at the address, so a retry can't help. */
+  | { kind: 'not_sent'; reason: string; error?: unknown; stop?: GdnError | undefined }
+  /** The outcome is unknown. */
+  | { kind: 'cut'; reason: string; error?: unknown }
+
+/** The request had no effect, and the same request may be accepted later. */
+export interface NoEffect {
+  outcome: 'no_effect'
+  /** `other_label`: an NFT has another label, because a manifest of the same name was minted. */
+  cause:
+    | 'too_large'
+    | 'not_sent'
+    | 'rate_limited'
+    | 'not_ready'
+    | 'unauthorized'
+    | 'forbidden'
+    | 'max_cost'
+    | 'other_label'
+  status: number | null
+  /** For `max_cost`: when pending transactions may leave more of the limit. */
+  retryAfterMs: number | null
+}
+
+export interface Unknown {
+  outcome: 'unknown'
+  cause: 'unknown'
+  status: number | null
+  /** The server still works on an earlier attempt with the same key. */
+  busy: boolean
+  /** The response came from something that does not implement the API. */
+  foreign: boolean
+  /** Our backend has accepted another request with the key. It didn't accept this attempt. */
+  isKeyReused: boolean
+  retryAfterMs: number | null
+}
 
 /** The outcome of one attempt, if it were the only one. */
 export type Outcome =
   /** A success. The endpoint's contract decides whether its body proves acceptance. */
-  | { effect: 'created'; status: number }
-  | { effect: 'none'; cause: NoEffect; status: number | null; retryAfterMs: number | null }
-  /** `busy`: the server still works on an earlier attempt with the same key. */
-  | { effect: 'unknown'; status: number | null; busy: boolean; retryAfterMs: number | null }
+  | { outcome: 'accepted'; status: number }
+  /** The server processed the request and accepted nothing. */
+  | { outcome: 'refused'; status: number | null }
+  | NoEffect
+  | Unknown
+
+/** An attempt whose outcome no response proves. */
+export const UNKNOWN: Unknown = {
+  ...{ outcome: 'unknown', cause: 'unknown' },
+  ...{ status: null, busy: false, foreign: false, isKeyReused: false, retryAfterMs: null },
+}
 
 /** Statuses that, in the form of the API, mean that the server processed the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
@@ -41,25 +79,29 @@ const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(R
  * @param wallClock for a Retry-After that is a date
  */
 export function outcomeOf(sent: Sent, wallClock: number): Outcome {
-  if (sent.kind === 'not_sent') return { effect: 'none', cause: 'not_sent', status: null, retryAfterMs: null }
-  if (sent.kind === 'cut') return { effect: 'unknown', status: null, busy: false, retryAfterMs: null }
-  const { status, json, text } = sent
-  const wait = retryAfterMs(sent.headers, wallClock)
-  const none = (cause: NoEffect): Outcome => ({ effect: 'none', cause, status, retryAfterMs: wait })
-  if (status >= 200 && status < 300) return { effect: 'created', status }
+  if (sent.kind === 'cut') return UNKNOWN
+  if (sent.kind === 'not_sent') return { outcome: 'no_effect', cause: 'not_sent', status: null, retryAfterMs: null }
+  const { status, json, text, headers } = sent
+  const wait = retryAfterMs(headers, wallClock)
+  const none = (cause: NoEffect['cause']): Outcome => ({ outcome: 'no_effect', cause, status, retryAfterMs: wait })
+  if (status >= 200 && status < 300) return { outcome: 'accepted', status }
   if (isNotReady(sent)) return none('not_ready')
   // In any form: a proxy checks rate and size before it forwards a request.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
+  const busy = status === 409
+  const unknown = { ...UNKNOWN, status, busy, foreign: !busy && isForeignRefusal(status, json), retryAfterMs: wait }
   // A proxy may replace the server's response with its own page, even after the request took effect.
-  if (!isErrorForm(json)) return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }
+  if (!isErrorForm(json)) return unknown
   if (status === 401) return none('unauthorized')
   if (status === 403) return none('forbidden')
-  if (REFERENCE_CODES.has(sent.headers[HEADERS.errorCode])) return none('refused')
-  if (sent.headers[HEADERS.errorCode] === RUN_ERRORS.maxCost) return none('max_cost')
+  const code = headers[HEADERS.errorCode]
+  if (code === REFERENCE_ERRORS.otherLabel) return none('other_label')
+  if (REFERENCE_CODES.has(code)) return { outcome: 'refused', status }
+  if (code === RUN_ERRORS.maxCost) return none('max_cost')
+  if (status === 422 && code === IDEMPOTENCY_ERRORS.reused) return { ...unknown, isKeyReused: true }
   const isAboutKey = isIdempotencyError(sent, text ?? JSON.stringify(json) ?? '')
-  if (!isAboutKey && REFUSED.has(status)) return none('refused')
-  return { effect: 'unknown', status, busy: status === 409, retryAfterMs: wait }
+  return !isAboutKey && REFUSED.has(status) ? { outcome: 'refused', status } : unknown
 }
 
 /** The error for a request whose outcome is unknown, with a hint what to check before it is repeated. */

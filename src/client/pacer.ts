@@ -19,8 +19,11 @@ export interface PacerOptions {
 }
 
 /** Permission to send one request. */
-export interface Leave {
-  /** Called just before the first byte leaves. False if this process was stopped for so long that the permission expired. */
+export interface SendPermit {
+  /**
+   * Called just before the first byte leaves. False if this process was stopped for so long that the permission
+   * expired.
+   */
   isValid(): boolean
   /** Called when the request was cut. It may still arrive, so its slot stays taken for longer. */
   cut(): void
@@ -30,8 +33,8 @@ export interface Leave {
 
 export interface Pacer {
   /**
-   * Waits for permission to send, in the order of calls. Rejects with the signal's reason. Call `done` after the response,
-   * or when there is none.
+   * Waits for permission to send, in the order of calls. Rejects with the signal's reason. Call `done` after the
+   * response, or when there is none.
    */
   take(endpoint: EndpointName, signal?: AbortSignal): Promise<{ done(): void }>
   /** Holds all requests to an endpoint for a time, after 429 and Retry-After. A hold is never shortened. */
@@ -45,11 +48,11 @@ export interface ClientPacer extends Pacer {
    *
    * @throws GdnError `rate_limited` when the server asks for a long wait
    */
-  enter(endpoint: EndpointName, signal?: AbortSignal): Promise<Leave>
+  enter(endpoint: EndpointName, signal?: AbortSignal): Promise<SendPermit>
 }
 
 interface Limiter {
-  take(signal: AbortSignal | undefined, patienceMs: number): Promise<Leave>
+  take(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit>
   hold(ms: number): void
 }
 
@@ -61,15 +64,15 @@ const MAX_HELD_MS = 30_000
 const ALONE: SharedSlot = { isValid: () => true, done: async () => {} }
 
 /**
- * Keeps requests below a rate, as measured at the server. A slot is taken from before a request leaves until a second after
- * its response. A request reaches the server before its response leaves, so two requests in one slot arrive at least a
- * second apart. Each endpoint has its own slots.
+ * Keeps requests below a rate, as measured at the server. A slot is taken from before a request leaves until a second
+ * after its response. A request reaches the server before its response leaves, so two requests in one slot arrive at
+ * least a second apart. Each endpoint has its own slots.
  */
 export function createPacer(options: PacerOptions): ClientPacer {
   const { rate, observed, shared, now = bootClock, sleep = systemSleep } = options
   const limiters = new Map<EndpointName, Limiter>()
   /** Permissions from `take` that are unused. */
-  const granted = new Map<EndpointName, Leave[]>()
+  const granted = new Map<EndpointName, SendPermit[]>()
 
   const limiterOf = (endpoint: EndpointName): Limiter => {
     let limiter = limiters.get(endpoint)
@@ -82,21 +85,21 @@ export function createPacer(options: PacerOptions): ClientPacer {
     return limiter
   }
 
-  const grantedFor = (endpoint: EndpointName): Leave[] => {
-    const leaves = granted.get(endpoint) ?? []
-    granted.set(endpoint, leaves)
-    return leaves
+  const grantedFor = (endpoint: EndpointName): SendPermit[] => {
+    const permits = granted.get(endpoint) ?? []
+    granted.set(endpoint, permits)
+    return permits
   }
 
   return {
     async take(endpoint, signal) {
-      const leave = await limiterOf(endpoint).take(signal, Number.POSITIVE_INFINITY)
+      const permit = await limiterOf(endpoint).take(signal, Number.POSITIVE_INFINITY)
       const unused = grantedFor(endpoint)
-      unused.push(leave)
+      unused.push(permit)
       return {
         done() {
-          if (unused.includes(leave)) unused.splice(unused.indexOf(leave), 1)
-          leave.done()
+          if (unused.includes(permit)) unused.splice(unused.indexOf(permit), 1)
+          permit.done()
         },
       }
     },
@@ -141,7 +144,7 @@ function createLimiter(
     over.abort()
   }
 
-  async function takeTurn(signal: AbortSignal | undefined, patienceMs: number): Promise<Leave> {
+  async function takeTurn(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
     for (;;) {
       signal?.throwIfAborted()
       checkPatience(heldUntil - now(), patienceMs)

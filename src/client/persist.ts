@@ -1,7 +1,8 @@
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { type Clock, RETRIES, retryAfterMs } from './retry.ts'
+import type { Clock } from './clock.ts'
+import { RETRIES, retryAfterMs } from './retry.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 const MAX_ATTEMPTS = 4

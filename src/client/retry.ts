@@ -1,18 +1,6 @@
 import { HEADERS } from '../api/headers.ts'
 import type { Backoff } from '../core/backoff.ts'
-import { bootClock } from '../core/boot-clock.ts'
-import { parseRetryAfter, sleep } from '../core/time.ts'
-
-/** The time functions that waiting depends on; replaced in tests. */
-export interface Clock {
-  /** Milliseconds on a clock that never steps. */
-  now: () => number
-  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** From 0 to 1. */
-  random: () => number
-}
-
-export const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
+import { parseRetryAfter } from '../core/time.ts'
 
 /** How long a failed request waits before a retry. */
 export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }

@@ -20,7 +20,9 @@ export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
 /** Whether a limit replaces that of the server, also if it is higher. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
-/** Returns the limit that each request of a run carries. Only one that this command was given raises that of the server. */
+/**
+ * Returns the limit that each request of a run carries. Only one that this command was given raises that of the server.
+ */
 export function runLimit(run: string, { permitted = null, given = null, kept = null }: Limits): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }
   if (given !== null) return { run, maxCost: `${given};set` }

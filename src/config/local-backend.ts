@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { GdnError } from '../core/errors.ts'
 import { fileIdentity } from '../core/file-identity.ts'
+import { parseJson } from '../core/json.ts'
 import { readPrivateText, refuseOpenFolder, writePrivateFile } from '../core/private-file.ts'
 import { isAlive } from '../core/process-identity.ts'
 import { Secret } from '../core/secret.ts'
@@ -19,6 +20,8 @@ export interface RunningBackend {
   pid: number
   /** The version of gdn that it runs. */
   version: string
+  /** The options that it runs with, by flag. Older versions don't record them. */
+  options?: Record<string, string | boolean> | undefined
 }
 
 const record = z.looseObject({
@@ -29,6 +32,7 @@ const record = z.looseObject({
   /** The identity of the data directory. */
   folder: z.string(),
   version: z.string(),
+  options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
 })
 
 /**
@@ -39,17 +43,9 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
   const parsed = record.safeParse(parseJson(text))
   if (!parsed.success) return null
-  const { pid, url, process_started: startedAt, boot_id: bootId, folder, version } = parsed.data
+  const { pid, url, process_started: startedAt, boot_id: bootId, folder, version, options } = parsed.data
   if (folder !== (await fileIdentity(dataDir).catch(() => null))) return null
-  return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version } : null
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version, options } : null
 }
 
 /** Returns the port that the local backend used last, because wallets and scripts have its address. */

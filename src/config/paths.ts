@@ -33,8 +33,10 @@ export function stateDirectory(env: Env, flag?: string): string {
     : join(xdg(env, 'XDG_STATE_HOME', '.local', 'state'), 'gdn')
 }
 
-/** Returns the data directory of the local backend: `$XDG_DATA_HOME/gdn/local`. */
+/** Returns the data directory of the local backend: `$XDG_DATA_HOME/gdn/local`, or the one of `gdn local exec`. */
 export function localDataDirectory(env: Env): string {
+  const { GDN_EXEC_DATA_DIR: temporary } = env
+  if (temporary !== undefined && temporary !== '') return resolve(temporary)
   return join(xdg(env, 'XDG_DATA_HOME', '.local', 'share'), 'gdn', 'local')
 }
 

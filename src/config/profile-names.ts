@@ -1,4 +1,4 @@
-import { GdnError } from '../core/errors.ts'
+import { GdnError, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import type { UserConfig } from './schema.ts'
 
@@ -7,13 +7,17 @@ export function profileNames({ profiles = {} }: UserConfig): string[] {
   return ['local', ...Object.keys(profiles).filter((name) => name !== 'local')]
 }
 
-/** Rejects the name of an unknown profile, and suggests the nearest one. */
-export function refuseUnknownProfile(config: UserConfig, name: string, flag: string): void {
+/**
+ * Rejects the name of an unknown profile, and suggests the nearest one.
+ *
+ * @param place where the name is from: a flag, a variable or a file
+ */
+export function refuseUnknownProfile(config: UserConfig, name: string, place: Place): void {
   const names = profileNames(config)
   if (names.includes(name)) return
   const near = nearest(name, names)
   throw new GdnError('usage', `there is no profile "${name}"`, {
-    place: { flag },
+    place,
     hint:
       near === undefined
         ? `Use one of ${names.join(', ')}, or run \`gdn config set\` to create one.`

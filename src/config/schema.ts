@@ -77,9 +77,9 @@ const priceSettings = {
     .optional(),
 }
 
-/** The documented columns of a manifest, as `manifest/columns.ts` reads them. */
+/** The documented columns of a manifest, as `manifest/columns.ts` reads them, and `ignore`. */
 const COLUMN_MEANING =
-  /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|(?:file|attr|extra):.+)$/
+  /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr|extra):.+)$/
 
 /** In the project's file only: they belong to its manifests. */
 const manifestSettings = {
@@ -95,7 +95,9 @@ const manifestSettings = {
       ),
     )
     .optional(),
-  unknown_columns: z.enum(['error', 'attr', 'extra'], { error: 'must be attr, extra or error' }).optional(),
+  unknown_columns: z
+    .enum(['error', 'attr', 'extra', 'ignore'], { error: 'must be attr, extra, ignore or error' })
+    .optional(),
 }
 
 const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings, ...priceSettings })

@@ -1,12 +1,12 @@
 import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
-import { GdnError } from '../core/errors.ts'
-import { nearest } from '../core/nearest.ts'
+import { GdnError, type Place } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { resolveApiKey } from './api-key.ts'
 import type { OpenKeyring } from './keyring.ts'
 import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
+import { refuseUnknownProfile } from './profile-names.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectConfig, ProjectFile, UserConfig } from './schema.ts'
 import { chooseTarget, originOf, type Server, serverOf, type Target } from './server.ts'
@@ -87,8 +87,11 @@ interface Layers {
 export async function loadSettings({ flags, env, cwd, openKeyring }: Surroundings): Promise<Settings> {
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
-  const profileName = activeProfile(flags, env, project, user)
-  const profile = profileName === null ? {} : profileNamed(user, profileName)
+  const active = activeProfile(flags, env, project, user)
+  if (active !== null) refuseUnknownProfile(user, active.name, active.from)
+  const profileName = active?.name ?? null
+  const profile =
+    profileName !== null && Object.hasOwn(user.profiles ?? {}, profileName) ? (user.profiles?.[profileName] ?? {}) : {}
   const layers: Layers = { flags, env, project, user, profileName, profile }
   const target = chooseTarget(layers)
   const dataDir = localDataDirectory(env)
@@ -136,31 +139,23 @@ function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | n
   return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
 }
 
+/** Returns the name of the active profile and its source; null if there is none. */
 function activeProfile(
   flags: ConfigFlags,
   env: NodeJS.ProcessEnv,
   project: ProjectFile | null,
   user: UserConfig,
-): string | null {
-  if (flags.local) return 'local'
-  const fallback = user.profiles !== undefined && Object.hasOwn(user.profiles, 'default') ? 'default' : null
-  return flags.profile ?? (env.GDN_PROFILE || undefined) ?? project?.config.profile ?? user.profile ?? fallback
-}
-
-/** Returns the settings of a profile; `local` is built in. */
-function profileNamed(user: UserConfig, name: string): ProfileSettings {
-  const profiles = user.profiles ?? {}
-  const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
-  if (found !== undefined || name === 'local') return found ?? {}
-  const names = ['local', ...Object.keys(profiles)]
-  const near = nearest(name, names)
-  throw new GdnError('usage', `there is no profile "${name}"`, {
-    place: { flag: '--profile' },
-    hint:
-      near === undefined
-        ? `Use one of ${names.join(', ')}, or run \`gdn config set\` to create one.`
-        : `Did you mean ${near}?`,
-  })
+): { name: string; from: Place } | null {
+  if (flags.local) return { name: 'local', from: { flag: '--local' } }
+  const sources: [name: string | undefined, from: Place][] = [
+    [flags.profile, { flag: '--profile' }],
+    [env.GDN_PROFILE || undefined, { flag: 'GDN_PROFILE' }],
+    [project?.config.profile, { file: project?.path, field: 'profile' }],
+    [user.profile, { file: userConfigFile(env), field: 'profile' }],
+    [user.profiles !== undefined && Object.hasOwn(user.profiles, 'default') ? 'default' : undefined, {}],
+  ]
+  for (const [name, from] of sources) if (name !== undefined) return { name, from }
+  return null
 }
 
 // Settings that belong to a server. They are taken from a file only if that file's own server is in use.

@@ -98,11 +98,15 @@ export class GdnError extends Error {
     return this.hint === undefined ? this.with({ hint }) : this
   }
 
-  /** Returns an error with other texts, place or details, and with everything else of this one. */
+  /** Returns an error with other texts, place or details, and with everything else of this one, as its stack trace. */
   with(changes: { message?: string } & Omit<GdnErrorOptions, 'cause'>): GdnError {
-    const { code, hint, place, details, operationId, cause = this } = this
+    const { code, hint, place, details, operationId, cause } = this
     const { message = this.message, ...options } = changes
-    return new GdnError(code, message, { hint, place, details, operationId, cause, ...options })
+    const changed = new GdnError(code, message, { hint, place, details, operationId, cause, ...options })
+    // As a cause, this error would be printed as well, with nearly the same message.
+    const frames = this.stack?.indexOf('\n    at ') ?? -1
+    if (frames >= 0) changed.stack = `${changed.name}: ${changed.message}${this.stack?.slice(frames)}`
+    return changed
   }
 
   get exitCode(): ExitCode {

@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path'
 
 /**
  * Returns the path of the file that a path names. If there is none, but its folder has exactly one file whose name
- * differs only in Unicode normalization, that file is returned: macOS may decompose the characters of file names, such as
- * the ö of `Möwe.png`. Otherwise the path is returned as it is.
+ * differs only in Unicode normalization, that file is returned: macOS may decompose the characters of file names, such
+ * as the ö of `Möwe.png`. Otherwise the path is returned as it is.
  */
 export async function existingPath(path: string): Promise<string> {
   const name = basename(path)

@@ -1,6 +1,7 @@
+import { count } from './count.ts'
 /** Formats a limit in the largest unit that divides it: `64 MiB`, `100 bytes`. */
 export function formatBytes(bytes: number): string {
   if (bytes >= 2 ** 20 && bytes % 2 ** 20 === 0) return `${bytes / 2 ** 20} MiB`
   if (bytes >= 2 ** 10 && bytes % 2 ** 10 === 0) return `${bytes / 2 ** 10} KiB`
-  return bytes === 1 ? '1 byte' : `${bytes} bytes`
+  return count(bytes, 'byte')
 }

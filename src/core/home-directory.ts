@@ -3,7 +3,10 @@ import { isAbsolute } from 'node:path'
 import { platform } from 'node:process'
 import { GdnError } from './errors.ts'
 
-/** POSIX has it in the user's account, which a uid of a container may lack. `homedir()` returns HOME there, if empty too. */
+/**
+ * POSIX has it in the user's account, which a uid of a container may lack. `homedir()` returns HOME there, if empty
+ * too.
+ */
 const accountHome = () => (platform === 'win32' ? homedir() : userInfo().homedir)
 
 /**

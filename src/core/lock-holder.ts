@@ -43,13 +43,13 @@ export function parseHolder(text: string): LockHolder | null {
 }
 
 /**
- * What is known of a holder. A pid is only meaningful within its own boot and namespace. Containers have other ones,
- * and so have machines that share the directory. There only heartbeats count: `patienceMs` is how long one may be
- * missing.
+ * The state of a holder. A pid is only meaningful within its own boot and namespace. A `remote` holder has another boot
+ * or namespace, such as one in a container or on another machine that shares the directory. For it only heartbeats
+ * count: `patienceMs` is how long one may be missing.
  */
-export type Known = { kind: 'alive' } | { kind: 'ended' } | { kind: 'out_of_sight'; patienceMs: number }
+export type HolderState = { kind: 'alive' } | { kind: 'ended' } | { kind: 'remote'; patienceMs: number }
 
-export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Known> {
+export async function inspectHolder(holder: LockHolder, timing: LockTiming): Promise<HolderState> {
   const [boot, space] = await Promise.all([bootId(), pidNamespace()])
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
@@ -57,16 +57,17 @@ export async function lookAt(holder: LockHolder, timing: LockTiming): Promise<Kn
   // Another boot with one host name is the previous one of this machine, unless watching shows that it is another
   // machine.
   const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
-  return { kind: 'out_of_sight', patienceMs: wasRestarted ? 0 : timing.silentMs }
+  return { kind: 'remote', patienceMs: wasRestarted ? 0 : timing.silentMs }
 }
 
 /** Whether a run with this holder is shown as running. Only watching shows for certain that a silent one has ended. */
-export async function seemsAtWork(holder: LockHolder, beatAt: number): Promise<boolean> {
-  const known = await lookAt(holder, LOCK_TIMING)
-  return known.kind === 'out_of_sight' ? Math.abs(Date.now() - beatAt) < known.patienceMs : known.kind === 'alive'
+export async function seemsActive(holder: LockHolder, beatAt: number): Promise<boolean> {
+  const state = await inspectHolder(holder, LOCK_TIMING)
+  return state.kind === 'remote' ? Math.abs(Date.now() - beatAt) < state.patienceMs : state.kind === 'alive'
 }
 
-export const isAtWork = ({ pid, note }: LockHolder): GdnError =>
+/** Returns the error of a run that a process of this machine holds. */
+export const activeHolderError = ({ pid, note }: LockHolder): GdnError =>
   new GdnError('run_busy', `another gdn process is working on this run: pid ${pid} (${note})`, {
     hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',
     details: { pid, note },
@@ -77,8 +78,12 @@ const begun = ({ since }: LockHolder): string => (since === null ? '' : ` since 
 const elsewhere = ({ pid, host }: LockHolder): string =>
   `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
 
-/** @param leftMs time until it may count as ended without a heartbeat; null if it just wrote one */
-export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnError {
+/**
+ * Returns the error of a run that a remote holder has.
+ *
+ * @param leftMs time until it may count as ended without a heartbeat; null if it just wrote one
+ */
+export function remoteHolderError(holder: LockHolder, leftMs: number | null): GdnError {
   const { pid, note, host, since } = holder
   const hint =
     leftMs === null
@@ -94,7 +99,7 @@ export function isOutOfSight(holder: LockHolder, leftMs: number | null): GdnErro
   )
 }
 
-export const wasTakenOver = (): GdnError =>
+export const takenOverError = (): GdnError =>
   new GdnError('run_busy', 'this process was suspended for so long that another one has taken over the run', {
     hint: 'Nothing more was sent from here. Once that process has ended, run the same command again to resume.',
   })

@@ -16,7 +16,9 @@ export function escapeCell(text: string): string {
   return RUNS_AT_START.test(text) ? `'${inside}` : inside
 }
 
-/** Returns the text of a cell of `escapeCell`. Other text is returned as it is, unless it has a `'` before a formula. */
+/**
+ * Returns the text of a cell of `escapeCell`. Other text is returned as it is, unless it has a `'` before a formula.
+ */
 export function unescapeCell(cell: string): string {
   if (!cell.includes("'")) return cell
   const isEscaped = cell.startsWith("'") && RUNS_AT_START.test(cell.slice(1))

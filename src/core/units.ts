@@ -2,8 +2,8 @@
 export const COIN_DECIMALS = 18
 
 /**
- * Parses a decimal number to its smallest units, exactly: `0.5` with 18 decimals is 5 * 10^17. Returns null for anything
- * else, such as a sign, an exponent, or more decimals.
+ * Parses a decimal number to its smallest units, exactly: `0.5` with 18 decimals is 5 * 10^17. Returns null for
+ * anything else, such as a sign, an exponent, or more decimals.
  */
 export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | null {
   const [, whole = '', fraction = ''] = /^([0-9]{1,30})(?:\.([0-9]{1,40}))?$/.exec(text) ?? []
@@ -17,8 +17,8 @@ export type Rounding = 'nearest' | 'up' | 'down'
 const SIGNIFICANT = 4
 
 /**
- * Formats smallest units as a decimal number, rounded to at most so many decimals: `0.001234`. An amount that would have
- * fewer than four significant digits is shown with more decimals.
+ * Formats smallest units as a decimal number, rounded to at most so many decimals: `0.001234`. An amount that would
+ * have fewer than four significant digits is shown with more decimals.
  */
 export function formatUnits(
   units: bigint,

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 
 /**
- * How many bytes of a file {@link sniffContentType} uses. License comments before the first tag of some pictures have
+ * How many bytes of a file {@link sniffContentType} uses. License comments before the first tag of some images have
  * up to 12 KiB.
  */
 export const SNIFF_BYTES = 16 * 1024

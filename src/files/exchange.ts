@@ -24,7 +24,7 @@ export interface FetcherOptions {
   allowPrivate: boolean
   /** URLs whose private addresses are always allowed, because the operator configured their server. */
   isTrusted?: (url: URL) => boolean
-  /** Whether HTML pages are accepted. By default they are rejected, because they often replace a missing picture. */
+  /** Whether HTML pages are accepted. By default they are rejected, because they often replace a missing image. */
   allowHtml?: boolean
   /** `gdn/<version>`: all that a server learns about the client. */
   userAgent: string

@@ -4,7 +4,7 @@ import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
 
 /**
  * The rule for content that may become a file of an NFT, however it arrives: fetched, uploaded, or read from this
- * machine. A missing picture is often empty, or an error page.
+ * machine. A missing image is often empty, or an error page.
  *
  * @param head the first bytes, {@link SNIFF_BYTES} of them if the file has as many
  * @returns what the content is if it must not be stored, or null

@@ -3,7 +3,9 @@ import type { Fetcher } from './fetcher.ts'
 
 /** A fetcher that can be loaded before its first file. */
 export interface LazyFetcher extends Fetcher {
-  /** Loads the HTTP client. After that, `fetchFile` enters the queue of an origin at once, and `wait` knows its length. */
+  /**
+   * Loads the HTTP client. After that, `fetchFile` enters the queue of an origin at once, and `wait` knows its length.
+   */
   load(): Promise<Fetcher>
 }
 

@@ -16,12 +16,16 @@ export interface LocalContent {
 /** The files of a manifest are often the same few, or each is in one row. */
 const MAX_KNOWN = 10_000
 
-/** Reads local files, each once as long as it is remembered, and never as a whole into memory. */
+/**
+ * Reads local files, each once as long as it is remembered, and never as a whole into memory. It reads one at a time:
+ * hashing takes most of the time, and each open file has a listener on the signal.
+ */
 export class LocalContents {
   readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
   /** The first file of each content, by its URL. */
   readonly #paths = new BoundedMap<string>(MAX_KNOWN)
   readonly #signal: AbortSignal | undefined
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** @param signal ends reading with its reason */
   constructor(signal?: AbortSignal) {
@@ -32,7 +36,8 @@ export class LocalContents {
   async of(path: string): Promise<LocalContent> {
     let reading = this.#known.get(path)
     if (reading === undefined) {
-      reading = readLocal(path, this.#signal)
+      reading = this.#turn.then(() => readLocal(path, this.#signal))
+      this.#turn = reading.catch(() => {})
       this.#known.set(path, reading)
     }
     const content = await reading

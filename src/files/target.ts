@@ -42,7 +42,10 @@ export function checkTarget(
   if (typeof allowPrivate === 'function' ? allowPrivate(url) : allowPrivate) return { url, label }
 
   if (!['', '80', '443'].includes(url.port)) {
-    throw refusePrivate(`uses port ${url.port}`, 'Use port 80 or 443.')
+    throw refusePrivate(
+      `uses port ${url.port} instead of 80 or 443`,
+      'Use port 80 or 443. For development, start the backend with --allow-private-files.',
+    )
   }
   if (host.endsWith('.')) throw refusePrivate('has a host that ends with a dot', 'Remove the dot.')
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddress(label, host)

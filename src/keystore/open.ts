@@ -19,7 +19,7 @@ export const nameFileOfPassword =
   (file: string | undefined) =>
   (error: unknown): never => {
     const isWrong = error instanceof GdnError && error.message === WRONG_PASSWORD && file !== undefined && file !== '-'
-    throw isWrong ? error.withHint(`Check that ${file} has the password of this keystore.`) : error
+    throw isWrong ? error.with({ hint: `Check that ${file} has the password of this keystore.` }) : error
   }
 
 export const CIPHER = 'aes-128-ctr'
@@ -56,6 +56,7 @@ export async function decrypt(keystore: Keystore, password: Secret, name: string
   }
   throw new GdnError('invalid_input', WRONG_PASSWORD, {
     place: { file: name },
+    hint: 'Use the password that this keystore was created with.',
   })
 }
 

@@ -7,8 +7,8 @@ import { isSolanaAddress } from './solana-key.ts'
 /** A Web3 Secret Storage file of version 3, parsed but not opened. */
 export interface Keystore {
   /**
-   * The address in the file: of EVM in lower case with `0x`, of Solana in base58; null if it has none. Not verified until
-   * it is opened.
+   * The address in the file: of EVM in lower case with `0x`, of Solana in base58; null if it has none. Not verified
+   * until it is opened.
    */
   address: string | null
   kdf: Kdf

@@ -33,7 +33,13 @@ export function passwordIn(text: string, place: string, problemOf: (password: st
   const password = text.replace(/\r?\n$/, '')
   const problem = problemOf(password)
   if (problem === null) return new Secret(password)
-  throw new GdnError('invalid_input', `the password ${problem}`, { place: { file: place } })
+  throw new GdnError('invalid_input', `the password ${problem}`, {
+    place: { file: place },
+    hint:
+      passwordProblem(password) !== null
+        ? 'Write the password there, as the only line.'
+        : 'Write another password there. For a test wallet, --weak-password accepts a short one.',
+  })
 }
 
 /** Reads a password from a file that only its owner may read. */

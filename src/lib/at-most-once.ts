@@ -265,14 +265,14 @@ interface Taken {
 async function operateOnce(
   { client, backend, state }: Session,
   { origin: serverOrigin }: Connection,
-  { endpoint, idempotencyKey, operationId, body, signal }: Once,
+  once: Once,
 ): Promise<Taken> {
+  const { endpoint, idempotencyKey, operationId, body, signal } = once
   const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
   const { contract_address: contract = null, blockchain = null } = body
-  const result: { accepted?: AcceptedOperation } = {}
   let wasSentBefore = false
   try {
-    await operate(
+    const operation = await operate(
       {
         state,
         client,
@@ -307,21 +307,25 @@ async function operateOnce(
         mayForget: backend.isLocal && backend.id === null,
         request: async () => body,
       },
-      async (operation) => {
-        result.accepted = operation
-        // Nothing waits here: the operation is free for other calls as soon as its acceptance is recorded.
-        return { ended: true, state: null, problem: null }
-      },
+      // Nothing waits here: the operation is free for other calls as soon as its acceptance is recorded.
+      async () => ({ ended: true, state: null, problem: null }),
     )
+    return { operation, wasSentBefore }
   } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    if (error.code === 'idempotency_key_reused') throw reusedElsewhere(idempotencyKey, error)
     // Thrown only for an operation of this ID that is another request.
-    if (error instanceof GdnError && error.code === 'usage')
-      throw await reusedKey(state, origin, { endpoint, idempotencyKey, operationId, body, signal })
-    throw error
+    throw error.code === 'usage' ? await reusedKey(state, origin, once) : error
   }
-  if (result.accepted === undefined) throw new Error('an operation ended without its acceptance')
-  return { operation: result.accepted, wasSentBefore }
 }
+
+/** Returns the error for a key with which another machine, or an earlier state directory, has sent another request. */
+const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
+  new GdnError(
+    'idempotency_key_reused',
+    `the idempotency key "${terminalText(idempotencyKey)}" identifies another request on the server`,
+    { hint: 'This request had no effect. Use a new key for a new request.', details: { differs: [] }, cause },
+  )
 
 /** Returns the error for a key of another request, with the fields that differ. */
 async function reusedKey(

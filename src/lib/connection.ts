@@ -38,6 +38,15 @@ export interface Connection {
   close(): Promise<void>
 }
 
+function keyFor(origin: string, key: string | undefined): Secret {
+  if (key === undefined || key === '') {
+    throw new GdnError('unauthorized', `there is no API key for ${origin}`, { hint: 'Set apiKey, or GDN_API_KEY.' })
+  }
+  const secret = new Secret(key)
+  checkKey(secret)
+  return secret
+}
+
 /** @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key */
 export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): Connection {
   const address = baseUrl ?? env.GDN_BASE_URL
@@ -47,13 +56,7 @@ export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }
   const url = parseBaseUrl(address, { hasKey: true, allowHttp: false })
   const { origin } = new URL(url)
   const isLocal = isLoopback(new URL(url))
-  const key = apiKey ?? env.GDN_API_KEY
-  if (key === undefined || key === '') {
-    throw new GdnError('unauthorized', `there is no API key for ${origin}`, { hint: 'Set apiKey, or GDN_API_KEY.' })
-  }
-  const secret = new Secret(key)
-  checkKey(secret)
-
+  const secret = keyFor(origin, apiKey ?? env.GDN_API_KEY)
   const proxy = isLocal ? undefined : proxyOf(env)
   let transport: Promise<Transport> | undefined
   let client: Promise<ApiClient> | undefined

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../core/canonical-json.ts'
+import { isObject } from '../core/json.ts'
 
 /** Fields that are added to a request after it was compared. */
 const ADDED = new Set(['reference_id', 'reference_ids'])
@@ -13,8 +14,6 @@ export function differencesOf(one: unknown, other: unknown, path = ''): string[]
   }
   return isEqual(one, other) ? [] : [path]
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object'
 
 const pathTo = (path: string, key: string, isIndex: boolean) =>
   isIndex ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`

@@ -34,12 +34,12 @@ export interface Client {
    * The endpoints of the API. Each call is one request, checked by the contract before it is sent. Calls wait for the
    * rate limit, which all processes of a user share.
    *
-   * An endpoint that only reads is tried again for up to 30 s after temporary failures. An endpoint that creates something
-   * is requested exactly once. If its response is lost, the call rejects with the code `unknown_outcome`.
+   * An endpoint that only reads is tried again for up to 30 s after temporary failures. An endpoint that creates
+   * something is requested exactly once. If its response is lost, the call rejects with the code `unknown_outcome`.
    *
-   * @throws GdnError `invalid_input` for an invalid request; `refused`, `unauthorized`, `forbidden` or `not_found` for a
-   *   rejected one; `unreachable`, `rate_limited` or `bad_answer` if the server can't be used; `unknown_outcome` if the
-   *   request may have taken effect
+   * @throws GdnError `invalid_input` for an invalid request; `refused`, `unauthorized`, `forbidden` or `not_found` for
+   *   a rejected one; `unreachable`, `rate_limited` or `bad_answer` if the server can't be used; `unknown_outcome` if
+   *   the request may have taken effect
    * @example
    * const { nfts } = await gdn.api.getnfts({ nft_gdn_ids: [id] })
    */

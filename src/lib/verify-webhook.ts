@@ -11,7 +11,7 @@ export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly
  * @param body the body as it was received. JSON that was parsed and serialized again may have other bytes.
  * @param secret the secret that `gdn webhook add` printed
  * @example
- * if (!verifyWebhook(body, request.headers, secret)) return response.writeHead(401).end()
+ * if (!verifyWebhook(body, request.headers, secret)) response.writeHead(401)
  */
 export function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders, secret: string): boolean {
   try {

@@ -1,6 +1,6 @@
 import type { FieldIssue } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
-import { type Column, ROW_KEYS } from './columns.ts'
+import { type Column, IGNORED, ROW_KEYS } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
 import { FileFields, withoutSamples } from './file-fields.ts'
 import type { ManifestOptions } from './options.ts'
@@ -39,14 +39,19 @@ export class RowBuilder {
   readonly #files: FileFields
   readonly #target: TargetCheck
   readonly #contract = new ContractCheck()
+  readonly #missing: ReadonlySet<string>
   #report: RowReport
 
-  /** @param folder the folder of relative paths */
-  constructor(file: string, folder: string, options: ManifestOptions) {
+  /**
+   * @param folder the folder of relative paths
+   * @param missing required columns that the header lacks. That is reported once, not for each row.
+   */
+  constructor(file: string, folder: string, options: ManifestOptions, missing: ReadonlySet<string> = new Set()) {
     this.#file = file
+    this.#missing = missing
     this.#files = new FileFields(folder, options)
     this.#options = options
-    this.#report = new RowReport(file)
+    this.#report = new RowReport(file, missing)
     this.#target = new TargetCheck({
       blockchain: options.blockchain,
       contractAddress: options.contractAddress ?? null,
@@ -76,7 +81,7 @@ export class RowBuilder {
     for (let i = 0; i < columns.length; i++) {
       const column = columns[i]
       const given = cells[i]
-      if (column === undefined || given === undefined || given === null) continue
+      if (column === undefined || column.role.kind === IGNORED || given === undefined || given === null) continue
       if (typeof given !== 'string') {
         report.add(column, `${column.name} must be a string, not ${kindOf(given)}`)
         trusted = false
@@ -151,7 +156,7 @@ export class RowBuilder {
 
   /** A separate report for each row with problems. Most rows have none, and share one. */
   #newReport(line: number): RowReport {
-    if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file)
+    if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file, this.#missing)
     this.#report.line = line
     return this.#report
   }

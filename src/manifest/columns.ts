@@ -7,6 +7,7 @@ import { shellWord } from '../core/shell-word.ts'
 export type ColumnRole =
   | { kind: 'title' | 'description' | 'receiver' | 'sender' | 'id' | 'contract_address' | 'blockchain' }
   | { kind: 'file' | 'attr' | 'extra'; key: string }
+  | { kind: typeof IGNORED }
 
 export interface Column {
   /** Name of the column, as the manifest spells it. */
@@ -19,6 +20,8 @@ export interface Column {
 const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
 /** All columns. Those that end with a colon take a key of your own. */
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
+/** The meaning of a column that is left out. Only a mapping gives it, never the name of a column. */
+export const IGNORED = 'ignore'
 const PREFIXED = /^(file|attr|extra):(.*)$/s
 export const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
@@ -47,7 +50,7 @@ export const SAMPLE_URL = 'https://example.com/'
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string; isUnknown?: true }
 
 /** What to do with columns that have no meaning. */
-export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra'] as const
+export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra', IGNORED] as const
 export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 
 /** How the names of columns are read. */
@@ -90,6 +93,9 @@ const MEANINGS = new Map(
   ]),
 )
 
+/** Common names that are long enough for a word near them to be a typo. */
+const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
+
 /** Returns the names that are read as a column, in lower case with underscores. */
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
@@ -100,8 +106,7 @@ const folded = (name: string): string => name.slice(0, MAX_FOLDED).trim().toLowe
 const MAX_FOLDED = 64
 
 /** Returns the column of a name, as the documentation spells it; an unknown name is returned unchanged. */
-function meaningOf(name: string, { columnMap = [], defaultMap = [] }: ColumnNaming): string {
-  const mapped = mappingOf(name, columnMap) ?? mappingOf(name, defaultMap)
+function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
   if (prefixed !== null) return `${prefixed[1]?.toLowerCase()}:${prefixed[2]}`
@@ -113,6 +118,7 @@ const mappingOf = (name: string, map: readonly ColumnMapping[]): ColumnMapping |
 
 /** Returns why a meaning can't be assigned to a column, or null. */
 export function meaningProblem(meaning: string): string | null {
+  if (meaning === IGNORED) return null
   const parsed = parseColumnName(meaning, {})
   if ('problem' in parsed) return parsed.problem
   return spellingOf(parsed.role) === meaning || meaning === 'file:image'
@@ -137,21 +143,29 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
       hint: 'Type the name again.',
     }
   }
-  const { unknownColumns = 'error' } = naming
-  const name = meaningOf(given, naming)
+  const { unknownColumns = 'error', columnMap = [], defaultMap = [] } = naming
+  const mapped = mappingOf(given, columnMap) ?? mappingOf(given, defaultMap)
+  if (mapped?.[1] === IGNORED) return { role: { kind: IGNORED } }
+  const name = meaningOf(given, mapped)
   const plain = PLAIN.find((known) => known === name)
   if (plain !== undefined) return { role: { kind: plain } }
   if (name === 'image') return { role: { kind: 'file', key: 'image' } }
   const prefixed = PREFIXED.exec(name)
   const kind = prefixed?.[1] as 'file' | 'attr' | 'extra' | undefined
   if (kind === undefined && unknownColumns === 'error') {
-    const close = nearest(folded(name), COLUMN_NAMES)
+    const meant = prefixMeant(name)
+    if (meant !== null) {
+      const hint = `Did you mean "${meant}"? Rename the column, or add ${mapFlag(name, meant)}.`
+      return { problem: `unknown column "${name}"`, hint }
+    }
+    const close = nearest(folded(name), COLUMN_NAMES) ?? nearest(folded(name), LONG_COMMON_NAMES)
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name.replace(/^attributes?:/i, '')}`)}, or --unknown-columns attr for all unknown columns.`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns. ${leaveOutHint(name)}`,
     }
   }
+  if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
   const key = prefixed?.[2] ?? name
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
   const role: ColumnRole = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
@@ -159,7 +173,19 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   return problem === null ? { role } : { problem: `the column "${name}": its key ${problem}` }
 }
 
-const mapFlag = (name: string, meaning: string) => `--map ${shellWord(`${name}=${meaning}`)}`
+/** Returns the column whose prefix was mistyped, such as `attr:hour` for `atr:hour`; null for any other name. */
+function prefixMeant(name: string): string | null {
+  const [, before = '', key = ''] = /^([^:\s]+):(.+)$/.exec(name) ?? []
+  if (key === '') return null
+  const prefix = /^attributes?$/i.test(before) ? 'attr' : nearest(before, ['attr', 'file', 'extra'])
+  if (prefix === undefined) return null
+  return meaningProblem(`${prefix}:${key}`) === null ? `${prefix}:${key}` : null
+}
+
+/** Returns the flag that gives a column a meaning. */
+export const mapFlag = (name: string, meaning: string): string => `--map ${shellWord(`${name}=${meaning}`)}`
+
+export const leaveOutHint = (name: string): string => `To leave it out, add ${mapFlag(name, IGNORED)}.`
 
 /** Returns the contract's problem with the key of a file, attribute or extra column. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
@@ -189,6 +215,7 @@ export function columnSetProblems(
   const seen = new Map<string, Column>()
   for (const column of columns) {
     const { role } = column
+    if (role.kind === IGNORED) continue
     // A file field and an extra key with one name would be the same key of the metadata.
     const meaning = 'key' in role ? `${role.kind === 'attr' ? 'attr' : 'key'}:${role.key}` : role.kind
     const first = seen.get(meaning)

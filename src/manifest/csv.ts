@@ -1,4 +1,5 @@
 import Papa from 'papaparse'
+import { count } from '../core/count.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
@@ -10,7 +11,7 @@ export type CsvRecord = {
 } & ({ line: number; cells: string[] } | { issue: ManifestIssue })
 
 export interface CsvFile {
-  header: { line: number; names: string[] }
+  header: { line: number; fileLine: number; names: string[] }
   delimiter: string
   /** Rows in blocks, as they are read. */
   blocks(): AsyncIterable<CsvRecord[]>
@@ -21,11 +22,21 @@ export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 const HEAD_CHARACTERS = 64 * 1024
 const DELIMITERS = [',', ';', '\t'] as const
 
+/** The cells of the header, and the number of its columns without the unnamed ones at the end. */
+interface Width {
+  cells: number
+  named: number
+}
+
 type Dialect = { delimiter: string; newline: '\n' | '\r\n' | '\r' }
+
+/** The first line of a CSV file for Excel, such as `sep=;`. Spreadsheets don't show it. */
+const SEPARATOR_LINE = /^\s*("?)sep=([^"\r\n])\1[ \t]*(?:\r\n|\r|\n|$)/i
 
 /**
  * Reads a CSV file with a header. The header line determines the delimiter (comma, semicolon, tab) and the line ending.
- * `known` decides which names a header may have.
+ * A line such as `sep=;` before it determines the delimiter instead, and has no row number. `known` decides which names
+ * a header may have.
  */
 export async function openCsv(
   text: AsyncIterable<string>,
@@ -48,21 +59,35 @@ export async function openCsv(
       done = true
     }
   }
+  const separator = SEPARATOR_LINE.exec(head)
+  const above = separator?.[0] ?? ''
+  head = head.slice(above.length)
   const start = /\S/.exec(head)?.index
+  if (separator !== null && start === undefined && done) {
+    throw fatal ?? new ManifestError({ place: { file }, message: 'is empty', hint: 'Add at least one NFT.' })
+  }
   const lineStart = start === undefined ? 0 : Math.max(head.lastIndexOf('\n', start), head.lastIndexOf('\r', start)) + 1
   const end = lineEnd(head, lineStart)
+  const linesAbove = countLines(above)
   const headLine = countLines(head.slice(0, lineStart)) + 1
   if (end.quote !== null) throw fatal ?? unclosedQuote(file, headLine)
-  const dialect = { delimiter: findDelimiter(head.slice(lineStart, end.index), known), newline: end.newline }
-  const [names = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
+  const delimiter = separator?.[2] ?? findDelimiter(head.slice(lineStart, end.index), known)
+  const dialect = { delimiter, newline: end.newline }
+  const [cells = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
+  const width = { cells: cells.length, named: namedColumns(cells) }
   const bodyStart = end.index + end.newline.length
 
   return {
-    header: { line: headLine, names: names.map((name) => unescapeCell(name.replace(/^ +| +$/g, ''))) },
-    delimiter: dialect.delimiter,
+    header: {
+      line: headLine,
+      fileLine: headLine + linesAbove,
+      names: cells.slice(0, width.named).map((name) => unescapeCell(name.replace(/^ +| +$/g, ''))),
+    },
+    delimiter,
     async *blocks() {
       const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)
-      const body = new BodyReader(file, dialect, names.length, { line: headLine + 1, more: headerBreaks })
+      const more = linesAbove + headerBreaks
+      const body = new BodyReader(file, dialect, width, { line: headLine + 1, more })
       yield* body.take(head.slice(bodyStart), done && fatal === null)
       try {
         if (fatal !== null) throw fatal
@@ -85,7 +110,9 @@ export async function openCsv(
 class BodyReader {
   readonly #file: string
   readonly #dialect: Dialect
-  readonly #width: number
+  readonly #width: Width
+  /** Columns without a name that have a cell. */
+  readonly #unnamed = new Set<number>()
   readonly #parser: Parser
   #line: number
   /** Line breaks within cells so far. */
@@ -94,7 +121,7 @@ class BodyReader {
   /** The length at which the unfinished row is parsed again. */
   #wanted = 0
 
-  constructor(file: string, dialect: Dialect, width: number, { line, more }: { line: number; more: number }) {
+  constructor(file: string, dialect: Dialect, width: Width, { line, more }: { line: number; more: number }) {
     this.#file = file
     this.#dialect = dialect
     this.#width = width
@@ -134,16 +161,31 @@ class BodyReader {
     const { newline } = this.#dialect
     const last = cells[cells.length - 1] ?? ''
     if (newline === '\n' && last.endsWith('\r')) return { fileLine, issue: this.#mixed(line) }
-    if (cells.length === this.#width) return { fileLine, line, cells }
+    const width = this.#width.cells
+    if (cells.length === width || (cells.length < width && cells.length >= this.#width.named)) {
+      const issue = this.#unnamedCell(cells, line)
+      return issue === null ? { fileLine, line, cells: cells.slice(0, this.#width.named) } : { fileLine, issue }
+    }
     const foreign = newline === '\n' ? '\r' : newline === '\r' ? '\n' : /[\r\n]/
-    if (cells.length > this.#width && cells.some((cell) => cell.search(foreign) !== -1)) {
+    if (cells.length > width && cells.some((cell) => cell.search(foreign) !== -1)) {
       return { fileLine, issue: this.#mixed(line) }
     }
-    const column = Math.min(cells.length, this.#width + 1)
-    const message = `has ${count(cells.length, 'cell')}, but the header has ${this.#width}`
-    const hint =
-      cells.length > this.#width ? 'Put cells with the delimiter in double quotes.' : 'Add the missing cells.'
+    const column = Math.min(cells.length, width + 1)
+    const message = `has ${count(cells.length, 'cell')}, but the header has ${width}`
+    const hint = cells.length > width ? 'Put cells with the delimiter in double quotes.' : 'Add the missing cells.'
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
+  }
+
+  /** Returns the problem of the first cell of each column without a name; null if there is none. */
+  #unnamedCell(cells: readonly string[], line: number): ManifestIssue | null {
+    for (let index = this.#width.named; index < cells.length; index++) {
+      if (this.#unnamed.has(index) || cells[index]?.trim() === '') continue
+      this.#unnamed.add(index)
+      const message = `has a cell in column ${columnLetters(index)}, which has no name in the header`
+      const hint = 'Name the column, or empty its cells.'
+      return { place: { file: this.#file, line, column: index + 1 }, message, hint }
+    }
+    return null
   }
 
   #mixed(line: number): ManifestIssue {
@@ -243,6 +285,17 @@ function unclosedQuote(file: string, line: number): ManifestError {
   })
 }
 
+/** Returns the number of columns up to the last one with a name. Spreadsheets may write empty columns after it. */
+const namedColumns = (names: readonly string[]): number => names.findLastIndex((name) => name.trim() !== '') + 1
+
+/** Returns the letters that spreadsheets give to a column. */
+function columnLetters(index: number): string {
+  const last = String.fromCharCode('A'.charCodeAt(0) + (index % LETTERS))
+  return index < LETTERS ? last : columnLetters(Math.floor(index / LETTERS) - 1) + last
+}
+
+const LETTERS = 26
+
 function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
@@ -258,8 +311,4 @@ function breaksIn(cell: string, { newline }: Dialect): number {
 function countLines(text: string): number {
   const mark = text.includes('\n') ? '\n' : '\r'
   return text.split(mark).length - 1
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

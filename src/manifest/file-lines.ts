@@ -6,7 +6,7 @@ import { openSource } from './source.ts'
 
 /**
  * Finds rows of a manifest in its file. Messages name a row of CSV by its number in a spreadsheet. If earlier cells
- * have line breaks, that is less than its line in the file.
+ * have line breaks, or a line such as `sep=;` is above the header, that is less than its line in the file.
  *
  * @param rows the `line` of rows and of issues
  * @returns the line of the file for each of them. It is empty for other formats, and incomplete if the file can't be
@@ -26,7 +26,7 @@ export async function fileLines(path: string, rows: ReadonlySet<number>): Promis
     text = decodeText(source.bytes, path)
     const isKnown = (name: string) => 'role' in parseColumnName(name, { unknownColumns: 'error' })
     const { header, blocks } = await openCsv(text, path, isKnown)
-    if (add(header.line, header.line)) return found
+    if (add(header.line, header.fileLine)) return found
     for await (const block of blocks()) {
       for (const record of block) {
         if (add('issue' in record ? record.issue.place.line : record.line, record.fileLine)) return found

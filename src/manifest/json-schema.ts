@@ -12,15 +12,15 @@ type Name = (typeof COLUMN_NAMES)[number]
 export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   title: 'Title of the NFT; required',
   description: 'Description of the NFT; required',
-  receiver: 'Owner of the NFT. `--receiver` sets it for all rows without one',
-  sender: 'First owner, who transfers the NFT to the receiver. `--sender` sets it for all rows without one',
-  id: 'Name of the row. Without an `id`, a row is identified by its content',
-  contract_address: 'Collection, instead of `--contract`; the same in every row',
-  blockchain: 'Blockchain, instead of `--blockchain`; the same in every row',
-  image: 'Image: an `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
-  'file:': 'Another file under this key of the metadata: a URL or a path',
-  'attr:': 'An attribute, as marketplaces show them',
-  'extra:': 'An extra key of the metadata',
+  receiver: 'Owner of the NFT. `--receiver` sets the receiver of all rows that have none',
+  sender: 'First owner, who transfers the NFT to the receiver. `--sender` sets the sender of all rows that have none',
+  id: 'Identifier of the row. Without an `id`, gdn identifies the row by its content',
+  contract_address: 'Contract address of the collection, instead of `--contract`. It must be the same in every row',
+  blockchain: 'Blockchain, instead of `--blockchain`. It must be the same in every row',
+  image: 'Image: an `http:`, `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
+  'file:': 'Another file, as a URL or a path, under this key of the metadata',
+  'attr:': 'An attribute that marketplaces show',
+  'extra:': 'An extra metadata key',
 }
 
 /** `@alice`, a name of the address book. */

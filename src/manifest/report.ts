@@ -10,10 +10,12 @@ export class RowReport {
   /** The line on which the row begins. */
   line = 1
   readonly #file: string
-  readonly #kinds = new Set<string>()
+  readonly #kinds: Set<string>
 
-  constructor(file: string) {
+  /** @param reported columns whose problem is reported already */
+  constructor(file: string, reported: ReadonlySet<string>) {
     this.#file = file
+    this.#kinds = new Set(reported)
   }
 
   /** Whether this column or field, or a column with this meaning, has a problem. */

@@ -29,7 +29,7 @@ const MAX_KEY_SETS = 100
 
 export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadContext): Blocks {
   const { options } = context
-  const { columns, issues, isWhole, unknown } = readHeader(csv, open.name, options)
+  const { columns, issues, missing, unknown } = readHeader(csv, open.name, options)
   const reader = csv.blocks()[Symbol.asyncIterator]()
   let first: IteratorResult<CsvRecord[]> | null = null
   try {
@@ -41,9 +41,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
     // They come before the problems of the first rows.
     if (issues.length > 0) yield issues.map((issue) => ({ issue }))
   }
-  // Without a required column, each row would only repeat the problem.
-  if (!isWhole) return void (await reader.return?.())
-  const builder = new RowBuilder(open.name, open.folder, options)
+  if (missing === null) return void (await reader.return?.())
+  const builder = new RowBuilder(open.name, open.folder, options, missing)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
   const { onFileWarning, onRow } = options
   const settling: Settling = { file: open.name, check, onFileWarning, onRow }
@@ -116,6 +115,7 @@ interface UnknownName {
   issue: ManifestIssue
 }
 
+/** Reads the columns. `missing` has the required ones that the header lacks; null if the rows are not to be read. */
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
   // A name that is no column still has a position, because cells are below it.
@@ -132,7 +132,13 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   if (results.length > 0) {
     const hint = `Remove these columns: ${results.join(', ')}. Then it is a manifest again.`
     report(undefined, 'has the columns of the results of a run', hint)
-    return { columns, issues, unknown, isWhole: false }
+    return { columns, issues, unknown, missing: null }
+  }
+  if (LIST_COLUMNS.every((name) => names.includes(name))) {
+    const hint =
+      'The list has NFTs that exist, and minting it would mint each of them again. To change them, edit the manifest that they were minted from. To mint new ones, remove these columns.'
+    report(undefined, `has the columns of a list of NFTs: ${LIST_COLUMNS.join(', ')}`, hint)
+    return { columns, issues, unknown, missing: null }
   }
   for (const [index, name] of names.entries()) {
     const parsed = parseColumnName(name, options)
@@ -151,7 +157,9 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
   reportMapped(known, options)
-  return { columns, issues, unknown, isWhole: problems.every(({ column }) => column !== null) }
+  const kinds = new Set<string>(known.map(({ role }) => role.kind))
+  const required = ['title', 'description', ...(hasReceiver ? [] : ['receiver'])]
+  return { columns, issues, unknown, missing: new Set(required.filter((name) => !kinds.has(name))) }
 }
 
 /** Columns that `gdn batch results` adds to those of the manifest, in their order. */
@@ -160,6 +168,9 @@ const RESULT_COLUMNS = [
   ...['error', 'burned', 'verified', 'verify_error'],
 ]
 const NEEDED = ['key', 'line', 'status', 'nft_gdn_id']
+
+/** Columns of `gdn nft list` that no manifest has. */
+const LIST_COLUMNS = ['token_id', 'status', 'nft_gdn_id']
 
 /** Returns the columns that `gdn batch results` has added to a header; none for any other header. */
 function resultColumns(names: readonly string[]): string[] {

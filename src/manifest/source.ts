@@ -38,6 +38,8 @@ const FORMATS: Readonly<Record<string, ManifestFormat>> = {
   '.ndjson': 'jsonl',
 }
 
+export const NO_MANIFEST_HINT = 'Check the path, or run `gdn batch template` to create a manifest.'
+
 /** Opens a manifest. A FIFO or a device is refused before it is opened, because reading it could block indefinitely. */
 export async function openSource(source: ManifestSource): Promise<OpenSource> {
   if ('stdin' in source) {
@@ -55,7 +57,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
     folder = await realpath(dirname(path))
   } catch (error) {
     if (error instanceof ManifestError) throw error
-    if (systemCode(error) === 'ENOENT') throw fail("doesn't exist")
+    if (systemCode(error) === 'ENOENT') throw fail("doesn't exist", NO_MANIFEST_HINT)
     throw fail(`can't be read: ${messageOf(error)}`)
   }
   const stream = createReadStream(path, { highWaterMark: READ_BYTES })

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { shellWord } from '../core/shell-word.ts'
-import { meaningProblem } from './columns.ts'
+import { leaveOutHint, mapFlag, meaningProblem } from './columns.ts'
 
 /** A column without a meaning, and some of its cells. */
 export interface UnknownColumn {
@@ -63,12 +62,13 @@ export async function suggestColumns(
     const attribute = `attr:${name}`
     const other =
       meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
-    hints.set(name, `If it is the ${meaning} of the NFT, add ${mapFlag(name, meaning)}.${other}`)
+    hints.set(
+      name,
+      `If it is the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}.${other} ${leaveOutHint(name)}`,
+    )
   }
   return hints
 }
-
-const mapFlag = (name: string, meaning: string) => `--map ${shellWord(`${name}=${meaning}`)}`
 
 /** Names of a title and of a description in European languages. */
 const TITLE_NAME = /tit(el|re|ol|ul)|^nom\b|^(name|naam|navn|namn)\b/i

@@ -4,7 +4,7 @@ import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from
 import type { State } from '../state/open-state.ts'
 import type { OperationName } from '../state/operations.ts'
 import { contentOf } from './reconcile/content.ts'
-import { listIds, readUnlessStopped } from './reconcile/listing.ts'
+import { listIds, readPages } from './reconcile/listing.ts'
 
 interface CheckDeps {
   state: State
@@ -31,14 +31,12 @@ export async function refuseLookAlikes(
   if (!copied.isCompared) {
     await onEvent({ type: 'copied', reason: copied.reason })
     const listed = await listIds({ client, signal }, { contractAddress: contract, blockchain })
-    if (listed === null) throw signal.reason
     const unread = await state.read((sql) => uncompared(sql, collectionId, listed), signal)
-    const isRead = await readUnlessStopped({ client, signal }, unread, async (nfts, done) => {
+    for await (const { nfts, done } of readPages({ client, signal }, unread)) {
       const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, contentOf(nft.request_metadata)])
       await state.write((sql) => enterContents(sql, collectionId, contents), signal)
       await onEvent({ type: 'looking', ids: done, ofIds: unread.length })
-    })
-    if (!isRead) throw signal.reason
+    }
     await state.write((sql) => markCompared(sql, collectionId, copied.epoch), signal)
   }
   const { metadata } = request as { metadata: readonly unknown[] }

@@ -46,10 +46,9 @@ async function listBefore(
   { contract, blockchain }: Wanted,
   collectionId: number,
 ): Promise<number | null> {
-  if (contract === null || blockchain === null || client.supportsReferences() === true) return null
+  if (contract === null || blockchain === null || client.supports('references') === true) return null
   try {
     const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
-    if (ids === null) throw signal.reason
     return await state.write((sql) => enterKnown(sql, collectionId, ids), signal)
   } catch (error) {
     if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
@@ -64,7 +63,7 @@ export function requestBytes(
   id: string,
   { request, ...rest }: NewRequest,
 ): IntendedRequest {
-  const named = client.supportsReferences() === true ? withReferences(creates, id, request) : request
+  const named = client.supports('references') === true ? withReferences(creates, id, request) : request
   return { ...rest, body: JSON.stringify(named) }
 }
 

@@ -12,14 +12,14 @@ type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
  * @param options `refresh` before a repetition, since another version of the server may be running by then
  */
 export async function isRepeatable(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supportsReferences'>,
+  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
   request: SentBytes,
   options: CallOptions & { refresh: boolean },
 ): Promise<boolean | null> {
   if (!hasMeans(request)) return false
   const honorsNow = await client.learnIdempotency(options)
   if (honorsNow === null) return null
-  return (hasReferences(request) && client.supportsReferences() === true) || (request.honorsKey === true && honorsNow)
+  return (hasReferences(request) && client.supports('references') === true) || (request.honorsKey === true && honorsNow)
 }
 
 /** Whether a server may make a repetition take effect once: by reference IDs, or by the key that it honored. */

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { AcceptedIds } from '../api/creation.ts'
 import { type CreatingEndpoint, loadEndpoint } from '../api/endpoints.ts'
 import type { ApiClient, RequestOf } from '../client/api-client.ts'
+import { type Clock, SYSTEM_CLOCK } from '../client/clock.ts'
 import { unknownOutcome } from '../client/outcome.ts'
-import { type Clock, SYSTEM_CLOCK } from '../client/retry.ts'
 import type { RunLimit } from '../client/run-limit.ts'
-import { isRepeatable } from './repeatable.ts'
-import { errorOfNoEffect, sendOperation } from './send.ts'
+import { errorOfNoEffect } from './retries.ts'
+import { sendOperation } from './send.ts'
 
 export interface SendDeps {
-  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supportsReferences'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
   signal: AbortSignal
   clock?: Clock
   /** The run that pays for it. */
@@ -28,22 +28,17 @@ export async function sendByReference<Name extends CreatingEndpoint>(
   request: RequestOf<Name> & { reference_id: string },
 ): Promise<AcceptedIds> {
   const { creates } = await loadEndpoint(endpoint)
-  const body = JSON.stringify(request)
-  const record = { sending: async () => {}, noEffect: async () => {}, unknown: async () => {} }
-  const outcome = await sendOperation({
+  const attempt = await sendOperation({
     client,
     clock,
     signal,
     endpoint,
-    record,
+    creates,
     limit,
-    body: Buffer.from(body),
-    key: randomUUID(),
+    request: { body: JSON.stringify(request), key: randomUUID(), honorsKey: null },
     doubt: null,
-    isRepeatable: () => isRepeatable(client, { body, honorsKey: null }, { signal, refresh: true }),
-    problem: (response) => creates.problem(request as never, response as never),
   })
-  if (outcome.kind === 'created') return creates.accepted(outcome.response as never)
-  if (outcome.kind === 'no_effect') throw errorOfNoEffect(outcome, limit)
-  throw unknownOutcome(endpoint, outcome.reason, creates.hints.command, outcome.cause)
+  if (attempt.outcome === 'accepted') return attempt.created
+  if (attempt.outcome !== 'unknown') throw errorOfNoEffect(attempt, limit)
+  throw unknownOutcome(endpoint, attempt.message, creates.hints.command, attempt.error)
 }

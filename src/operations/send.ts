@@ -1,91 +1,74 @@
+import type { AcceptedIds, Creation } from '../api/creation.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
-import { describeAnswer, statusOf } from '../client/answers.ts'
-import type { ApiClient, ResponseOf, SendResult } from '../client/api-client.ts'
-import { type NoEffect, outcomeOf } from '../client/outcome.ts'
-import { type Clock, RETRIES } from '../client/retry.ts'
+import { statusOf } from '../client/answers.ts'
+import type { ApiClient, SeenAnswer } from '../client/api-client.ts'
+import type { Clock } from '../client/clock.ts'
+import { UNKNOWN } from '../client/outcome.ts'
 import type { RunLimit } from '../client/run-limit.ts'
-import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
+import type { OperationRequest } from '../state/operations.ts'
+import { type Attempt, classify, type UnknownAttempt } from './classify.ts'
+import type { Journal } from './journal.ts'
+import { isRepeatable } from './repeatable.ts'
+import { COMMAND, COMMAND_IN_DOUBT, type Failed, mayRetry, waitBefore } from './retries.ts'
 
-const MAX_SENDINGS = 6
-const MAX_WAIT_MS = 60_000
-
-/** Records the progress of an operation. An error of one of these functions ends the attempts. */
-interface SendRecord {
-  /** Called before each attempt, when no byte of it has left. */
-  sending(): Promise<void>
-  /** Called when everything sent so far certainly had no effect. */
-  noEffect(): Promise<void>
-  /** Called when an attempt may have had an effect. */
-  unknown(reason: string): Promise<void>
-}
-
-interface Sending<Name extends CreatingEndpoint> {
-  client: Pick<ApiClient, 'send' | 'decode'>
+interface Sending {
+  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
   clock: Clock
   signal: AbortSignal
-  endpoint: Name
-  body: Uint8Array
-  key: string
+  endpoint: CreatingEndpoint
+  creates: Pick<Creation, 'problem' | 'accepted'>
+  request: Pick<OperationRequest, 'body' | 'key' | 'honorsKey'>
   /** The run that pays for it, with its limit, which the server enforces. */
   limit?: RunLimit | null | undefined
   /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
-  record: SendRecord
+  /** Whether the key was sent in an earlier attempt that may have had an effect, though `doubt` is null. */
+  wasKeySent?: boolean
+  /**
+   * Called before each attempt, and with its outcome. An error ends the attempts. Absent for a request that needs no
+   * record, because the server creates it once.
+   */
+  record?: Pick<Journal, 'sending' | 'noEffect' | 'unknown'>
   /** Called before each wait for a server that refused the request for now. */
   onWait?(reason: string): void
-  /**
-   * Queries whether these bytes have one effect however often they are sent; null if the server doesn't respond. Called
-   * before each repetition, since another version of the server may have replaced it.
-   */
-  isRepeatable(): Promise<boolean | null>
-  /** Why a response of the right form does not prove acceptance; null where it does. */
-  problem(response: ResponseOf<Name>): string | null
 }
-
-/** The outcome of a request after all attempts that were safe. */
-export type SentOutcome<Response> =
-  | { kind: 'created'; response: Response }
-  | { kind: 'no_effect'; cause: NoEffect; error: unknown }
-  | { kind: 'unknown'; reason: string; cause: unknown }
-
-type Once<Response> =
-  | { kind: 'created'; response: Response }
-  | { kind: 'no_effect'; cause: NoEffect; error: unknown; retryAfterMs: number | null }
-  | { kind: 'unknown'; reason: string; cause: unknown; retryAfterMs: number | null }
 
 /**
  * Sends a request at most once. While every attempt certainly had no effect, another may follow. Once one is unknown,
  * only a success resolves it: the same bytes are sent under the same key, to a server that creates them once.
+ *
+ * @throws GdnError `idempotency_key_reused` if the key identifies another request, and no attempt had an effect
  */
-export async function sendOperation<Name extends CreatingEndpoint>(
-  sending: Sending<Name>,
-): Promise<SentOutcome<ResponseOf<Name>>> {
+export async function sendOperation(sending: Sending): Promise<Attempt<AcceptedIds>> {
   const { clock, signal, record } = sending
-  const deadline = clock.now() + MAX_WAIT_MS
+  const began = clock.now()
   let count = 0
-  const mayWait = (wait: number) => count < MAX_SENDINGS && clock.now() + wait <= deadline
+  const failing = () => clock.now() - began
   const send = async () => {
     count++
     return await sendOnce(sending)
   }
-
-  let doubt: Extract<Once<unknown>, { kind: 'unknown' }> | null =
-    sending.doubt === null ? null : { kind: 'unknown', reason: sending.doubt, cause: undefined, retryAfterMs: 0 }
-  while (doubt === null) {
+  if (sending.doubt !== null) {
+    return await ask(sending, { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 }, 1, failing, send)
+  }
+  for (;;) {
     const once = await send()
-    if (once.kind === 'created') return once
-    if (once.kind === 'unknown') {
-      await record.unknown(once.reason)
-      doubt = once
-      break
+    if (once.outcome === 'accepted') return once
+    if (once.outcome === 'unknown' && once.isKeyReused && sending.wasKeySent !== true) {
+      await record?.noEffect()
+      throw keyReused(sending.request.key, once.error)
     }
-    await record.noEffect()
-    // Retries only temporary refusals: a rate limit, or a server that is unavailable.
-    const wait = once.retryAfterMs
-    if (wait === null || !mayWait(wait)) return once
-    sending.onWait?.(messageOf(once.error))
+    if (once.outcome === 'unknown') {
+      await record?.unknown(once.message)
+      return await ask(sending, once, count, failing, send)
+    }
+    await record?.noEffect()
+    if (once.outcome === 'refused') return once
+    const wait = waitBefore(COMMAND, once, count, clock.random)
+    if (!mayRetry(COMMAND, once, count, failing() + wait)) return once
+    sending.onWait?.(once.message)
     try {
       await clock.sleep(wait, signal)
     } catch (error) {
@@ -94,121 +77,82 @@ export async function sendOperation<Name extends CreatingEndpoint>(
       throw error
     }
   }
-
-  const asked = await ask(sending, doubt, Math.max(1, count), mayWait, send)
-  if (asked.kind === 'created') return asked
-  const { times, lastSaid } = asked
-  const tried = times === 0 || lastSaid === null ? '' : `; repeated${times > 1 ? ` ${times} times` : ''}: ${lastSaid}`
-  return { kind: 'unknown', reason: doubt.reason + tried, cause: doubt.cause }
 }
 
+const keyReused = (key: string, cause: unknown): GdnError =>
+  new GdnError('idempotency_key_reused', `the server has another request of the operation ${key}`, {
+    place: { flag: '--operation' },
+    hint: 'This request had no effect. Use another ID for it.',
+    cause,
+  })
+
 /** Repeats a request of unknown outcome, as long as that may resolve it. */
-async function ask<Response>(
-  { clock, signal, isRepeatable }: Pick<Sending<CreatingEndpoint>, 'clock' | 'signal' | 'isRepeatable'>,
-  doubt: Extract<Once<unknown>, { kind: 'unknown' }>,
+async function ask(
+  { client, clock, signal, request }: Sending,
+  doubt: UnknownAttempt,
   first: number,
-  mayWait: (wait: number) => boolean,
-  send: () => Promise<Once<Response>>,
-): Promise<{ kind: 'created'; response: Response } | { kind: 'unknown'; times: number; lastSaid: string | null }> {
-  let wait = doubt.retryAfterMs
+  failing: () => number,
+  send: () => Promise<Attempt<AcceptedIds>>,
+): Promise<Attempt<AcceptedIds>> {
+  let last: Failed = doubt
   let times = 0
-  let lastSaid: string | null = null
+  let said = ''
+  const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failing() + ms)
   try {
-    for (let attempt = first; attempt < MAX_SENDINGS && mayWait(0); attempt++) {
-      const mayRepeat = await isRepeatable()
+    for (let attempt = first; mayWait(attempt); attempt++) {
+      // Another version of the server may have replaced it.
+      const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
-      const pause: number = wait ?? backoffMs(attempt, RETRIES, clock.random)
+      const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
       // A server may ask for hours. The next call with the key goes on.
-      if (!mayWait(pause)) break
+      if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
-      wait = null
+      last = UNKNOWN
       if (mayRepeat === null) continue
       times++
       const again = await send()
-      if (again.kind === 'created') return again
-      wait = again.retryAfterMs
-      lastSaid = again.kind === 'unknown' ? again.reason : messageOf(again.error)
+      if (again.outcome === 'accepted') return again
+      const message = again.outcome === 'unknown' ? again.message : messageOf(again.error)
+      said = `; repeated${times > 1 ? ` ${times} times` : ''}: ${message}`
       // The server would return the same response.
-      if (again.kind === 'no_effect' && wait === null && statusOf(again.error) !== undefined) break
+      if (again.outcome === 'unknown' && again.isKeyReused) break
+      if (again.outcome === 'refused' || (again.cause === 'not_sent' && statusOf(again.error) !== undefined)) break
+      last = again
     }
   } catch (error) {
     // After an interruption, the unknown outcome is what must be reported.
     if (!signal.aborted) throw error
   }
-  return { kind: 'unknown', times, lastSaid }
+  return { ...doubt, message: doubt.message + said }
 }
 
-/** Returns the error of a request that had no effect. */
-export function errorOfNoEffect(
-  { cause, error }: Extract<SentOutcome<unknown>, { kind: 'no_effect' }>,
-  limit: RunLimit | null | undefined,
-): unknown {
-  if (cause !== 'max_cost') return error
-  // One that a person has set; others are what was permitted at the fees of that moment.
-  const raise = limit?.maxCost?.endsWith(';set') === true ? 'with a higher --max-cost, or ' : ''
-  return new GdnError('max_cost', messageOf(error), {
-    hint: `Nothing of this request was accepted. Run the same command again ${raise}when fees are lower.`,
-    cause: error,
-  })
-}
-
-async function sendOnce<Name extends CreatingEndpoint>(sending: Sending<Name>): Promise<Once<ResponseOf<Name>>> {
-  const { client, clock, endpoint, body, key, limit, record, signal } = sending
-  const result = await client.send(endpoint, body, {
-    idempotencyKey: key,
+async function sendOnce(sending: Sending): Promise<Attempt<AcceptedIds>> {
+  const { client, endpoint, creates, request, limit, record, signal } = sending
+  const result = await client.send(endpoint, Buffer.from(request.body), {
+    idempotencyKey: request.key,
     ...limit,
     signal,
-    beforeSending: () => record.sending(),
+    beforeSending: async () => await record?.sending(limit),
   })
-  const outcome = outcomeOf(result, Date.now())
-  if (outcome.effect === 'unknown') {
-    const { retryAfterMs } = outcome
-    return result.kind === 'answered'
-      ? { kind: 'unknown', reason: result.seen, cause: undefined, retryAfterMs }
-      : { kind: 'unknown', reason: result.reason, cause: result.error, retryAfterMs }
-  }
-  if (outcome.effect === 'created') return await readCreated(sending, result)
-  const { cause } = outcome
-  const error = result.kind === 'answered' ? await refusal(sending, result) : result.error
-  const passes = cause === 'rate_limited'
-  return {
-    kind: 'no_effect',
-    cause,
-    error,
-    retryAfterMs: passes ? (outcome.retryAfterMs ?? backoffMs(2, RETRIES, clock.random)) : null,
-  }
-}
-
-/** Reads a success. A body that does not prove acceptance leaves the outcome unknown. */
-async function readCreated<Name extends CreatingEndpoint>(
-  { client, endpoint, problem }: Sending<Name>,
-  result: SendResult,
-): Promise<Once<ResponseOf<Name>>> {
-  if (result.kind !== 'answered') throw new Error('only a response can create something')
-  const breaks = (why: string, cause: unknown): Once<ResponseOf<Name>> => ({
-    kind: 'unknown',
-    reason: `the response breaks the contract: ${describeAnswer(result.answer)}${why}`,
-    cause,
-    retryAfterMs: null,
+  return await classify<SeenAnswer, AcceptedIds>(result, {
+    describe: ({ seen }) => seen,
+    async created({ answer, seen }) {
+      const message = `the response breaks the contract: ${seen}`
+      try {
+        const response = await client.decode(endpoint, answer)
+        const problem = creates.problem(JSON.parse(request.body), response)
+        return problem === null ? { created: creates.accepted(response) } : { message: `${message} (${problem})` }
+      } catch (error) {
+        return { message, error }
+      }
+    },
+    async refusal({ answer }) {
+      try {
+        await client.decode(endpoint, answer)
+      } catch (error) {
+        return { message: messageOf(error), error }
+      }
+      throw new Error('a refusal was read as a response')
+    },
   })
-  try {
-    const response = await client.decode(endpoint, result.answer)
-    const fault = problem(response)
-    return fault === null ? { kind: 'created', response } : breaks(` (${fault})`, undefined)
-  } catch (cause) {
-    return breaks('', cause)
-  }
-}
-
-/** Returns the error of a refusal. */
-async function refusal<Name extends CreatingEndpoint>(
-  { client, endpoint }: Sending<Name>,
-  { answer }: Extract<SendResult, { kind: 'answered' }>,
-): Promise<unknown> {
-  try {
-    await client.decode(endpoint, answer)
-  } catch (error) {
-    return error
-  }
-  throw new Error('a refusal was read as a response')
 }

@@ -2,7 +2,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
-import type { Clock } from '../client/retry.ts'
+import type { Clock } from '../client/clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import type { State } from '../state/open-state.ts'
 import type { Accepted, Operation, OperationRequest } from '../state/operations.ts'
@@ -73,7 +73,7 @@ export type OperationEvent =
 
 export interface OperateDeps {
   state: State
-  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supportsReferences'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supports'>
   clock?: Clock
   now(): number
   /**

@@ -3,7 +3,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { lacksEndpoint } from '../client/answers.ts'
 import { GdnError } from '../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
-import { because, poll, type WaitDeps } from './waiting.ts'
+import { because, failureOf, pendingAfter, poll, type WaitDeps } from './waiting.ts'
 
 export interface WaitedForCollection {
   /** As last seen; null if it was never seen. */
@@ -19,16 +19,23 @@ export async function waitForCollection(
   deps: WaitDeps,
   id: string,
   timeoutMs: number = DEFAULT_TIMEOUT_MS,
+  onLook?: (reason: string) => void,
 ): Promise<WaitedForCollection> {
   const { client, signal } = deps
-  let record: CollectionRecord | null = null
+  let record = null as CollectionRecord | null
   try {
     const last = await poll(deps, timeoutMs, async () => {
       const { collections } = await client.call('getcollections', { transaction_gdn_ids: [id] }, { signal })
       record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
+      onLook?.(because(record?.pending_reason))
       return record !== null && isSettled(record) ? record : undefined
     })
-    return { record, problem: last === undefined ? stillPending(id, timeoutMs, record) : failureOf(last) }
+    if (last === undefined) {
+      const reason = because(record?.pending_reason)
+      return { record, problem: pendingAfter(timeoutMs, 'the collection is', reason, { transaction_gdn_id: id }) }
+    }
+    const failure = failureOf('the collection', last)
+    return { record, problem: failure === null ? null : new GdnError('refused', failure) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return { record, problem: lacksEndpoint(error) ? addressElsewhere(id) : error }
@@ -39,16 +46,6 @@ export async function waitForCollection(
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)
   return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))
-}
-
-function failureOf({ status, error }: CollectionRecord): GdnError | null {
-  if (!hasFailed(status ?? '')) return null
-  return new GdnError('refused', `the collection failed: ${error ?? 'the server returned no reason'}`)
-}
-
-function stillPending(id: string, timeoutMs: number, record: CollectionRecord | null): GdnError {
-  const message = `the collection is still pending after ${timeoutMs / 1000} s${because(record?.pending_reason)}`
-  return new GdnError('pending', message, { details: { transaction_gdn_id: id } })
 }
 
 const addressElsewhere = (id: string) =>

@@ -5,19 +5,32 @@ import { sameAddress } from '../api/same-address.ts'
 import { lacksEndpoint } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import { readNft, readNfts, readTransaction, type TransactionRecord } from '../client/read-records.ts'
+import { count } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
+import type { Now } from '../core/time.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { refuseUnknown } from './unknown-nfts.ts'
 
-const FIRST_POLL_MS = 200
-const MAX_POLL_MS = 2000
-
-export interface WaitDeps {
-  client: Pick<ApiClient, 'call' | 'supportsReferences'>
-  sleep(ms: number, signal?: AbortSignal): Promise<void>
+interface PollDeps {
+  sleep(ms: number, signal?: AbortSignal): Promise<unknown>
   signal: AbortSignal
+  /** Monotonic; that of the process by default. */
+  now?: Now
 }
+
+export interface WaitDeps extends PollDeps {
+  client: Pick<ApiClient, 'call' | 'supports'>
+}
+
+/** The intervals between looks: each is `factor` times the one before, and at most `maxMs`. */
+interface Pace {
+  firstMs: number
+  maxMs: number
+  factor: number
+}
+
+const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
 /**
  * Polls with increasing intervals until there is a final answer.
@@ -26,16 +39,17 @@ export interface WaitDeps {
  * @returns undefined after the timeout, or when the time of the command is over
  */
 export async function poll<Value>(
-  { sleep, signal }: Pick<WaitDeps, 'sleep' | 'signal'>,
+  { sleep, signal, now = () => performance.now() }: PollDeps,
   timeoutMs: number,
   ask: () => Promise<Value | undefined>,
+  { firstMs, maxMs, factor }: Pace = COMMAND_PACE,
 ): Promise<Value | undefined> {
-  const deadline = performance.now() + timeoutMs
+  const deadline = now() + timeoutMs
   try {
-    for (let wait = FIRST_POLL_MS; ; wait = Math.min(wait * 2, MAX_POLL_MS)) {
+    for (let wait = firstMs; ; wait = Math.min(wait * factor, maxMs)) {
       const value = await ask()
       if (value !== undefined) return value
-      const left = deadline - performance.now()
+      const left = deadline - now()
       if (left <= 0) return undefined
       await sleep(Math.min(wait, left), signal)
     }
@@ -45,7 +59,10 @@ export async function poll<Value>(
   }
 }
 
-/** Returns whether an NFT of a mint needs no more waiting. A granted one must have left its first owner, if that is known. */
+/**
+ * Returns whether an NFT of a mint needs no more waiting. A granted one must have left its first owner, if that is
+ * known.
+ */
 export function isMinted(
   endpoint: CreatingEndpoint,
   { sender_wallet_address: sender, receiver_wallet_address: receiver }: MintParties,
@@ -105,13 +122,13 @@ export async function waitForNfts(
   try {
     await poll(deps, timeoutMs, async () => {
       for (const [id, record] of await readNfts(deps, stillPending())) seen.set(id, record)
-      if (mustExist && deps.client.supportsReferences() === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
+      if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
       const left = stillPending()
       onLook?.({ pending: left.length, records: recordsOf(left) })
       return left.length === 0 ? true : undefined
     })
     return waited((pending) =>
-      pending.length > 0 ? stillPendingAfter(timeoutMs, pending, recordsOf(pending)) : failureOf(recordsOf(ids)),
+      pending.length > 0 ? stillPendingAfter(timeoutMs, pending, recordsOf(pending)) : failedMints(recordsOf(ids)),
     )
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
@@ -119,22 +136,41 @@ export async function waitForNfts(
   }
 }
 
-const nfts = (n: number) => `${n} NFT${n === 1 ? '' : 's'}`
-
 function stillPendingAfter(timeoutMs: number, pending: readonly string[], records: readonly NftRecord[]): GdnError {
   const reason = records.length === 0 ? ': the server returns no NFT with such an ID' : pendingReason(records)
-  const message = `${nfts(pending.length)} still pending after ${timeoutMs / 1000} s${reason}`
-  return new GdnError('pending', message, { details: { nft_gdn_ids: pending } })
+  return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending })
 }
 
-function failureOf(records: readonly NftRecord[]): GdnError | null {
+/** Returns the error of something that is pending at the end of a wait. */
+export function pendingAfter(
+  timeoutMs: number,
+  what: string,
+  reason: string,
+  details: Record<string, unknown>,
+): GdnError {
+  return new GdnError('pending', `${what} still pending after ${timeoutMs / 1000} s${reason}`, { details })
+}
+
+/** Returns what a failed request says of itself; null unless it failed. */
+export function failureOf(
+  what: string,
+  { status, error }: { status?: string | null | undefined; error?: string | null | undefined },
+): string | null {
+  return hasFailed(status ?? '') ? `${what} failed: ${error ?? 'the server returned no reason'}` : null
+}
+
+function failedMints(records: readonly NftRecord[]): GdnError | null {
   const failed = records.filter(({ status }) => hasFailed(status))
   const [first] = failed
   if (first === undefined) return null
-  return new GdnError('nft_failed', `${nfts(failed.length)} failed: ${first.error ?? 'the server gives no reason'}`, {
-    hint: 'Failed NFTs are not minted. Fix the cause and mint them again.',
-    details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
-  })
+  return new GdnError(
+    'nft_failed',
+    `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server gives no reason'}`,
+    {
+      hint: 'Failed NFTs are not minted. Fix the cause and mint them again.',
+      details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
+    },
+  )
 }
 
 /** Returns the most common reason why NFTs are pending, as the end of a sentence, or an empty text. */
@@ -146,11 +182,26 @@ export function pendingReason(records: readonly NftRecord[]): string {
   const [first] = [...times].sort(([, a], [, b]) => b - a)
   if (first === undefined) return ''
   const [reason, n] = first
-  return `: ${records.length === 1 ? '' : `${nfts(n)}: `}${terminalText(reason)}`
+  return `: ${records.length === 1 ? '' : `${count(n, 'NFT')}: `}${terminalText(reason)}`
 }
 
 /** Formats why something is pending as the end of a sentence: an empty text without a reason. */
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
+
+/** Waits until a transaction is final. Returns undefined after the timeout, with why it is pending. */
+export async function waitForTransaction(
+  deps: WaitDeps,
+  id: string,
+  timeoutMs: number,
+): Promise<{ final: TransactionRecord | undefined; reason: string | null | undefined }> {
+  let reason: string | null | undefined
+  const final = await poll(deps, timeoutMs, async () => {
+    const transaction = await readTransaction(deps, id)
+    reason = transaction?.pending_reason
+    return isFinal(transaction?.status ?? '') ? transaction : undefined
+  })
+  return { final, reason }
+}
 
 export interface AcceptedTransfer {
   nftGdnId: string
@@ -208,19 +259,15 @@ export async function waitForTransfer(
   try {
     const ended = await poll(deps, timeoutMs, async () => {
       if (!(await isThrough())) return undefined
-      if (hasFailed(seen.status ?? '')) return 'failed'
-      if (wasSentBefore && isFinal(seen.status ?? '')) return 'moved'
-      return (await hasMoved()) ? 'moved' : undefined
+      if (isFinal(seen.status ?? '') && (wasSentBefore || hasFailed(seen.status ?? ''))) return true
+      return (await hasMoved()) || undefined
     })
     if (ended === undefined) {
-      const message = `the transfer is still pending after ${timeoutMs / 1000} s${because(reason)}`
-      const problem = new GdnError('pending', message, { details: { nft_gdn_id: nftGdnId } })
+      const problem = pendingAfter(timeoutMs, 'the transfer is', because(reason), { nft_gdn_id: nftGdnId })
       return { seen, ended: false, problem }
     }
-    if (ended === 'failed') {
-      const problem = new GdnError('refused', `the transfer failed: ${seen.error ?? 'the server returned no reason'}`)
-      return { seen, ended: true, problem }
-    }
+    const failure = failureOf('the transfer', seen)
+    if (failure !== null) return { seen, ended: true, problem: new GdnError('refused', failure) }
     return { seen: { ...seen, status: 'deployed' }, ended: true, problem: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error

@@ -1,7 +1,5 @@
-import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
-import { readNfts } from '../client/read-records.ts'
 import { sendByReference } from '../operations/send-by-reference.ts'
-import { type ChangeDeps, endedTransactions } from './apply-updates.ts'
+import { type ChangeDeps, endedTransactions, seenInNfts } from './apply-updates.ts'
 import { type Accepted, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
@@ -30,20 +28,11 @@ export async function applyBurns(
         const accepted = await sendByReference(deps, 'burnnft', { ...request, reference_id: reference })
         return { change, transactionId: accepted.transaction_gdn_id }
       },
-      endsOf: (page) => endsOf(deps, page),
+      async endsOf(page) {
+        const ends = await endedTransactions(deps, page, 'the burn')
+        return await seenInNfts(deps, page, ends, ({ burned }) => burned === true)
+      },
     },
     deps,
   )
-}
-
-/** Returns the burns that have ended, with the reason of a failure. The owner follows later than the transaction. */
-async function endsOf({ client, signal }: ChangeDeps, page: readonly Burn[]): Promise<Map<Burn, string | null>> {
-  const ends = await endedTransactions({ client, signal }, page, 'the burn')
-  const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
-  const nfts = await readNfts({ client, signal }, asked, MAX_IDS_PER_REQUEST)
-  for (const one of page) {
-    if (nfts.get(one.change.nftGdnId ?? '')?.burned === true) ends.set(one, null)
-    else if (ends.get(one) === null) ends.delete(one)
-  }
-  return ends
 }

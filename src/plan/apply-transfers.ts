@@ -1,6 +1,4 @@
-import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { readNfts } from '../client/read-records.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
 import type { OperateDeps, Wanted } from '../operations/types.ts'
@@ -8,8 +6,8 @@ import { openState, type State } from '../state/open-state.ts'
 import { operationState, readOperation, releaseOperation } from '../state/operations.ts'
 import { endRun, forgetCommand } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
-import { endedTransactions } from './apply-updates.ts'
-import { type Accepted, type MakingDeps, makeChanges, type Outcomes } from './make-changes.ts'
+import { endedTransactions, seenInNfts } from './apply-updates.ts'
+import { type Accepted, type ChangeSenderDeps, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
 type Target = Pick<Wanted, 'origin' | 'backend'> & {
@@ -18,17 +16,17 @@ type Target = Pick<Wanted, 'origin' | 'backend'> & {
   stateDir: string
 }
 
-type TransferDeps = MakingDeps & Pick<OperateDeps, 'client'> & { limit?: RunLimit | null }
+type TransferDeps = ChangeSenderDeps & Pick<OperateDeps, 'client'> & { limit?: RunLimit | null }
 
 interface Transfer extends Accepted<PlannedChange> {
   operationId: string
 }
 
 /**
- * Sends the transfers of a plan, each at most once, and waits for their outcome. The ID of an operation is the reference
- * ID of its change. So after a kill the same transfer is resumed, and the server has one transfer for all machines. The
- * sender is the owner in the plan: the server rejects the transfer of an NFT that has another one, or that was
- * transferred there and back.
+ * Sends the transfers of a plan, each at most once, and waits for their outcome. The ID of an operation is the
+ * reference ID of its change. So after a kill the same transfer is resumed, and the server has one transfer for all
+ * machines. The sender is the owner in the plan: the server rejects the transfer of an NFT that has another one, or
+ * that was transferred there and back.
  *
  * @throws GdnError as `makeChanges`; `run_busy` if another process applies the same change
  */
@@ -71,8 +69,7 @@ async function transfer(
     const earlier = operationState(sql, reference)
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
   }, signal)
-  let found: Transfer | null = null
-  await operate(
+  const { id, accepted } = await operate(
     { state, client, now, sleep, signal, onEvent: () => {}, unresolved: async () => new Set() },
     {
       endpoint: 'transfernft',
@@ -94,36 +91,21 @@ async function transfer(
         ...(transfers === null ? {} : { replaces_transfers: transfers }),
       }),
     },
-    async ({ id, accepted }) => {
-      found = { change, operationId: id, transactionId: accepted.transaction_gdn_id }
-      // It ends when its outcome is known.
-      return { ended: false, state: null, problem: null }
-    },
+    // It ends when its outcome is known.
+    async () => ({ ended: false, state: null, problem: null }),
   )
-  if (found === null) throw new Error('a transfer ended without being accepted')
-  return found
+  return { change, operationId: id, transactionId: accepted.transaction_gdn_id }
 }
 
 /** Returns the transfers that have ended, with the reason of a failure. */
-async function endsOf(
-  { client, signal }: TransferDeps,
-  page: readonly Transfer[],
-): Promise<Map<Transfer, string | null>> {
-  const ends = new Map<Transfer, string | null>()
-  // An extension, as reference IDs are. The owner follows later than the transaction.
-  if (client.supportsReferences() === true) {
-    for (const [one, reason] of await endedTransactions({ client, signal }, page, 'the transfer')) {
-      if (reason !== null) ends.set(one, reason)
-    }
-  }
-  const asked = page.flatMap(({ change }) => change.nftGdnId ?? [])
-  const nfts = await readNfts({ client, signal }, asked, MAX_IDS_PER_REQUEST)
-  for (const one of page) {
-    const owner = nfts.get(one.change.nftGdnId ?? '')?.receiver_wallet_address
-    const sender = one.change.fields[0]?.from ?? ''
-    if (!ends.has(one) && typeof owner === 'string' && !sameAddress(owner, sender)) ends.set(one, null)
-  }
-  return ends
+async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Map<Transfer, string | null>> {
+  // An extension, as reference IDs are.
+  const isFollowed = deps.client.supports('references') === true
+  const ends = isFollowed ? await endedTransactions(deps, page, 'the transfer') : new Map<Transfer, string | null>()
+  return await seenInNfts(deps, page, ends, ({ receiver_wallet_address: owner }, { change }, failure) => {
+    const sender = change.fields[0]?.from ?? ''
+    return failure === null && typeof owner === 'string' && !sameAddress(owner, sender)
+  })
 }
 
 /** Records the end of a transfer. A failed one had no effect, so its reference ID is free for another attempt. */

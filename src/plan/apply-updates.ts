@@ -1,14 +1,17 @@
 import { basename } from 'node:path'
-import { hasFailed } from '../api/nft-status.ts'
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
+import type { NftRecord } from '../api/nft-record.ts'
+import { isFinal } from '../api/nft-status.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
-import { type Reading, readTransactions } from '../client/read-records.ts'
+import { type Reading, readNfts, readTransactions } from '../client/read-records.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sendByReference } from '../operations/send-by-reference.ts'
-import { type Accepted, type MakingDeps, makeChanges, type Named, type Outcomes } from './make-changes.ts'
+import { failureOf } from '../operations/waiting.ts'
+import { type Accepted, type ChangeSenderDeps, makeChanges, type Named, type Outcomes } from './make-changes.ts'
 
 /** New metadata for an NFT. */
 export interface Update extends Named {
@@ -33,10 +36,10 @@ interface LocalFile {
   sha256: string
 }
 
-export interface ChangeDeps extends MakingDeps {
+export interface ChangeDeps extends ChangeSenderDeps {
   /** The run that pays for the changes. */
   limit?: RunLimit | null
-  client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supportsReferences'>
+  client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supports'>
 }
 
 /** The beginning of the reference IDs of all updates of a row. */
@@ -112,7 +115,10 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
   }
 }
 
-/** Returns accepted changes whose transactions have ended, with the reason of a failure. The others get their reason to wait. */
+/**
+ * Returns accepted changes whose transactions have ended, with the reason of a failure. The others get their reason to
+ * wait.
+ */
 export async function endedTransactions<Sent extends Accepted<unknown>>(
   reading: Reading<'gettransactions'>,
   page: readonly Sent[],
@@ -126,10 +132,29 @@ export async function endedTransactions<Sent extends Accepted<unknown>>(
   for (const sent of page) {
     const transaction = transactions.get(sent.transactionId ?? '')
     sent.pendingReason = transaction?.pending_reason
-    if (transaction?.status === 'deployed') ends.set(sent, null)
-    if (transaction !== undefined && hasFailed(transaction.status)) {
-      ends.set(sent, `${what} failed: ${transaction.error ?? 'the server returned no reason'}`)
-    }
+    if (transaction !== undefined && isFinal(transaction.status)) ends.set(sent, failureOf(what, transaction))
+  }
+  return ends
+}
+
+/**
+ * Completes the ends of changes with their NFTs, which must show the effect. They follow later than the transactions.
+ *
+ * @param ends of the transactions, with the reason of a failure
+ */
+export async function seenInNfts<Sent extends Accepted<{ nftGdnId: string | null }>>(
+  reading: Reading<'getnfts'>,
+  page: readonly Sent[],
+  ends: Map<Sent, string | null>,
+  isSeen: (nft: NftRecord, sent: Sent, failure: string | null) => boolean,
+): Promise<Map<Sent, string | null>> {
+  const ids = page.flatMap(({ change }) => change.nftGdnId ?? [])
+  const nfts = await readNfts(reading, ids, MAX_IDS_PER_REQUEST)
+  for (const sent of page) {
+    const nft = nfts.get(sent.change.nftGdnId ?? '')
+    const failure = ends.get(sent) ?? null
+    if (nft !== undefined && isSeen(nft, sent, failure)) ends.set(sent, null)
+    else if (failure === null) ends.delete(sent)
   }
   return ends
 }

@@ -2,6 +2,8 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { FieldChange } from '../batch/types.ts'
+import { textOf } from '../core/excerpt.ts'
+import { isObject } from '../core/json.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
@@ -138,7 +140,7 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   if (!updates) return NO_UPDATES
   if (nft.status !== 'deployed') return NOT_DEPLOYED
   if (nft.is_frozen === true) return 'its metadata is frozen'
-  if (nft.is_dynamic !== true) return 'the NFT is not dynamic'
+  if (nft.is_dynamic !== true) return 'the NFT is not dynamic: only a transfer or a burn is possible'
   return isUpdating ? null : pendingChange(nft)
 }
 
@@ -150,7 +152,7 @@ export const fileField = (key: string): string => `file:${key}`
 /** Returns the differences of title, description, files, attributes and extra keys. */
 function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, marker: string | null): FieldChange[] {
   const given = nft.request_metadata
-  const from = fieldsOf(given !== null && typeof given === 'object' ? (given as Record<string, unknown>) : {})
+  const from = fieldsOf(isObject(given) ? given : {})
   const to = fieldsOf(metadata)
   for (const { key, url } of localFiles) {
     const field = fileField(key)
@@ -180,6 +182,4 @@ function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, 
 }
 
 const pairsIn = (list: unknown): Readonly<Record<string, unknown>>[] =>
-  Array.isArray(list) ? list.filter((one) => one !== null && typeof one === 'object') : []
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  Array.isArray(list) ? list.filter(isObject) : []

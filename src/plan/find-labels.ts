@@ -1,9 +1,9 @@
-import { type OtherLabel, otherLabelOf, otherLabels } from '../batch/other-labels.ts'
+import { adoptedElsewhere, type OtherLabel, otherLabelOf, otherLabels } from '../batch/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../batch/pairing.ts'
 import { shownKey } from '../batch/row-key.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { GdnError } from '../core/errors.ts'
-import { givenNfts } from '../state/known-nfts.ts'
+import { givenNfts, labelsOfMints } from '../state/known-nfts.ts'
 import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
@@ -13,13 +13,18 @@ const MAX_LABELS = 20
 const MAX_FIRST = 50
 const PAGE = 1_000
 
-/** The rows of a plan whose NFTs have another label on the server, and that this machine doesn't know. */
+/**
+ * The rows of a plan whose NFTs have another label on the server than the run. This machine doesn't know them, or
+ * another machine has adopted them since this one minted them.
+ */
 export class OtherLabels {
   count = 0
   readonly labels = new Set<string>()
   readonly #store: RunStore
   readonly #own: string | null
   readonly #first: OtherLabel[] = []
+  /** Those that this machine minted. */
+  #ours = 0
 
   /** @param own the label of the run; null without one */
   constructor(store: RunStore, own: string | null) {
@@ -44,14 +49,22 @@ export class OtherLabels {
     await this.#take(labeled)
   }
 
-  /** Adds those that this machine doesn't know, or that its run has at the earlier path of its manifest. */
+  /**
+   * Adds those that this machine doesn't know, that it minted with a label that was replaced since, or that its run has
+   * at the earlier path of its manifest.
+   */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
     const { movedFrom } = this.#store
     const nfts = labeled.map(({ nftGdnId }) => nftGdnId)
-    const given = await this.#store.read((sql) => givenNfts(sql, nfts))
-    const found = labeled.filter(({ nftGdnId }) => movedFrom !== null || !given.has(nftGdnId))
+    const { given, minted } = await this.#store.read((sql) => ({
+      given: givenNfts(sql, nfts),
+      minted: labelsOfMints(sql, nfts),
+    }))
+    const isReplaced = ({ nftGdnId, label }: OtherLabel) => (minted.get(nftGdnId) ?? label) !== label
+    const found = labeled.filter((one) => movedFrom !== null || !given.has(one.nftGdnId) || isReplaced(one))
     for (const one of found) {
+      if (movedFrom === null && isReplaced(one)) this.#ours++
       this.count++
       if (this.labels.size <= MAX_LABELS) this.labels.add(one.label)
       if (this.#first.length < MAX_FIRST) this.#first.push(one)
@@ -70,7 +83,9 @@ export class OtherLabels {
     const isAdopted = (label: string) => (typeof adopt === 'boolean' ? adopt : adopt.includes(label))
     const isTooMany = this.labels.size > MAX_LABELS
     if (!isTooMany && [...this.labels].every(isAdopted)) return
-    const error = otherLabels(this.#first, this.count, this.labels, this.#own)
+    const { count, labels } = this
+    const errorOf = this.#ours === count ? adoptedElsewhere : otherLabels
+    const error = errorOf({ first: this.#first, count, labels, own: this.#own })
     if (!isTooMany || adopt === false) throw error
     throw new GdnError('seems_minted', error.message, {
       hint: `Nothing was sent. --adopt takes the NFTs of at most ${MAX_LABELS} labels.`,

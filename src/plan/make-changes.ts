@@ -3,7 +3,8 @@ import { RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { IN_FLIGHT, UNREACHABLE_MS } from '../operations/defaults.ts'
+import { IN_FLIGHT } from '../operations/defaults.ts'
+import { changeRetries, type Failed, mayRetry } from '../operations/retries.ts'
 
 /** What a message needs of a change. */
 export interface Named {
@@ -25,6 +26,10 @@ export interface Outcomes {
   unsent: boolean
   /** Why accepted changes are pending, if the server says it. */
   reason: string | null
+  /** Why the server accepts no change at the moment: what a signer lacks. */
+  held: string | null
+  /** Whether the last request got no response of the server. */
+  isUnreachable: boolean
   failed: Problems
   unknown: Problems
 }
@@ -43,8 +48,8 @@ export interface Accepted<Change> {
   pendingReason?: string | null | undefined
 }
 
-/** How changes of a kind are sent, and how their end is seen. */
-export interface Kind<Change, Sent extends Accepted<Change>> {
+/** Sends changes of one kind, and sees their end. */
+export interface ChangeHandler<Change, Sent extends Accepted<Change>> {
   /** Sends a change, at most once. Resolves once it is accepted. */
   send(change: Change): Promise<Sent>
   /** Returns those that have ended, with the reason of a failure. */
@@ -53,12 +58,17 @@ export interface Kind<Change, Sent extends Accepted<Change>> {
   onEnd?(sent: Sent, reason: string | null): Promise<void>
 }
 
-export interface MakingDeps {
+export interface ChangeSenderDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   /** Limit of the wait after the last acceptance or end, in milliseconds. */
   timeoutMs: number
+  /**
+   * Called while no signer can pay. Returns what it lacks for everything that is left, also for changes that were not
+   * sent; null if that isn't the reason.
+   */
+  shortage?(outcomes: Outcomes): Promise<string | null>
   onProgress(outcomes: Outcomes): void
 }
 
@@ -67,15 +77,17 @@ export const RESUME_HINT = 'Run the same command again: it resumes what is in pr
 const MOST_PENDING = 5_000
 const PER_LOOK = 1_000
 const LOOK_MS = 1_000
+/** How long an answer of what a signer lacks is used: the server asks its node for it. */
+const SHORTAGE_MS = 5_000
 const MAX_PROBLEMS = 1_000
-/** How long its signers may be unable to pay. Only its operator can change that. */
-const NOT_READY_MS = 3_000
 
 export const noOutcomes = (): Outcomes => ({
   done: 0,
   pending: 0,
   unsent: false,
   reason: null,
+  held: null,
+  isUnreachable: false,
   failed: { count: 0, first: [] },
   unknown: { count: 0, first: [] },
 })
@@ -83,107 +95,153 @@ export const noOutcomes = (): Outcomes => ({
 /**
  * Sends changes, several at once, and waits for the outcome of each. Memory does not grow with their number.
  *
- * @throws GdnError where nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable` after
- * two minutes
+ * @throws GdnError where nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable`
+ *   after two minutes
  */
 export async function makeChanges<Change extends Named, Sent extends Accepted<Change>>(
   changes: AsyncIterable<Change>,
-  kind: Kind<Change, Sent>,
-  deps: MakingDeps,
+  handler: ChangeHandler<Change, Sent>,
+  deps: ChangeSenderDeps,
 ): Promise<Outcomes> {
-  const { now, sleep, signal, timeoutMs, onProgress } = deps
-  const outcomes = noOutcomes()
-  const open = new Set<Sent>()
-  const iterator = changes[Symbol.asyncIterator]()
-  let stopped: { error: unknown } | null = null
-  let isOver = false
-  let lastAt = now()
-  /**
-   * Retries while the server can't be reached, or while pending changes may leave more of the limit of their run: each
-   * change takes effect once, however often it is sent.
-   */
-  const patiently = async <Result>(act: () => Promise<Result>): Promise<Result> => {
-    const since = now()
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await act()
-      } catch (error) {
-        const isWaiting = isOverLimit(error) && open.size > 0 && now() - lastAt <= timeoutMs
-        const patience = isNotReady(error) && open.size === 0 ? NOT_READY_MS : UNREACHABLE_MS
-        const isUnreachable = isPassing(error) && now() - since <= patience
-        if (stopped !== null || !(isWaiting || isUnreachable)) throw error
-      }
-      await sleep(backoffMs(attempt, RETRIES), signal)
-    }
+  return await new ChangeSender(changes[Symbol.asyncIterator](), handler, deps).run()
+}
+
+class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
+  readonly #changes: AsyncIterator<Change>
+  readonly #handler: ChangeHandler<Change, Sent>
+  readonly #deps: ChangeSenderDeps
+  readonly #outcomes = noOutcomes()
+  readonly #open = new Set<Sent>()
+  #stopped: { error: unknown } | null = null
+  #isOver = false
+  /** When a change was last accepted or ended. */
+  #lastAt: number
+  /** What a signer lacks, and when that was asked for. */
+  #shortage: Promise<string | null> = Promise.resolve(null)
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(changes: AsyncIterator<Change>, handler: ChangeHandler<Change, Sent>, deps: ChangeSenderDeps) {
+    this.#changes = changes
+    this.#handler = handler
+    this.#deps = deps
+    this.#lastAt = deps.now()
   }
-  const work = async () => {
-    while (stopped === null && !isOver) {
-      if (open.size >= MOST_PENDING) {
+
+  async run(): Promise<Outcomes> {
+    const workers = Array.from({ length: IN_FLIGHT }, () => this.#send().catch((error: unknown) => this.#stop(error)))
+    let isSending = true
+    const sending = Promise.all(workers).then(() => {
+      isSending = false
+    })
+    const { now, sleep, signal, timeoutMs } = this.#deps
+    try {
+      for (;;) {
+        const isLast = !isSending
+        await this.#look()
+        if (this.#stopped !== null || (isLast && this.#open.size === 0)) break
+        if (now() - this.#lastAt > timeoutMs) {
+          this.#outcomes.unsent = isSending
+          break
+        }
+        await Promise.race([...(isSending ? [sending] : []), sleep(LOOK_MS, signal)])
+      }
+    } catch (error) {
+      this.#stop(error)
+    } finally {
+      this.#isOver = true
+      await sending
+    }
+    if (this.#stopped === null) return this.#outcomes
+    const { error } = this.#stopped
+    if (isTimeUp(error) || (isTimeUp(signal.reason) && isPassing(error))) return { ...this.#outcomes, unsent: true }
+    throw withHint(error)
+  }
+
+  #stop(error: unknown): void {
+    this.#stopped ??= { error }
+  }
+
+  /** Sends changes one after another, until there are no more. */
+  async #send(): Promise<void> {
+    const { now, sleep, signal } = this.#deps
+    while (this.#stopped === null && !this.#isOver) {
+      if (this.#open.size >= MOST_PENDING) {
         await sleep(LOOK_MS, signal)
         continue
       }
-      const { value: change, done } = await iterator.next()
+      const { value: change, done } = await this.#changes.next()
       if (done === true) return
       try {
-        open.add(await patiently(() => kind.send(change)))
-        lastAt = now()
+        this.#open.add(await this.#patiently(() => this.#handler.send(change)))
+        this.#outcomes.held = null
+        this.#lastAt = now()
       } catch (error) {
-        const problems = problemsFor(error, outcomes)
-        if (problems === null) stopped ??= { error }
+        const problems = problemsFor(error, this.#outcomes)
+        if (problems === null) this.#stop(error)
         else add(problems, change, messageOf(error))
       }
-      outcomes.pending = open.size
-      onProgress(outcomes)
+      this.#report()
     }
   }
-  const look = async () => {
-    const all = [...open]
+
+  /** Asks once for the ends of all accepted changes. */
+  async #look(): Promise<void> {
+    const all = [...this.#open]
     for (let from = 0; from < all.length; from += PER_LOOK) {
       const page = all.slice(from, from + PER_LOOK)
-      for (const [sent, reason] of await patiently(() => kind.endsOf(page))) {
-        await kind.onEnd?.(sent, reason)
-        open.delete(sent)
-        if (reason === null) outcomes.done++
-        else add(outcomes.failed, sent.change, reason)
-        lastAt = now()
+      for (const [sent, reason] of await this.#patiently(() => this.#handler.endsOf(page))) {
+        await this.#handler.onEnd?.(sent, reason)
+        this.#open.delete(sent)
+        if (reason === null) this.#outcomes.done++
+        else add(this.#outcomes.failed, sent.change, reason)
+        this.#lastAt = this.#deps.now()
       }
-      outcomes.pending = open.size
-      outcomes.reason = [...open].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
-      onProgress(outcomes)
+      const reason = [...this.#open].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
+      this.#outcomes.reason = reason && ((await this.#whatLacks()) ?? reason)
+      this.#report()
     }
   }
-  let isSending = true
-  const sending = Promise.all(
-    Array.from({ length: IN_FLIGHT }, () =>
-      work().catch((error: unknown) => {
-        stopped ??= { error }
-      }),
-    ),
-  ).then(() => {
-    isSending = false
-  })
-  try {
-    for (;;) {
-      const isLast = !isSending
-      await look()
-      if (stopped !== null || (isLast && open.size === 0)) break
-      if (now() - lastAt > timeoutMs) {
-        outcomes.unsent = isSending
-        break
-      }
-      await Promise.race([...(isSending ? [sending] : []), sleep(LOOK_MS, signal)])
-    }
-  } catch (error) {
-    stopped ??= { error }
-  } finally {
-    isOver = true
-    await sending
+
+  #report(): void {
+    this.#outcomes.pending = this.#open.size
+    this.#deps.onProgress(this.#outcomes)
   }
-  // As an object, because the compiler does not see that workers set it.
-  const { error } = (stopped ?? { error: null }) as { error: unknown }
-  if (isTimeUp(error) || (isTimeUp(signal.reason) && isPassing(error))) return { ...outcomes, unsent: true }
-  if (error !== null) throw withHint(error)
-  return outcomes
+
+  /** Asks once for all senders that wait, and not at each look. */
+  async #whatLacks(): Promise<string | null> {
+    const { now, shortage } = this.#deps
+    if (shortage !== undefined && now() - this.#askedAt >= SHORTAGE_MS) {
+      this.#askedAt = now()
+      this.#shortage = shortage(this.#outcomes)
+    }
+    return await this.#shortage
+  }
+
+  /** Retries what did not reach the server, or is refused for now. */
+  async #patiently<Result>(act: () => Promise<Result>): Promise<Result> {
+    const { now, sleep, signal, timeoutMs } = this.#deps
+    const since = now()
+    for (let attempts = 1; ; attempts++) {
+      try {
+        const result = await act()
+        this.#outcomes.isUnreachable = false
+        return result
+      } catch (error) {
+        const cause = causeOf(error)
+        if (cause === null || this.#stopped !== null) throw error
+        const failingMs = now() - (cause === 'not_sent' ? since : this.#lastAt)
+        const retries = changeRetries(this.#open.size > 0, timeoutMs)
+        const held = cause === 'not_ready' ? ((await this.#whatLacks()) ?? messageOf(error)) : null
+        if (!mayRetry(retries, { cause, retryAfterMs: 0 }, attempts, failingMs)) {
+          throw held !== null && error instanceof GdnError ? error.with({ message: held }) : error
+        }
+        this.#outcomes.isUnreachable = error instanceof GdnError && error.code === 'unreachable'
+        if (held !== null) this.#outcomes.held = held
+        this.#report()
+      }
+      await sleep(backoffMs(attempts, RETRIES), signal)
+    }
+  }
 }
 
 /** Says in the message of Ctrl-C how to resume. */
@@ -193,16 +251,18 @@ function withHint(error: unknown): unknown {
 }
 
 /** Whether the server, or a proxy in front of it, may respond again soon. */
-function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): error is GdnError {
   if (!(error instanceof GdnError)) return false
   const status = statusOf(error)
   return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
 }
 
-/** Whether no signer of the server can pay. Pending changes may leave more. */
-const isNotReady = (error: unknown): boolean => error instanceof GdnError && error.code === 'not_ready'
-
-const isOverLimit = (error: unknown): boolean => error instanceof GdnError && error.code === 'max_cost'
+/** Returns the cause of an error that a retry may help against; null for others. */
+function causeOf(error: unknown): Failed['cause'] | null {
+  if (error instanceof GdnError && error.code === 'max_cost') return 'max_cost'
+  if (!isPassing(error)) return null
+  return error.code === 'not_ready' ? 'not_ready' : 'not_sent'
+}
 
 /** Returns where an error of one change belongs; null if it stops the others too. */
 function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {

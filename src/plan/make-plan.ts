@@ -1,17 +1,15 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { hasFailed } from '../api/nft-status.ts'
+import { findReplacedRows, pairRows } from '../batch/check-rows.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { type Duplicates, newDuplicates } from '../batch/duplicate-rows.ts'
 import { refuseMintedBefore } from '../batch/earlier-mints.ts'
-import { findReplaced } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
+import { givenId } from '../batch/given-id.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
-import { withMintedElsewhere } from '../batch/minted-elsewhere.ts'
-import { rowsWithMovedFiles } from '../batch/moved-files.ts'
 import { movedRuns, noteOfUnnamed, notesOfRenamed } from '../batch/moved-run.ts'
-import { shownLabel, shownLabels } from '../batch/other-labels.ts'
-import { findPairs, type Pair, pairedOf, renamedOf } from '../batch/pairing.ts'
+import { type Pair, pairedOf, renamedOf } from '../batch/pairing.ts'
+import { refuseReadded, refuseRenumbered } from '../batch/renumbered.ts'
 import { isContentKey } from '../batch/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import type { RunStore } from '../batch/run-store.ts'
@@ -20,15 +18,19 @@ import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { countGone } from '../state/draft-rows.ts'
 import { addBurn, addChanges, addNamed } from '../state/plan-tables.ts'
-import type { NftNow } from '../state/row-outcomes.ts'
+import { type NftNow, recordedRow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
+import type { OperationState } from '../state/transitions.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { readPage } from './burned-copies.ts'
-import { type Abilities, BURNED, type Change, compareRow, isMoved, type Seen } from './compare.ts'
+import { type Abilities, BURNED, type Change, compareRow, fileField, isMoved, type Seen } from './compare.ts'
+import { refuseExchanged } from './exchanged.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, type OwnerHistory, ownerHistories, type Place, readRecords } from './find-nfts.ts'
+import { FAILED, failedMint, HAS_ID, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
 import { OtherDrop } from './other-drop.ts'
+import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { type BurnedRow, burnsOf, findUnnamed, lookAtGone, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
@@ -43,7 +45,8 @@ const PAGE = 1_000
  * Compares a manifest with what exists, and passes the plan. Memory does not grow with the manifest: rows and changes
  * are in temporary tables. Nothing is sent that has an effect, and the state directory is unchanged.
  *
- * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `seems_minted`, `wrong_backend`, and errors of the server
+ * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `seems_minted`, `wrong_backend`, and errors of
+ *   the server
  */
 export async function withPlan<Result>(
   options: PlanOptions,
@@ -72,6 +75,7 @@ export async function withPlan<Result>(
       movedFrom: store.movedFrom,
       relabeled: planner.relabeled,
       paired: planner.paired,
+      ...(await planner.recorded()),
       refuseEdited: () => planner.refuseEdited(),
       seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
@@ -83,6 +87,9 @@ export async function withPlan<Result>(
   })
 }
 
+const isUnknown = (state: OperationState | undefined): boolean =>
+  state === 'sent' || state === 'unknown' || state === 'absent'
+
 class Planner {
   readonly counts: PlanCounts = {
     rows: 0,
@@ -93,6 +100,7 @@ class Planner {
     burn: 0,
     drift: 0,
     impossible: 0,
+    identified: 0,
     burned: 0,
     retries: 0,
     vanished: 0,
@@ -107,12 +115,16 @@ class Planner {
   readonly paired: StoredPair[] = []
   #pairs: ReadonlyMap<number, Pair> = new Map()
   readonly #mints: number[] = []
+  /** Rows that are recorded as sent, and whose NFTs the server has. */
+  #mintedUnsettled = 0
   /** The names of the first rows that were minted and are no longer in the manifest. */
   readonly #gone: string[] = []
   /** Rows without an ID that were minted and are no longer in the manifest, and new ones. */
   #vanishedUnnamed = 0
   #newUnnamed = 0
-  #noTransfers: string | null | undefined
+  /** Rows to change whose content is what this machine recorded last. */
+  #unedited = 0
+  #noTransfersReason: string | null | undefined
   #isUnrevealed: boolean | undefined
   /** NFTs of the collection that no row names; null where the server doesn't list it. */
   #unnamed: string[] | null | undefined
@@ -139,8 +151,8 @@ class Planner {
     const { client, onProgress } = this.#deps
     const { contractAddress, blockchain, signal, backend, origin, takeOver = false } = this.#options
     await learnSupport(client, signal)
-    const hasReferences = client.supportsReferences() === true
-    const hasUpdates = client.supportsUpdates() === true
+    const hasReferences = client.supports('references') === true
+    const hasUpdates = client.supports('updates') === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
@@ -154,29 +166,64 @@ class Planner {
     }
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
-    if (this.#options.prune === true) await this.#prune(place, scope)
-    else if (this.counts.vanished > 0) {
+    if (this.#options.prune === true) {
+      const { isSaved, newRows } = this.#options
+      const isChecked = isSaved !== true && newRows !== true && drop.setId !== null
+      if (isChecked) await state.read((sql) => refuseReadded(sql, drop))
+      await this.#prune(place, scope)
+    } else if (this.counts.vanished > 0) {
       const { burned, first } = await lookAtGone(this.#store, place)
       for (const row of burned) await this.#seen.addBurned(row)
       this.counts.vanished -= burned.length
       this.#gone.push(...first)
     }
     await this.#refuseTaken()
-    if (drop.setId === null && !adopt && this.#options.isSaved !== true) {
-      const note = this.#doubts.refuse()
-      if (note !== null) this.notes.push(note)
-    }
+    if (!adopt && this.#options.isSaved !== true) await this.#refuseDoubtful()
     await this.#refuseMinted(place)
     await this.#noteMove(place)
-    this.#note({ hasReferences, hasUpdates })
+    this.notes.push(
+      ...notesOfPlan({
+        relabeled: this.relabeled,
+        label: this.#options.label ?? '',
+        paired: this.paired,
+        gone: {
+          count: this.counts.vanished,
+          first: this.#gone,
+          unnamed: this.#vanishedUnnamed,
+          newUnnamed: this.#newUnnamed,
+        },
+        unedited: this.#unedited,
+        prunes: this.#options.prune === true,
+        hasReferences,
+        hasUpdates,
+        isKnown: drop.setId !== null,
+        mayBeMinted: this.#mayBeMinted(),
+      }),
+    )
+  }
+
+  #mayBeMinted(): boolean {
+    const { mint, rows } = this.counts
+    const { label = null } = this.#options
+    return this.#store.drop.setId === null && label === null && this.#newUnnamed > 0 && mint < rows
+  }
+
+  /** Refuses changes that seem to be a mistake. @throws GdnError `edited_rows`, `seems_minted` */
+  async #refuseDoubtful(): Promise<void> {
+    const { drop } = this.#store
+    if (this.counts.unchanged === this.counts.rows) return
+    if (drop.setId !== null) await this.#store.read((sql) => refuseRenumbered(sql, drop, 'draft'))
+    this.notes.push(...(await this.#store.read((sql) => refuseExchanged(sql, drop))))
+    const note = drop.setId === null ? this.#doubts.refuse() : null
+    if (note !== null) this.notes.push(note)
   }
 
   /** Finds the rows that were minted without an `id` and have one now, and counts rows that vanished. */
   async #findPairs(): Promise<void> {
     const { state, drop } = this.#store
-    const pairs = await findPairs(this.#store, this.#options, this.#deps.client, 'draft')
-    for (const pair of pairs) this.paired.push({ ...pair, key: pair.row.key })
-    if (drop.setId !== null) pairs.push(...(await state.read((sql) => rowsWithMovedFiles(sql, drop, 'draft'))))
+    const { identified, relocated } = await pairRows(this.#store, this.#options, this.#deps.client, 'draft')
+    for (const pair of identified) this.paired.push({ ...pair, key: pair.row.key })
+    const pairs = [...identified, ...relocated]
     this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
     if (drop.setId === null) return
     const gone = await state.read((sql) => countGone(sql, drop))
@@ -206,26 +253,28 @@ class Planner {
       return isMoved(candidate.row.row, nft.receiver_wallet_address ?? null, can) ? [{ candidate, nft }] : []
     })
     const histories = await ownerHistories(this.#store, place, scope, moved)
-    if (moved.length > 0) this.#noTransfers ??= await this.#options.noTransfers()
-    const noTransfers = this.#noTransfers ?? null
-    const found: [number, Change[]][] = []
+    if (moved.length > 0) this.#noTransfersReason ??= await this.#options.noTransfers()
+    const noTransfers = this.#noTransfersReason ?? null
+    const changed: [number, Change[]][] = []
     for (const candidate of candidates) {
       const history = histories.get(candidate.row.position)
-      found.push([
+      changed.push([
         candidate.row.position,
         await this.#changesOf(candidate, nftOf(candidate), { ...can, noTransfers }, history),
       ])
     }
-    this.#count(found)
-    this.#doubts.add(candidates, found)
-    await this.#seen.add(page, candidates, records, found)
-    for (const [at, [, changes]] of found.entries()) {
+    this.#count(changed)
+    for (const { sent, named } of candidates) if (named !== null && isUnknown(sent?.state)) this.#mintedUnsettled++
+    this.#doubts.add(candidates, changed)
+    this.#unedited += await countUnedited(this.#store, page, candidates, changed)
+    await this.#seen.add(page, candidates, records, changed)
+    for (const [at, [, changes]] of changed.entries()) {
       const isNew = candidates[at]?.sent === null && changes.some(({ action }) => action === 'mint')
       if (isNew && isContentKey(candidates[at]?.row.key ?? '')) this.#newUnnamed++
     }
-    if (this.#options.isSaved === true) await this.#saved.compare(candidates, found)
+    if (this.#options.isSaved === true) await this.#saved.compare(candidates, changed)
     await this.#store.state.scratch((sql) => {
-      for (const [position, changes] of found) addChanges(sql, position, changes)
+      for (const [position, changes] of changed) addChanges(sql, position, changes)
     })
   }
 
@@ -236,8 +285,10 @@ class Planner {
     history: OwnerHistory | undefined,
   ): Promise<Change[]> {
     const { row } = candidate.row
-    if (row.id === null && candidate.named?.alias != null) {
-      return [{ ...NO_NFT, nftGdnId: candidate.nftGdnId, action: 'impossible', want: 'mint', reason: HAS_ID }]
+    const alias = candidate.named?.alias ?? null
+    if (row.id === null && alias !== null) {
+      const { referenceScope } = this.#store.drop
+      return [identifiedNft(candidate.nftGdnId, givenId(referenceScope, alias, candidate.row, nft?.token_id ?? null))]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
     if (missing !== null) {
@@ -301,18 +352,19 @@ class Planner {
     // Without reference IDs, nothing tells which NFTs this run has minted.
     if (hasRun && !place.hasReferences) return
     const ids = await this.#findUnnamed(place)
-    if (ids !== null) this.notes.push(...notesOfUnnamed(ids))
+    if (ids !== null) this.notes.push(...(await notesOfUnnamed(place, ids)))
     else if (!hasRun) this.notes.push(WHERE_TO_BURN)
   }
 
-  #count(found: readonly [number, Change[]][]): void {
+  #count(changed: readonly [number, Change[]][]): void {
     const { counts } = this
-    for (const [position, changes] of found) {
+    for (const [position, changes] of changed) {
       counts.rows++
       if (changes.length === 0) counts.unchanged++
       for (const { action, reason } of changes) {
         counts[action]++
         if (reason === BURNED) counts.burned++
+        if (reason?.startsWith(HAS_ID) === true) counts.identified++
         if (action !== 'mint') continue
         this.#mints.push(position)
         if (reason?.startsWith(FAILED) === true) counts.retries++
@@ -324,13 +376,19 @@ class Planner {
   async #refuseTaken(): Promise<void> {
     const { update, transfer } = this.counts
     if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))
-    const pending = this.#mints
-    const renamed = renamedOf([...this.#pairs.values()]).map(({ row }) => row)
-    if (pending.length + renamed.length === 0) return
-    const options = this.#options
-    await this.#store.read((sql) =>
-      refuseTaken(sql, this.#store, { ...options, newRows: true }, { rows: 'draft', isRead: true, pending, renamed }),
-    )
+    // `refuseEdited` refuses edited rows, once the plan is applied.
+    const options = { ...this.#options, newRows: true }
+    const renamed = renamedOf([...this.#pairs.values()])
+    const checked = { rows: 'draft', isRead: true, pending: this.#mints, renamed } as const
+    await this.#store.read((sql) => refuseTaken(sql, this.#store, options, checked))
+  }
+
+  /** Counts the mints that the state has as deployed, and those whose end it doesn't know yet. */
+  async recorded(): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
+    const { drop } = this.#store
+    const states = drop.setId === null ? [] : await this.#store.read((sql) => statesOf(sql, drop.id))
+    const countOf = (wanted: OperationState) => states.find(({ state }) => state === wanted)?.n ?? 0
+    return { deployed: countOf('deployed'), unsettled: countOf('accepted') + this.#mintedUnsettled }
   }
 
   seen(): AsyncGenerator<NftNow[]> {
@@ -341,11 +399,9 @@ class Planner {
   async refuseEdited(): Promise<void> {
     const { drop } = this.#store
     if (this.#options.newRows === true || drop.setId === null) return
-    const pairs = pairedOf([...this.#pairs.values()])
-    const known = { ...pairs, operations: new Set([...pairs.operations, ...this.#seen.burned]) }
-    const asked = { rows: 'draft', paired: known } as const
-    const paired = await withMintedElsewhere(this.#store, this.#options, this.#deps.client, asked)
-    await this.#store.read((sql) => findReplaced(sql, drop, 'draft', { newRows: false, setId: drop.setId, paired }))
+    const { operations, positions } = pairedOf([...this.#pairs.values()])
+    const paired = { operations: new Set([...operations, ...this.#seen.burned]), positions }
+    await findReplacedRows(this.#store, this.#options, this.#deps.client, { rows: 'draft', paired })
   }
 
   async duplicates(): Promise<Duplicates> {
@@ -355,14 +411,11 @@ class Planner {
 
   async #noteMove(place: Place): Promise<void> {
     const { movedFrom, drop } = this.#store
-    if (movedFrom !== null) {
-      this.notes.push(`The manifest was moved from ${movedFrom}. gdn apply stores its path with the run ${drop.name}`)
-    }
+    if (movedFrom !== null) this.notes.push(noteOfMove(movedFrom, drop.name))
     if (drop.setId !== null) return
     await this.#noteRenamed(place)
-    for (const { name, manifest } of await this.#store.read((sql) => movedRuns(sql, this.#options))) {
-      this.notes.push(`The run ${name} is of a manifest that is gone: ${manifest}. If it was moved here, add --adopt`)
-    }
+    const moved = await this.#store.read((sql) => movedRuns(sql, this.#options))
+    this.notes.push(...moved.map(noteOfMovedRun))
   }
 
   /** Refuses rows that seem to be minted, as the mint of a new run does. @throws GdnError `seems_minted` */
@@ -389,72 +442,33 @@ class Planner {
     const others = (await this.#findUnnamed(place)) ?? []
     if (others.length > 0) this.notes.push(noteOfUnnamed(others.length))
   }
-
-  #notePairs(): void {
-    const rowsOf = (pairs: readonly StoredPair[]) =>
-      pairs.length === 1 ? '1 row got an ID since its mint' : `${pairs.length} rows got an ID since their mint`
-    const wanted = this.paired.filter(({ alias }) => alias === 'wanted')
-    const here = this.paired.filter(({ alias }) => alias === 'impossible')
-    if (wanted.length > 0) this.notes.push(`${rowsOf(wanted)}. gdn apply stores which NFTs they belong to`)
-    if (here.length > 0)
-      this.notes.push(`${rowsOf(here)}. The server can't store which NFTs they belong to: only this machine knows it`)
-  }
-
-  #note({ hasReferences, hasUpdates }: Pick<Place, 'hasReferences' | 'hasUpdates'>): void {
-    const { vanished } = this.counts
-    const { count, labels } = this.relabeled
-    if (count > 0) {
-      const nfts = count === 1 ? '1 NFT has' : `${count} NFTs have`
-      this.notes.push(
-        `${nfts} the label ${shownLabels(labels)}. gdn apply replaces it with ${shownLabel(this.#options.label ?? '')}`,
-      )
-    }
-    this.#notePairs()
-    if (vanished > 0 && this.#options.prune !== true) {
-      const rows = vanished === 1 ? '1 row that was minted is' : `${vanished} rows that were minted are`
-      const isEdited = this.#vanishedUnnamed > 0 && this.#newUnnamed > 0
-      const edited = isEdited ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
-      this.notes.push(`${rows} no longer in the manifest${edited}`)
-      const more = vanished > this.#gone.length ? `, and ${vanished - this.#gone.length} more` : ''
-      if (this.#gone.length > 0) this.notes.push(`Without a row: ${this.#gone.join(', ')}${more}`)
-      const nfts = vanished === 1 ? 'Its NFT is' : 'Their NFTs are'
-      if (hasUpdates) this.notes.push(`${nfts} burned only by a plan that was saved with --prune and --out`)
-    }
-    if (!hasReferences && this.#store.drop.setId === null) {
-      this.notes.push('The server has no reference IDs, and this machine has no run of this manifest: all rows are new')
-    }
-  }
 }
 
-const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
-const HAS_ID = 'the NFT of this row got an ID: add it to the row, or mint the row with another ID'
-const FAILED = 'its last mint failed'
-const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
-
-/** Returns the mint of a row without an NFT; null if it has one. */
-function mintOf({ nftGdnId, sent }: Candidate): Change | null {
-  if (nftGdnId !== null) return null
-  return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : whyAgain(sent) }
+/**
+ * Counts rows of a page that are to be changed, though their content is what this machine recorded last. A local file
+ * may have other content at the same path.
+ */
+async function countUnedited(
+  { state, drop, id }: RunStore,
+  page: readonly RowRecord[],
+  candidates: readonly Candidate[],
+  changed: readonly [number, readonly Change[]][],
+): Promise<number> {
+  if (drop.setId === null) return 0
+  const changing = candidates.flatMap(({ nftGdnId, row }, at) => {
+    const files = new Set(row.row.localFiles.map(({ key }) => fileField(key)))
+    const isChanging = changed[at]?.[1].some(
+      ({ action, fields }) =>
+        (action === 'update' || action === 'transfer') && fields.some(({ field }) => !files.has(field)),
+    )
+    return nftGdnId !== null && isChanging === true ? [{ nftGdnId, body: page[at]?.body }] : []
+  })
+  if (changing.length === 0) return 0
+  return await state.read(
+    (sql) =>
+      changing.filter(({ nftGdnId, body }) => {
+        const recorded = recordedRow(sql, id, nftGdnId)
+        return recorded !== null && body !== undefined && Buffer.from(recorded).equals(Buffer.from(body))
+      }).length,
+  )
 }
-
-function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | null {
-  if (state === 'failed') return `${FAILED}: ${reason ?? 'the server returned no reason'}`
-  const isOpen = state === 'sent' || state === 'unknown' || state === 'absent'
-  return isOpen ? 'its outcome is unknown, and is resolved before it is sent again' : null
-}
-
-/** Returns the mint of a row whose NFT failed without effect; null for any other NFT. */
-function failedMint({ named }: Candidate, { status, error }: { status: string; error?: unknown }): Change | null {
-  if (!hasFailed(status) || named !== null) return null
-  const reason = `${FAILED}: ${typeof error === 'string' ? error : 'the server returned no reason'}`
-  return { ...NO_NFT, action: 'mint', want: 'mint', reason }
-}
-
-/** An accepted mint whose NFT the server does not return. */
-const unknownNft = ({ nftGdnId }: Candidate): Change => ({
-  ...NO_NFT,
-  nftGdnId,
-  action: 'impossible',
-  want: 'mint',
-  reason: 'it was accepted, but the server does not return its NFT',
-})

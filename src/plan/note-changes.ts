@@ -1,9 +1,11 @@
-import { rowTexts } from '../batch/row-text.ts'
+import { sameAddress } from '../api/same-address.ts'
+import { mixedRow, rowTexts } from '../batch/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
-import { type NftNow, noteChanged } from '../state/row-outcomes.ts'
+import { type NftNow, noteChanged, recordedRow } from '../state/row-outcomes.ts'
+import type { Change } from './compare.ts'
 import { type Place, readRecords } from './find-nfts.ts'
-import type { ChangePlan } from './planned.ts'
+import type { ChangePlan, PlannedRun } from './planned.ts'
 import { nowOf } from './seen-nfts.ts'
 
 type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' | 'signal'>
@@ -12,24 +14,34 @@ const PAGE = 200
 
 /** Records in the state what the NFTs of a plan are after changes that were made before. */
 export async function noteSeen(options: Options, plan: ChangePlan): Promise<void> {
-  await note(options, plan, plan.seen())
+  await noteNfts(options, plan.run, plan.seen())
 }
 
 /** Records in the state what the NFTs of a plan are after its changes were made. */
 export async function noteMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
   const place: Place = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
-  await note(options, plan, madeOf(place, plan))
+  await noteNfts(options, plan.run, madeOf(place, plan))
 }
 
-async function note({ stateDir }: Options, { run }: ChangePlan, pages: AsyncIterable<NftNow[]>): Promise<void> {
+/** Records in the state what NFTs of a run are now. */
+export async function noteNfts(
+  { stateDir }: Pick<Options, 'stateDir'>,
+  run: PlannedRun,
+  pages: AsyncIterable<NftNow[]>,
+): Promise<void> {
   if (!run.isKnown) return
   let state: Awaited<ReturnType<typeof openState>> | null = null
   try {
     for await (const page of pages) {
       state ??= await openState(stateDir)
       await state.write((sql) => {
-        for (const nft of page) noteChanged(sql, run.id, nft)
+        for (const { has, ...nft } of page) {
+          const { nftGdnId, body: row } = nft
+          const before = row === null || has === 'all' ? null : recordedRow(sql, run.id, nftGdnId)
+          const body = row === null || has === 'all' ? row : before && mixedRow(before, row, has)
+          noteChanged(sql, run.id, { ...nft, body })
+        }
       })
     }
   } finally {
@@ -39,8 +51,9 @@ async function note({ stateDir }: Options, { run }: ChangePlan, pages: AsyncIter
 
 interface Changed {
   nftGdnId: string
-  /** The revision that an update replaced; null without one. */
-  replaced: number | null
+  changes: readonly Change[]
+  /** The receiver of its row, and the row; null for a burn. */
+  receiver: string | null
   body: Uint8Array | null
 }
 
@@ -49,9 +62,21 @@ async function* madeOf(place: Place, plan: ChangePlan): AsyncGenerator<NftNow[]>
   let waiting: Changed[] = []
   const read = async (): Promise<NftNow[]> => {
     const records = await readRecords(place, waiting)
-    const now = waiting.flatMap(({ nftGdnId, replaced, body }) => {
+    const now = waiting.flatMap(({ nftGdnId, changes, receiver, body }) => {
       const nft = records.get(nftGdnId)
-      return nft === undefined ? [] : [nowOf(nft, replaced === null || (nft.revision ?? 0) > replaced ? body : null)]
+      if (nft === undefined) return []
+      const owner = nft.receiver_wallet_address
+      const isMade = ({ action, revision }: Change) =>
+        action === 'update'
+          ? (nft.revision ?? 0) > (revision ?? 0)
+          : action === 'transfer' && owner != null && receiver !== null && sameAddress(owner, receiver)
+      return [
+        nowOf(
+          nft,
+          body,
+          changes.filter((change) => !isMade(change)),
+        ),
+      ]
     })
     waiting = []
     return now
@@ -65,18 +90,11 @@ async function* madeOf(place: Place, plan: ChangePlan): AsyncGenerator<NftNow[]>
 
 async function* changedOf(plan: ChangePlan): AsyncGenerator<Changed> {
   for await (const { row, changes } of plan.rows()) {
-    const made = changes.filter(({ action }) => action === 'update' || action === 'transfer')
-    const nftGdnId = made[0]?.nftGdnId ?? null
+    const nftGdnId = changes.find(({ action }) => action === 'update' || action === 'transfer')?.nftGdnId ?? null
     if (nftGdnId === null) continue
-    const update = made.find(({ action }) => action === 'update')
-    const isLike = changes.every(({ action, want }) => action === want)
-    yield {
-      nftGdnId,
-      replaced: update === undefined ? null : (update.revision ?? 0),
-      body: isLike ? Buffer.from(rowTexts(row.row).kept) : null,
-    }
+    yield { nftGdnId, changes, receiver: row.row.receiver, body: Buffer.from(rowTexts(row.row).kept) }
   }
   for await (const { action, nftGdnId } of plan.burns()) {
-    if (action === 'burn' && nftGdnId !== null) yield { nftGdnId, replaced: null, body: null }
+    if (action === 'burn' && nftGdnId !== null) yield { nftGdnId, changes: [], receiver: null, body: null }
   }
 }

@@ -33,7 +33,7 @@ export class OtherDrop {
     for (const [at, { row, named, sent }] of candidates.entries()) {
       if (sent !== null || named === null || row.row.id === null) continue
       this.#named++
-      if (!found[at]?.[1].some((change) => hasOtherContent(change, row.row))) continue
+      if (found[at]?.[1].some((change) => hasOtherContent(change, row.row)) !== true) continue
       this.#others++
       if (this.#label !== null && named.label === this.#label) this.#alike++
       const { nftGdnId: nft_gdn_id } = named

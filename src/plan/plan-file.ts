@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
-import { open, realpath, stat } from 'node:fs/promises'
-import { dirname, relative, resolve, sep } from 'node:path'
+import { open, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname, extname, relative, resolve, sep } from 'node:path'
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import { referenceLabel } from '../api/reference-id.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { isObject, parseJson } from '../core/json.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import { createFileCheck } from '../manifest/local-files.ts'
 import type { ManifestItem } from '../manifest/read.ts'
@@ -174,12 +175,25 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   }
 }
 
+/** Larger files are not looked at. */
+const MAX_ROWLESS = 1024 * 1024
+
+/** Returns whether a JSON file contains neither a plan nor a row, so that the user may have taken it for a plan. */
+export async function hasNoRows(path: string): Promise<boolean> {
+  const found = await stat(path)
+  if (extname(path).toLowerCase() !== '.json' || !found.isFile() || found.size > MAX_ROWLESS) return false
+  const text = (await readFile(path, 'utf8')).trim()
+  const value = parseJson(text)
+  if (isObject(value)) return value.title === undefined && value.metadata === undefined
+  return value === undefined && !/^[[{]/.test(text)
+}
+
 /** Returns the header of a plan; null for any other file. @throws GdnError `usage` for a plan that can't be used */
-export async function readPlanHeader(path: string): Promise<PlanHeader | null> {
+export async function readPlanHeader(path: string, signal: AbortSignal): Promise<PlanHeader | null> {
   if (!(await beginsAsPlan(path))) return null
-  for await (const text of linesIn(path)) {
-    const found = parse(text)
-    const version = found === null || typeof found !== 'object' ? null : (found as { gdn_plan?: unknown }).gdn_plan
+  for await (const text of linesIn(path, signal)) {
+    const found = parseJson(text)
+    const version = isObject(found) ? found.gdn_plan : null
     if (Number.isSafeInteger(version) && version !== VERSION) {
       throw bad(
         path,
@@ -216,7 +230,7 @@ export async function* readPlan(
       continue
     }
     hash.update(`${text}\n`)
-    const found = parse(text)
+    const found = parseJson(text)
     const burning = burn.safeParse(found)
     if (burning.success) {
       await saved.burn(burning.data.burn)
@@ -237,7 +251,7 @@ export async function* readPlan(
   if (hash.digest('hex') !== sha256) throw edited(path)
 }
 
-async function* linesIn(path: string, signal?: AbortSignal): AsyncGenerator<string> {
+async function* linesIn(path: string, signal: AbortSignal): AsyncGenerator<string> {
   const input = createReadStream(path, { signal, encoding: 'utf8', highWaterMark: READ_BYTES })
   let rest = ''
   try {
@@ -249,19 +263,11 @@ async function* linesIn(path: string, signal?: AbortSignal): AsyncGenerator<stri
     }
     if (rest !== '') yield rest
   } catch (error) {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     if (error instanceof GdnError) throw error
     throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
   } finally {
     input.destroy()
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
   }
 }
 

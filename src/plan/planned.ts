@@ -46,6 +46,8 @@ export type PlanCounts = Record<Action, number> & {
   rows: number
   /** Rows that are as the manifest says. */
   unchanged: number
+  /** Rows without an ID whose NFTs got one on another machine. They count as impossible. */
+  identified: number
   /** Rows whose NFT was burned. They count as drift, which nothing takes over. */
   burned: number
   /** Mints of rows whose last mint failed. */
@@ -118,6 +120,10 @@ export interface ChangePlan {
   seen(): AsyncGenerator<NftNow[]>
   /** Rows to be minted that equal an earlier one. */
   duplicates(): Promise<Duplicates>
+  /** Rows whose mint is recorded as not ended, but which need no mint. */
+  unsettled: number
+  /** Rows of the run that are recorded as deployed. */
+  deployed: number
   /** All changes in the order of the manifest, burns at the end. */
   changes(): AsyncGenerator<PlannedChange>
   /** All rows with their changes. */

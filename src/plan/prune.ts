@@ -18,9 +18,9 @@ export type BurnedRow = Pick<GoneRow, 'id' | 'nftGdnId'>
 const PAGE = 1_000
 
 /**
- * Yields the burns of NFTs whose rows are gone. Only an NFT that this run has minted is burned, and only while the owner
- * has it whom the manifest named last: by the mint, or by a transfer that was applied here. Every row must have been
- * compared before, because the temporary tables `draft` and `named` tell which NFTs have a row.
+ * Yields the burns of NFTs whose rows are gone. Only an NFT that this run has minted is burned, and only while the
+ * owner has it whom the manifest named last: by the mint, or by a transfer that was applied here. Every row must have
+ * been compared before, because the temporary tables `draft` and `named` tell which NFTs have a row.
  *
  * @param scope as in `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
@@ -97,8 +97,13 @@ export async function findUnnamed({ state, drop }: RunStore, place: Place): Prom
 }
 
 /** Returns what --prune says of NFTs that this machine can't burn. */
-export function notesOfUnnamed(ids: readonly string[]): string[] {
+export async function notesOfUnnamed(place: Place, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
+  const first = ids.slice(0, MAX_NAMED)
+  const records = await readRecords(
+    place,
+    first.map((nftGdnId) => ({ nftGdnId })),
+  )
   const isOne = ids.length === 1
   const nfts = isOne
     ? '1 NFT of the collection has no row, and was'
@@ -106,10 +111,25 @@ export function notesOfUnnamed(ids: readonly string[]): string[] {
   const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : ''
   return [
     `${nfts} not minted on this machine. gdn can't tell whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
-    `Without a row: ${ids.slice(0, MAX_NAMED).join(', ')}${more}`,
+    `Without a row: ${first.map((id) => shownNft(id, records.get(id))).join(', ')}${more}`,
     WHERE_TO_BURN,
   ]
 }
+
+/** Returns an NFT with its title and token ID: `8d3… ("Dusk", token 7)`. */
+function shownNft(id: string, nft: NftRecord | undefined): string {
+  const { title } = Object(nft?.request_metadata) as { title?: unknown }
+  const names = [
+    ...(typeof title === 'string' ? [JSON.stringify(shortened(title))] : []),
+    ...(nft?.token_id == null ? [] : [`token ${nft.token_id}`]),
+  ]
+  return names.length === 0 ? id : `${id} (${names.join(', ')})`
+}
+
+const MAX_TITLE = 40
+
+const shortened = (title: string): string =>
+  title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title
 
 /** Says where NFTs can be burned that this machine didn't mint. */
 export const WHERE_TO_BURN =
@@ -142,8 +162,8 @@ async function isOwnerNamed(
 
 function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
-  // The same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number: it is the last
-  // change of an NFT.
+  // The same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number: it is the
+  // last change of an NFT.
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
   const obstacle =

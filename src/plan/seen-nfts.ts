@@ -1,10 +1,10 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import { addSeen, seenPage } from '../state/plan-tables.ts'
-import type { NftNow } from '../state/row-outcomes.ts'
+import type { NftNow, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
-import type { Change } from './compare.ts'
+import type { Change, Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
@@ -32,15 +32,14 @@ export class SeenNfts {
     const seen = candidates.flatMap(({ sent, nftGdnId }, at): NftNow[] => {
       const nft = records.get(nftGdnId ?? '')
       if (sent === null || nft === undefined || !isChanged(nft)) return []
-      const isLikeRow = changes[at]?.[1].every(({ want }) => want === 'transfer') === true
-      return [nowOf(nft, isLikeRow ? (page[at]?.body ?? null) : null)]
+      return [nowOf(nft, page[at]?.body ?? null, changes[at]?.[1] ?? [])]
     })
     await this.#insert(seen)
   }
 
   async addBurned({ id, nftGdnId }: BurnedRow): Promise<void> {
     this.burned.add(id)
-    await this.#insert([{ nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null }])
+    await this.#insert([{ nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null, has: 'all' }])
   }
 
   async *pages(): AsyncGenerator<NftNow[]> {
@@ -58,11 +57,27 @@ export class SeenNfts {
 const isChanged = ({ burned, revision, transfers }: NftRecord): boolean =>
   burned === true || (revision ?? 0) > 0 || (transfers ?? 0) > 0
 
-/** Returns an NFT as its server has it, with the row that it is like. */
-export const nowOf = (nft: NftRecord, body: Uint8Array | null): NftNow => ({
-  nftGdnId: nft.nft_gdn_id,
-  owner: nft.receiver_wallet_address ?? null,
-  metadataUrl: nft.metadata_url ?? null,
-  isBurned: nft.burned === true,
-  body,
-})
+/**
+ * Returns an NFT as its server has it, with its row.
+ *
+ * @param missing the changes of the row that the NFT doesn't have
+ */
+export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<Change, 'want'>[]): NftNow {
+  const isBurned = nft.burned === true
+  const has = isBurned ? null : partOf(new Set(missing.map(({ want }) => want)))
+  return {
+    nftGdnId: nft.nft_gdn_id,
+    owner: nft.receiver_wallet_address ?? null,
+    metadataUrl: nft.metadata_url ?? null,
+    isBurned,
+    body: has === null ? null : body,
+    has: has ?? 'all',
+  }
+}
+
+function partOf(wanted: ReadonlySet<Want>): RowPart | null {
+  if (wanted.size === 0) return 'all'
+  if (wanted.size > 1) return null
+  if (wanted.has('transfer')) return 'metadata'
+  return wanted.has('update') ? 'receiver' : null
+}

@@ -9,7 +9,7 @@ import type { Candidate, Place } from './find-nfts.ts'
 export async function unstoredPairs(
   { state }: RunStore,
   place: Place,
-  client: Pick<BatchClient, 'supportsAliases'>,
+  client: Pick<BatchClient, 'supports'>,
   candidates: readonly Candidate[],
 ): Promise<StoredPair[]> {
   if (!place.hasReferences) return []
@@ -33,7 +33,7 @@ export async function unstoredPairs(
     alias,
     key: candidate.row.key,
   })
-  if (client.supportsAliases() !== true) return renamed.map((one) => pairOf(one, 'impossible'))
+  if (client.supports('aliases') !== true) return renamed.map((one) => pairOf(one, 'impossible'))
   const records = await new ServerNames(place.client, place).lookUp(renamed)
   return renamed.flatMap((one) => {
     const record = records.get(one)

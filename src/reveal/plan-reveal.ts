@@ -5,6 +5,7 @@ import { readRows } from '../batch/gather.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
 import { findPairs, type Pair } from '../batch/pairing.ts'
 import { shownKey } from '../batch/row-key.ts'
+import { rowTexts } from '../batch/row-text.ts'
 import type { RunStore } from '../batch/run-store.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
@@ -17,6 +18,8 @@ import { type Update, updateReference } from '../plan/apply-updates.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
 import { type Candidate, findCandidates, type Place, readRecords } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
+import { nowOf } from '../plan/seen-nfts.ts'
+import type { NftNow } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { committable, type ReadCommitment } from './read-commitment.ts'
 
@@ -57,6 +60,8 @@ export interface RevealPlan extends RevealCounts {
   paired: readonly StoredPair[]
   /** Yields the updates of the rows to reveal. Afterwards the counts are those of then. */
   updates(): AsyncGenerator<Update>
+  /** Yields the NFTs that are revealed by now, with their rows. */
+  seen(): AsyncGenerator<NftNow[]>
 }
 
 export interface RevealDeps {
@@ -69,8 +74,8 @@ export interface RevealDeps {
 const PAGE = 1_000
 
 /**
- * Finds the NFTs of all rows, and passes what is to be revealed. A row's NFT is found by its reference ID, or by the run
- * in the state. Nothing is sent that has an effect.
+ * Finds the NFTs of all rows, and passes what is to be revealed. A row's NFT is found by its reference ID, or by the
+ * run in the state. Nothing is sent that has an effect.
  *
  * @throws GdnError `refused` if a row was minted as another row of the commitment; `seems_minted` if NFTs have another
  * label and `adopt` isn't set; and as `withPlan`
@@ -84,8 +89,8 @@ export async function withRevealPlan<Result>(
     await readRows(store, committable(readManifest()), 'draft')
     await learnSupport(client, options.signal)
     const { contractAddress, blockchain, signal } = options
-    const hasReferences = client.supportsReferences() === true
-    const hasUpdates = client.supportsUpdates() === true
+    const hasReferences = client.supports('references') === true
+    const hasUpdates = client.supports('updates') === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     // A row that is not paired counts as not minted. The commitment proves that no row was edited.
     const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
@@ -108,6 +113,19 @@ export async function withRevealPlan<Result>(
           if (state.kind === 'pending') yield await updateOf(found, rows)
         }
         Object.assign(plan, counts)
+      },
+      async *seen() {
+        let page: NftNow[] = []
+        for await (const found of rowsWithNfts(store, place, pairs)) {
+          const { candidate, nft } = found
+          if (nft === undefined || stateOf(found, rows).kind !== 'revealed') continue
+          page.push(nowOf(nft, Buffer.from(rowTexts(candidate.row.row).kept), []))
+          if (page.length === PAGE) {
+            if (page.length > 0) yield page
+            page = []
+          }
+        }
+        yield page
       },
     }
     const moved: { line: number; row: string }[] = []

@@ -84,7 +84,9 @@ async function verify(
   if (id === null) throw new Unreadable('its token ID is not a number')
   const updated = wasUpdated(dataOf(await callOnce(chain, { to, data: metadataState(id) })))
   if (updated === null) return { kind: 'none' }
-  const uri = decodeString(dataOf(await callOnce(chain, { to, data: tokenUri(id) })) ?? '')
+  const returned = dataOf(await callOnce(chain, { to, data: tokenUri(id) }))
+  if (returned === null) throw new GdnError('not_found', `${to} has no token ${tokenId}`)
+  const uri = decodeString(returned)
   if (uri === null) throw new Unreadable('it has no token URI')
   const file = await readFile(storage, uri)
   // An NFT that was never updated and has no row number was minted revealed.
@@ -131,7 +133,9 @@ function dataOf(result: CallResult): string | null {
   return result.kind === 'value' ? result.data : null
 }
 
-/** Returns the URL of the metadata that a token was minted with: by the digest of its batch, in the contract's storage. */
+/**
+ * Returns the URL of the metadata that a token was minted with: by the digest of its batch, in the contract's storage.
+ */
 async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
   const last = id > BigInt(MAX_BATCH) ? id - BigInt(MAX_BATCH) + 1n : 1n
   const heads: bigint[] = []

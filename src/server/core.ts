@@ -4,35 +4,29 @@ import type { ApiVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import { forwardClock } from '../core/forward-clock.ts'
 import type { Secret } from '../core/secret.ts'
-import { type ChainsOptions, openChains } from './chain/chains.ts'
+import { type Chains, type ChainsOptions, openChains } from './chain/chains.ts'
 import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/evm/embedded/embedded-signers.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
-import type { RemoteChains, RemoteChainsOptions } from './chain/evm/remote/remote-chains.ts'
-import type { Signer } from './chain/evm/signers.ts'
-import { openRemote, refuseOtherNetworks } from './chain/remote.ts'
-import { createProviders } from './chain/rpc/providers.ts'
-import { openClusters } from './chain/solana/clusters.ts'
-import type { RemoteClusters } from './chain/solana/remote/remote-clusters.ts'
+import { refuseOtherNetworks } from './chain/remote.ts'
 import { noticeCopy } from './data-dir/copied.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
 import type { Faults } from './faults/faults.ts'
 import { refuseOnPublicNetworks } from './faults/public-networks.ts'
-import type { Log } from './log.ts'
-import { createLog, type LogLevel } from './log.ts'
+import { createLog, type Log, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
+import { type ForkedChain, hinderedNetworks, openNetworks } from './open-networks.ts'
 import { openNotifier, openPipeline, startPublishing, type WorkOptions } from './open-pipeline.ts'
 import type { Loop } from './pipeline/loop.ts'
-import type { Readiness } from './readiness.ts'
-import { watchReadiness } from './readiness.ts'
+import { type Readiness, watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { databaseOf, type GivenDatabase } from './settings/database.ts'
 import { loadSettings } from './settings/settings.ts'
-import type { ChainSettings, Settings } from './settings/types.ts'
+import type { Settings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -77,12 +71,6 @@ export interface CoreOptions extends WorkOptions {
   fork?: ForkedChain | undefined
   /** Wraps the chains, for tests of their failures. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
-}
-
-/** A network behind an RPC URL of this machine, with signers that exist only there. */
-export interface ForkedChain {
-  settings: ChainSettings
-  signers: readonly Signer[]
 }
 
 /** The parts of a backend that the API and the worker share. */
@@ -146,51 +134,30 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     now,
     version,
     dataDir,
-    signers: () => [...remote.signers(), ...clusters.signers()],
-    hindered: async () => {
-      const networks: (RemoteChains | RemoteClusters)[] = [remote, clusters]
-      const unreachable = new Set(
-        (await Promise.all(networks.map((some) => some.unreachable()))).flat().map((one) => one.blockchain),
-      )
-      const all = networks.flatMap(({ blockchains }) => [...blockchains])
-      return all.map((blockchain) => ({ blockchain, isHindered: unreachable.has(blockchain) }))
-    },
+    signers: () => [...networks.remote.signers(), ...networks.clusters.signers()],
+    hindered: () => hinderedNetworks(networks),
     ready: () => readiness(),
   })
   await refuseOtherNetworks(store.db, settings)
-  const onRequest: RemoteChainsOptions['onRequest'] = (blockchain, provider, outcome) =>
-    metrics.observe({ what: 'rpc', blockchain, provider, outcome })
-  const byUrl = [...settings.chains.values(), ...settings.clusters.values()]
-  const providers = createProviders(byUrl.flatMap(({ requestLimits }) => [...requestLimits]))
-  const remote = await openRemote({
-    db: store.db,
-    settings: settings.chains,
-    openSigners: async ({ blockchain, operators }) => {
-      if (options.fork?.settings.blockchain === blockchain) return options.fork.signers
-      const { openAddresses, openSigners } = await import('./chain/evm/open-signer.ts')
-      if (!works) return openAddresses(operators)
-      return await openSigners(operators, credentialsDirectory)
+  const networks = await openNetworks(
+    {
+      db: store.db,
+      settings,
+      signs: works,
+      fork: options.fork,
+      credentialsDirectory,
+      now,
+      log,
+      onRequest: (blockchain, provider, outcome) => metrics.observe({ what: 'rpc', blockchain, provider, outcome }),
     },
-    now,
-    log,
-    providers,
-    onRequest,
+    undo,
+  )
+  const { ask: readiness, stopping } = watchReadiness({
+    store,
+    storage: place,
+    networks: [networks.remote, networks.clusters],
+    dataDir,
   })
-  undo.push(() => remote.close())
-  const clusters = await openClusters({
-    db: store.db,
-    settings: settings.clusters,
-    openSigner: async ({ signer }) => {
-      if (!works) return null
-      const { openSolanaSigner } = await import('./chain/solana/open-signer.ts')
-      return await openSolanaSigner(signer, credentialsDirectory)
-    },
-    log,
-    providers,
-    onRequest,
-  })
-  undo.push(() => clusters.close())
-  const { ask: readiness, stopping } = watchReadiness({ store, storage: place, networks: [remote, clusters], dataDir })
   const onEvent: ChainsOptions['onEvent'] = (blockchain, event) => {
     if (event.type === 'died') metrics.observe({ what: 'chain_died', blockchain })
     log.info({ blockchain, ...event }, 'embedded chain')
@@ -201,8 +168,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     only: options.only === undefined ? undefined : new Set(options.only),
     dataDir,
     signers,
-    remote,
-    clusters,
+    ...networks,
     now,
     onEvent,
     wrapNetwork: options.wrapNetwork ?? ((network) => network),
@@ -210,18 +176,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   undo.push(() => chains.close())
   if (faults !== undefined) refuseOnPublicNetworks(chains)
   await anvil
-  if (works && store.postgres !== null) {
-    const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
-    const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {
-      log.info({ held }, held ? 'this process runs the embedded chains' : 'this process no longer runs embedded chains')
-      await chains.own(held)
-    })
-    undo.push(async () => {
-      // No other process may run them before.
-      await chains.close()
-      await owner.close()
-    })
-  }
+  if (works && store.postgres !== null) await ownEmbeddedChains(store, chains, log, undo)
   const { pipeline, begin } = works
     ? await openPipeline({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
     : await openNotifier(store, undo)
@@ -238,6 +193,20 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const warnings = place.problems()
   const apiVersion = options.apiVersion ?? settings.apiVersion
   return { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, stopping, faults, warnings, begin }
+}
+
+/** Has one process of a cluster at a time run the embedded chains. */
+async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (() => unknown)[]): Promise<void> {
+  const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
+  const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {
+    log.info({ held }, held ? 'this process runs the embedded chains' : 'this process no longer runs embedded chains')
+    await chains.own(held)
+  })
+  undo.push(async () => {
+    // Another process may run them only after they are closed here.
+    await chains.close()
+    await owner.close()
+  })
 }
 
 function withFork(settings: Settings, fork: ForkedChain | undefined): Settings {

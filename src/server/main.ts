@@ -101,7 +101,14 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     // In a shared directory, the file can't have the URL of a single process.
     if (deps.store.postgres === null) {
       await writeBackendId(dataDir, identity.id)
-      await writeRunning(dataDir, url)
+      await writeRunning(dataDir, url, {
+        '--rate-limits': options.rateLimits ? 'on' : 'off',
+        '--api-version': apiVersion,
+        '--allow-private-files': options.allowPrivateFiles,
+        '--allow-html-files': options.allowHtmlFiles ?? false,
+        '--ipfs-gateway': options.ipfsGateway ?? '',
+        '--require-stored-files': options.requireStoredFiles ?? false,
+      })
       undo.push(() => removeRunning(dataDir))
     }
     const descriptions = faults?.descriptions ?? []

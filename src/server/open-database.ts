@@ -52,13 +52,16 @@ export async function openDatabase(place: DatabasePlace, { make = false }: OpenO
   )
   if (missing === null && !make) return await openStore(path, { beside: true })
   if (missing !== null && !make) {
-    throw new GdnError('data_dir', `${dataDir} has no backend database`, {
-      hint: 'Run `gdn local start` or `gdn serve` once, or pass its directory with --data-dir.',
-      cause: missing.cause,
-    })
+    throw noDatabase(dataDir, missing.cause)
   }
   return await openOrMake(dataDir, path)
 }
+
+export const noDatabase = (dataDir: string, cause: unknown) =>
+  new GdnError('data_dir', `${dataDir} has no backend database`, {
+    hint: 'Run `gdn local start` or `gdn serve` once, or pass its directory with --data-dir.',
+    cause,
+  })
 
 /** If several processes create the database at once, one does it and the others wait. */
 async function openOrMake(dataDir: string, path: string): Promise<Store> {

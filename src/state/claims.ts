@@ -61,6 +61,19 @@ export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
   return [...shared, ...twins]
 }
 
+/**
+ * Returns the rows of `enterChecked` with an ID that have the content of a row with another ID in the run that
+ * `sharedRows` was called for last.
+ */
+export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
+  return sql.all(
+    `WITH other AS MATERIALIZED (
+        SELECT twin, min(key) AS first, max(key) AS last FROM temp.claimed WHERE key LIKE 'id:%' GROUP BY twin)
+      SELECT c.key, c.line FROM temp.checked c JOIN other o ON o.twin = c.twin
+        WHERE c.key LIKE 'id:%' AND (o.first <> c.key OR o.last <> c.key)`,
+  )
+}
+
 const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
   WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
 

@@ -54,6 +54,38 @@ export function collectionsOf(
     .map(({ id }) => id)
 }
 
+/** A backend on this machine that has a collection. */
+export interface BackendOfCollection {
+  origin: string
+  id: string
+  /** Its last known address. */
+  url: string | null
+}
+
+/**
+ * Returns the backends on this machine that created a collection or accepted its NFTs, the last one first.
+ *
+ * @param prefix what the origin of a backend begins with; its ID follows
+ */
+export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, address: string): BackendOfCollection[] {
+  const key = keyOfAddress(address)
+  return sql.all(
+    `SELECT s.origin, substr(s.origin, ?) AS id, coalesce(s.url, (SELECT d.backend_url FROM drops d
+        JOIN collections c ON c.id = d.collection_id WHERE c.server_id = s.id AND c.address = ? LIMIT 1)) AS url
+      FROM servers s WHERE s.origin LIKE ? || '%' AND (
+        EXISTS (SELECT 1 FROM collections c JOIN operations o ON o.collection_id = c.id
+          WHERE c.server_id = s.id AND c.address = ? AND o.state IN ('accepted', 'deployed'))
+        OR EXISTS (SELECT 1 FROM known_collections k
+          WHERE k.server_id = s.id AND ? IN (k.contract_address, lower(k.contract_address))))
+      ORDER BY s.id DESC`,
+    prefix.length + 1,
+    key,
+    prefix,
+    key,
+    key,
+  )
+}
+
 export const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
 
 /** Returns the ID of a row that was just written. */

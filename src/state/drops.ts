@@ -246,6 +246,7 @@ type DropColumn =
   | 'in_order'
   | 'max_cost'
   | 'max_fee'
+  | 'dynamic'
   | 'largest'
   | 'listed_at'
   | 'set_id'

@@ -2,7 +2,8 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
-import { type RowsIn, tableOf } from './rows.ts'
+import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
+import { createTables } from './temporary-tables.ts'
 
 /** A row that was sent and is no longer in the manifest. */
 export interface VanishedRow {
@@ -25,18 +26,21 @@ export interface VanishedRow {
 
 /** Returns the rows that a run has sent, may have sent, or has minted, and that are not in the manifest. */
 export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): VanishedRow[] {
+  createTables(sql, 'referenced')
+  sql.run(
+    'INSERT INTO temp.referenced SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL',
+    setId ?? -1,
+  )
   return sql.all(
     `SELECT o.id, o.kind AS operation, substr(o.identity, ?) AS key, s.reference, o.line, o.content, o.position,
         o.request_id, q.outcome, n.nft_gdn_id AS nft, n.is_burned AS burned,
         json_extract(q.body, '$.reference_ids[' || o.position || ']') AS mintedAs
       FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
-        LEFT JOIN (SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL) s
-          ON s.key = substr(o.identity, ?)
+        LEFT JOIN temp.referenced s ON s.key = substr(o.identity, ?)
       WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
         AND o.is_replaced = 0 AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
       ORDER BY q.n, o.position`,
-    ...[scope.length + 1, setId ?? -1, scope.length + 1],
-    ...[id, scope.length + 1],
+    ...[scope.length + 1, scope.length + 1, id, scope.length + 1],
   )
 }
 
@@ -90,13 +94,14 @@ export interface MovedRow {
 /** Returns the sent rows of a run that are in the manifest under the same reference and another key. */
 export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): MovedRow[] {
   const table = tableOf(rows)
+  createTables(sql, 'referencing')
+  sql.run(`INSERT INTO temp.referencing SELECT reference, key, position FROM ${table} WHERE reference IS NOT NULL`)
   return sql.all(
     `SELECT r.position, s.reference, s.body, o.id, o.kind AS operation, n.nft_gdn_id AS nft
-      FROM rows s JOIN ${table} r ON r.reference = s.reference
-        JOIN operations o ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
+      FROM rows s CROSS JOIN temp.referencing r ON r.reference = s.reference AND r.key <> s.key
+        CROSS JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id
-      WHERE s.set_id = ? AND s.files > 0 AND s.reference IS NOT NULL AND s.key <> r.key
-        AND s.key NOT IN (SELECT key FROM ${table}) ORDER BY r.position`,
+      WHERE s.set_id = ? AND s.files > 0 AND s.key NOT IN (SELECT key FROM ${table}) ORDER BY r.position`,
     ...[id, scope, setId],
   )
 }
@@ -117,11 +122,14 @@ export interface Relocated {
 /** Returns the sent rows with an ID and local files that differ from what was minted, or applied since. */
 export function changedWithFiles(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number): Relocated[] {
   return sql.all(
-    `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, coalesce(n.body, s.body) AS body, o.id AS operation
-      FROM ${tableOf(rows)} r JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+    `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, coalesce(n.body, o.body, s.body) AS body,
+        o.id AS operation
+      FROM ${tableOf(rows)} r JOIN operations o ${BY_IDENTITY}
+          ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
-      WHERE r.files > 0 AND r.key LIKE 'id:%' AND o.content <> r.content AND coalesce(n.body, s.body) <> r.body
+      WHERE r.files > 0 AND r.key LIKE 'id:%' AND o.content <> r.content
+        AND coalesce(n.body, o.body, s.body) <> r.body
       ORDER BY r.position`,
     ...[id, scope, setId],
   )
@@ -130,8 +138,75 @@ export function changedWithFiles(sql: Sql, { id, scope }: Drop, rows: RowsIn, se
 /** Gives operations the content that their rows have now. */
 export function storeContents(sql: Sql, rows: readonly Relocated[]): void {
   for (const { operation, content } of rows) {
-    sql.run('UPDATE operations SET content = ? WHERE id = ?', content, operation)
+    sql.run('UPDATE operations SET content = ?, body = NULL WHERE id = ?', content, operation)
   }
+}
+
+/** Keeps the rows of a run as they were sent where other rows replace them. */
+export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>, newSet: number): void {
+  createTables(sql, 'kept')
+  // SQLite compares a pair of columns that is not in a list with each entry of the list.
+  sql.run(
+    `INSERT INTO temp.kept SELECT o.id, s.body FROM rows s CROSS JOIN operations o ${BY_IDENTITY}
+        ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
+      WHERE s.set_id = ? AND o.content = s.content AND o.body IS NULL AND o.state NOT IN ('planned', 'intended')
+        AND s.content || s.key NOT IN (SELECT content || key FROM rows WHERE set_id = ?)`,
+    ...[id, scope, setId ?? -1, newSet],
+  )
+  sql.script(`UPDATE operations SET body = (SELECT body FROM temp.kept k WHERE k.id = operations.id)
+    WHERE id IN (SELECT id FROM temp.kept); DROP TABLE temp.kept`)
+}
+
+/** An edited row with an ID. */
+interface EditedRow {
+  key: string
+  line: number
+  /** The key of a row that had its content, and no longer has; null if there is none. */
+  was: string | null
+}
+
+/** Returns the sent rows with an ID whose content was edited since, and which row each content is of. */
+export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): EditedRow[] {
+  return sql.all(
+    `WITH sent AS MATERIALIZED (
+        SELECT substr(o.identity, ?) AS key, o.content, n.body FROM operations o
+          LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+          WHERE o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?, 3) = 'id:'
+            AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')),
+      edited AS MATERIALIZED (
+        SELECT r.position, r.key, r.line, r.content, r.body FROM ${tableOf(rows)} r JOIN sent s ON s.key = r.key
+          WHERE s.content <> r.content AND s.body IS NOT r.body),
+      lost AS MATERIALIZED (
+        SELECT key, coalesce(body, content) AS what FROM sent
+          WHERE key IN (SELECT key FROM edited) OR key NOT IN (SELECT key FROM ${tableOf(rows)})),
+      held AS MATERIALIZED (
+        SELECT position, key, line, content AS what FROM edited
+          UNION ALL SELECT position, key, line, body AS what FROM edited)
+      SELECT h.key, h.line, min(l.key) AS was FROM held h LEFT JOIN lost l ON l.what = h.what AND l.key <> h.key
+        GROUP BY h.position ORDER BY h.position`,
+    ...[scope.length + 1, id, scope.length + 1],
+  )
+}
+
+/** Returns rows that a plan mints with the content of a sent row that is gone, with the ID of that row. */
+export function readdedRows(sql: Sql, { id, scope }: Drop): { key: string; line: number; was: string }[] {
+  return sql.all(
+    `WITH gone AS MATERIALIZED (
+        SELECT coalesce(n.body, o.content) AS what, min(substr(o.identity, ?)) AS key FROM operations o
+          LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+          WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
+            AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.draft)
+          GROUP BY 1),
+      minted AS MATERIALIZED (
+        SELECT r.position, r.key, r.line, r.content, r.body FROM temp.draft r
+          WHERE r.position IN (SELECT position FROM temp.changes WHERE change ->> 'action' = 'mint')),
+      held AS MATERIALIZED (
+        SELECT position, key, line, content AS what FROM minted
+          UNION ALL SELECT position, key, line, body AS what FROM minted)
+      SELECT h.key, h.line, min(g.key) AS was FROM held h JOIN gone g ON g.what = h.what
+        GROUP BY h.position ORDER BY h.position`,
+    ...[scope.length + 1, id, scope.length + 1],
+  )
 }
 
 /** Marks operations whose rows were edited: the edited rows are minted in addition. */

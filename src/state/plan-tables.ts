@@ -27,6 +27,59 @@ export function changedPage(
   )
 }
 
+/** A field in which rows get values that other rows lose. */
+export interface ExchangedField {
+  field: string
+  /** The number of rows that change in it. */
+  changed: number
+  /** How many of them get a value that as many rows lose as get it. */
+  moved: number
+  /** The number of these values. */
+  values: number
+  /** How many rows get a value that another row loses, each of which is counted once. */
+  swapped: number
+}
+
+// Rows that can't be changed, for example because they are frozen, are edited as well. Wallets have several spellings.
+const EDITS = `edits AS MATERIALIZED (
+    SELECT position, field, is_open, iif(field = 'receiver', lower(was), was) AS was,
+        iif(field = 'receiver', lower(now), now) AS now
+      FROM (SELECT c.position, f.value ->> 'field' AS field, c.change ->> 'action' <> 'impossible' AS is_open,
+          f.value ->> 'from' AS was, f.value ->> 'to' AS now
+        FROM temp.changes c, json_each(c.change, '$.fields') f
+        WHERE c.change ->> 'action' IN ('update', 'transfer', 'impossible')))`
+
+/**
+ * Returns the fields in which a plan exchanges values between rows, those with most rows first, without fields in
+ * which all changes are impossible. A plan that exchanges 200,000 titles takes 0.8 s, and twice as long with a join of
+ * the values in place of their union.
+ */
+export function exchangedFields(sql: Sql): ExchangedField[] {
+  return sql.all(
+    `WITH ${EDITS},
+      changed AS (SELECT field, is_open, was AS what, 1 AS is_lost FROM edits
+        UNION ALL SELECT field, is_open, now, 0 FROM edits),
+      tallies AS (SELECT field, max(is_open) AS is_open, sum(is_lost) AS n, what IS NOT NULL AS is_value,
+          sum(is_lost) * 2 = count(*) AS is_exchanged, min(sum(is_lost), count(*) - sum(is_lost)) AS swapped
+        FROM changed GROUP BY field, what)
+      SELECT field, sum(n) AS changed, sum(n * is_value * is_exchanged) AS moved,
+          sum(is_value * is_exchanged) AS "values", sum(is_value * swapped) AS swapped FROM tallies
+        GROUP BY field HAVING sum(is_value * swapped) > 0 AND max(is_open) ORDER BY moved DESC, field`,
+  )
+}
+
+/** Returns the first rows that get a value of another row in a field, with the key of that row. */
+export function exchangedRows(sql: Sql, field: string, limit: number): { key: string; line: number; was: string }[] {
+  return sql.all(
+    `WITH ${EDITS}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)
+      SELECT r.key, r.line, w.key AS was FROM
+          (SELECT e.position, min(l.position) AS was FROM edits e JOIN lost l ON l.was = e.now WHERE e.field = ?
+            GROUP BY e.position ORDER BY e.position LIMIT ?) m
+        JOIN temp.draft r ON r.position = m.position JOIN temp.draft w ON w.position = m.was ORDER BY r.position`,
+    ...[field, field, limit],
+  )
+}
+
 export function addBurn(sql: Sql, position: number, change: object): void {
   sql.run('INSERT INTO temp.burns VALUES (?, ?)', position, JSON.stringify(change))
 }
@@ -82,10 +135,10 @@ export function relabeledPage(sql: Sql, after: number, limit: number): (Relabeli
   )
 }
 
-export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body }: NftNow): void {
+export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body, has }: NftNow): void {
   sql.run(
-    'INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body) VALUES (?, ?, ?, ?, ?)',
-    ...[nftGdnId, owner, metadataUrl, isBurned ? 1 : 0, body && Buffer.from(body)],
+    'INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body, has) VALUES (?, ?, ?, ?, ?, ?)',
+    ...[nftGdnId, owner, metadataUrl, isBurned ? 1 : 0, body && Buffer.from(body), has],
   )
 }
 

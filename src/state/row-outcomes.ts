@@ -74,12 +74,32 @@ export interface NftNow {
   owner: string | null
   metadataUrl: string | null
   isBurned: boolean
-  /** The row that it is like; null where it is like none that is known. */
+  /** The row of the manifest; null if the NFT matches no part of it. */
   body: Uint8Array | null
+  /** The part of the row that the NFT matches. */
+  has: RowPart
 }
 
-/** Records the present outcome of an NFT whose row was minted. */
-export function noteChanged(sql: Sql, runId: string, { nftGdnId, owner, metadataUrl, isBurned, body }: NftNow): void {
+export type RowPart = 'all' | 'metadata' | 'receiver'
+
+/** Returns the row of an NFT as it was last applied or sent. */
+export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Array | null {
+  const found = sql.get<{ body: Uint8Array | null }>(
+    `SELECT coalesce(n.body, o.body, (SELECT r.body FROM drops d JOIN rows r ON r.set_id = d.set_id
+        WHERE d.run_id = o.run_id AND d.scope || r.key = o.identity)) AS body
+      FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+      WHERE n.nft_gdn_id = ? AND o.run_id = ?`,
+    ...[nftGdnId, runId],
+  )
+  return found?.body ?? null
+}
+
+/** Records the present outcome of an NFT whose row was minted. `body`: the row that it is like, if that is known. */
+export function noteChanged(
+  sql: Sql,
+  runId: string,
+  { nftGdnId, owner, metadataUrl, isBurned, body }: Omit<NftNow, 'has'>,
+): void {
   sql.run(
     `UPDATE nfts SET receiver = coalesce(?, receiver), metadata_url = coalesce(?, metadata_url), body = coalesce(?, body),
       is_burned = ? WHERE nft_gdn_id = ? AND (SELECT run_id FROM operations WHERE id = operation_id) = ?`,
@@ -108,24 +128,27 @@ export function countBurned(sql: Sql, runId: string): number {
   return found?.n ?? 0
 }
 
-/** The row that an NFT was changed to after its mint, and the ID of its operation. */
+/** The row as it was last applied or sent where the rows of the run have another one, and the ID of its operation. */
 export interface ChangedRow {
   id: string
   body: Uint8Array
 }
 
-/** Returns the changed rows of a run, after an operation. */
+/** Returns the rows of a run that were applied, or sent with other content than its rows have, after an operation. */
 export const changedRows = (
   sql: Sql,
   runId: string,
   { after, limit }: { after: string; limit: number },
 ): ChangedRow[] =>
   sql.all(
-    `SELECT n.operation_id AS id, n.body FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
-      WHERE n.body IS NOT NULL AND n.operation_id > ? AND o.run_id = ? ORDER BY n.operation_id LIMIT ?`,
-    after,
-    runId,
-    limit,
+    `SELECT id, body FROM (
+        SELECT o.id, n.body FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+          WHERE n.body IS NOT NULL AND o.run_id = ?
+        UNION ALL SELECT o.id, o.body FROM operations o WHERE o.body IS NOT NULL AND o.run_id = ?
+          AND o.released_at IS NULL
+          AND NOT EXISTS (SELECT 1 FROM nfts n WHERE n.operation_id = o.id AND n.body IS NOT NULL))
+      WHERE id > ? ORDER BY id LIMIT ?`,
+    ...[runId, runId, after, limit],
   )
 
 /** Records why an accepted row is not minted yet; null if the server doesn't say. */
@@ -204,8 +227,8 @@ export function reopenEnded(sql: Sql, runId: string): void {
 }
 
 /**
- * Returns how many sent rows of a run are in each state. Through the requests, because the index of their rows is in the
- * order in which they were sent. Any other index has a million rows at 25,000 scattered places of the file.
+ * Returns how many sent rows of a run are in each state. Through the requests, because the index of their rows is in
+ * the order in which they were sent. Any other index has a million rows at 25,000 scattered places of the file.
  */
 export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
@@ -291,8 +314,8 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 }
 
 /**
- * The same where the rows of the run are not read again. Its stored rows get the keys as well, so that a resumed run does
- * not send them. Operations that have changed meanwhile stay as they are.
+ * The same where the rows of the run are not read again. Its stored rows get the keys as well, so that a resumed run
+ * does not send them. Operations that have changed meanwhile stay as they are.
  */
 export function renameStoredRows(
   sql: Sql,

@@ -37,14 +37,16 @@ export interface OutcomeRow extends OutcomeColumns {
   body: Uint8Array
 }
 
-/** Returns the rows of a run after a position. A row whose NFT was changed has the content of that. */
+/**
+ * Returns the rows of a run after a position, as they were last applied or sent. An unsent row is as in the manifest.
+ */
 export function outcomesPage(
   sql: Sql,
   { id, scope, setId }: Drop,
   { after, limit }: { after: number; limit: number },
 ): OutcomeRow[] {
   return sql.all(
-    `SELECT r.position, r.line, r.key, coalesce(n.body, r.body) AS body, ${OUTCOME} FROM rows r
+    `SELECT r.position, r.line, r.key, coalesce(n.body, o.body, r.body) AS body, ${OUTCOME} FROM rows r
       LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
       LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
       WHERE r.set_id = ? AND r.position > ? ORDER BY r.position LIMIT ?`,
@@ -52,13 +54,21 @@ export function outcomesPage(
   )
 }
 
-/** A row that a run has sent, with its place in the body of its request. */
-type OutsideRow = OutcomeColumns & { line: number; key: string; place: number; body: string }
+/** A row that a run has sent, with its place in its request. */
+export interface OutsideRow extends OutcomeColumns {
+  line: number
+  key: string
+  place: number
+  request: string
+  /** The row as it was last applied or sent; null where only the request has it. */
+  body: Uint8Array | null
+}
 
 /** Returns the rows that were sent, and are no longer among the rows of their run. */
 export function outcomesOutside(sql: Sql, { id, scope, setId }: Drop): OutsideRow[] {
   return sql.all(
-    `SELECT substr(o.identity, ?) AS key, o.line, o.position AS place, q.body, ${OUTCOME} FROM operations o
+    `SELECT substr(o.identity, ?) AS key, o.line, o.position AS place, q.body AS request, coalesce(n.body, o.body) AS body,
+        ${OUTCOME} FROM operations o
       JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
       WHERE o.run_id = ? AND o.released_at IS NULL AND o.state NOT IN ('planned', 'intended')
         AND substr(o.identity, ?) NOT IN (SELECT key FROM rows WHERE set_id = ?) ORDER BY q.n, o.position`,

@@ -33,6 +33,12 @@ export type RowsIn = 'draft' | { set: number }
 export const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
+/**
+ * Follows `operations` in a query for the operations of rows. Without it, SQLite may prefer `operations_by_line`, which
+ * has more of the columns, and read all operations of the run for each row.
+ */
+export const BY_IDENTITY = 'INDEXED BY operations_by_run'
+
 /** The columns without a default. */
 const USUAL = 'position, line, key, content, receivers, body'
 const COLUMNS = `${USUAL}, reference, twin, files`
@@ -219,8 +225,8 @@ function plannedPage(
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
           o.content IS NOT NULL AND o.content <> r.content AND ${isUnapplied('r')} AS isChanged
-        FROM ${tableOf(rows)} r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key
-          AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
+        FROM ${tableOf(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
+          ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
         WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
     id,
     scope,
@@ -266,7 +272,7 @@ export function changesOf(
     `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.position, d.key, d.line,
         coalesce(o.state IS NOT NULL AND NOT (o.state = 'failed' AND o.accepted_at IS NULL), 0) AS isKept
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
-        LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
+        LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL)
         OR (coalesce(o.content, e.content) <> d.content AND ${isUnapplied('d')})
       ORDER BY d.position`,

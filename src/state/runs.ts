@@ -1,4 +1,4 @@
-import { type LockHolder, parseHolder, wasTakenOver } from '../core/lock-holder.ts'
+import { type LockHolder, parseHolder, takenOverError } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { keepNfts } from './known-nfts.ts'
 import type { OperationState } from './transitions.ts'
@@ -52,7 +52,7 @@ export function heldBy(sql: Sql, runId: string): HeldBy {
     'SELECT holder, fence, beat_at FROM runs WHERE id = ?',
     runId,
   )
-  if (row === undefined) throw wasTakenOver()
+  if (row === undefined) throw takenOverError()
   return { holder: row.holder === null ? null : parseHolder(row.holder), fence: row.fence, beatAt: row.beat_at }
 }
 
@@ -80,7 +80,7 @@ export function takeRun(
 /** Called in every transaction that changes a run. @throws GdnError `run_busy` if another process holds it now */
 export function checkFence(sql: Sql, { runId, fence }: RunHold): void {
   const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
-  if (row?.fence !== fence) throw wasTakenOver()
+  if (row?.fence !== fence) throw takenOverError()
 }
 
 /** Records a heartbeat. */

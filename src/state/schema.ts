@@ -4,7 +4,7 @@
  * Until version 0.1.0 is tagged, a change of the schema replaces the first migration and gets the next number. States
  * with another number are refused. After that, a change is a migration of its own.
  */
-export const FIRST_VERSION = 8
+export const FIRST_VERSION = 9
 
 /**
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
@@ -194,6 +194,8 @@ CREATE TABLE operations (
   is_replaced INTEGER NOT NULL DEFAULT 0,
   was_deployed INTEGER NOT NULL DEFAULT 0,
   rival TEXT,
+  -- The row as it was sent, as in rows; null while the rows of its run have it.
+  body BLOB,
   CHECK (state = 'planned' OR request_id IS NOT NULL),
   CHECK (state NOT IN ('accepted', 'deployed') OR accepted_at IS NOT NULL)
 ) WITHOUT ROWID;
@@ -207,6 +209,7 @@ CREATE INDEX operations_open ON operations (run_id, request_id, state)
   WHERE state IN ('planned', 'intended', 'sent') AND released_at IS NULL;
 CREATE INDEX operations_by_collection ON operations (collection_id, state);
 CREATE INDEX operations_by_request ON operations (request_id, released_at, state);
+CREATE INDEX operations_edited ON operations (run_id) WHERE body IS NOT NULL;
 CREATE INDEX operations_by_name ON operations (server_id, kind, identity);
 
 CREATE TRIGGER allowed_transitions BEFORE UPDATE OF state ON operations

@@ -11,7 +11,10 @@ const TABLES = {
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
-  /** The changes of rows. `addChanges` fills it, and `changedPage` and `rowsOfOther` read it with the draft. */
+  /**
+   * The changes of rows. `addChanges` fills it; `changedPage`, `rowsOfOther`, `readdedRows` and `exchangedRows` read it
+   * with the draft.
+   */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
   burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',
@@ -19,20 +22,28 @@ const TABLES = {
   named: '(nft TEXT PRIMARY KEY)',
   /** The changes of the rows of a saved plan. `addSaved` fills it, and `savedBetween` reads it. */
   saved: '(position INTEGER PRIMARY KEY, changes TEXT NOT NULL)',
-  /** The burns of a saved plan. `addSavedBurn` fills it, `takeSavedBurn` removes one, and `savedBurns` reads the rest. */
+  /**
+   * The burns of a saved plan. `addSavedBurn` fills it, `takeSavedBurn` removes one, and `savedBurns` reads the rest.
+   */
   saved_burns: '(nft TEXT PRIMARY KEY, change TEXT NOT NULL)',
   /** Reference IDs whose label is to be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
   relabeled: '(n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)',
   /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
   seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,
-    body BLOB)`,
+    body BLOB, has TEXT NOT NULL)`,
   /** The rows of an earlier set. Only `changesOf` uses it. */
   earlier: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID',
+  /** The stored rows that have a reference. Only `vanishedRows` uses it. */
+  referenced: '(key TEXT PRIMARY KEY, reference TEXT NOT NULL) WITHOUT ROWID',
+  /** The rows of the manifest that have a reference. Only `movedRows` uses it. */
+  referencing: '(reference TEXT, key TEXT, position INTEGER NOT NULL, PRIMARY KEY (reference, key)) WITHOUT ROWID',
+  /** The rows of operations as they were sent. Only `keepSent` uses it. */
+  kept: '(id TEXT PRIMARY KEY, body BLOB NOT NULL)',
   /** The operations whose rows got an ID. Only `renameStoredRows` uses it. */
   renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',
-  /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` reads it. */
+  /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` and `rowsWithOtherIds` read it. */
   checked: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, twin TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)',
-  /** The rows that another run claims. Only `sharedRows` uses it. */
+  /** The rows that another run claims. `sharedRows` fills it, and `rowsWithOtherIds` reads it. */
   claimed: '(key TEXT NOT NULL, twin TEXT NOT NULL, body BLOB)',
 }
 

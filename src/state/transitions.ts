@@ -27,7 +27,7 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   deployed: ['accepted', 'unknown'],
 }
 
-/** Operations that no other may be beside, as the index `one_live_operation` has it. */
+/** The condition of live operations. The index `one_live_operation` has the same one: one of each name at most. */
 export const LIVE = `released_at IS NULL AND rival IS NULL
   AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 

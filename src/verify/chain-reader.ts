@@ -1,9 +1,10 @@
-import { parseJson } from '../client/answers.ts'
+import type { Clock } from '../client/clock.ts'
 import { persist } from '../client/persist.ts'
-import { type Clock, RETRIES } from '../client/retry.ts'
+import { RETRIES } from '../client/retry.ts'
 import type { Transport } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 
 /** The result of one call. `reverted`: the contract rejected it. `failed`: the result is unknown. */
 export type CallResult =

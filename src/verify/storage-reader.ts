@@ -1,8 +1,8 @@
-import { parseJson } from '../client/answers.ts'
+import type { Clock } from '../client/clock.ts'
 import { persist } from '../client/persist.ts'
-import type { Clock } from '../client/retry.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 
 /** The content of an ipfs URL. `missing`: it doesn't exist, or isn't JSON. `failed`: unknown. */
 export type Stored =

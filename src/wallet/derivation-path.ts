@@ -15,7 +15,9 @@ export interface PathPart {
   hardened: boolean
 }
 
-/** Returns the parts of a derivation path of BIP-32, whose hardened parts end with `'` or `h`; null if it is invalid. */
+/**
+ * Returns the parts of a derivation path of BIP-32, whose hardened parts end with `'` or `h`; null if it is invalid.
+ */
 export function readPath(text: string): PathPart[] | null {
   if (!FORM.test(text)) return null
   const parts = text

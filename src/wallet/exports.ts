@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { parseJson } from '../core/json.ts'
 import { readPrivateFile } from '../keystore/private-file.ts'
 import { checkWalletFolder } from './folder.ts'
 
@@ -29,15 +30,7 @@ export function readExports(folder: string): WalletExport[] {
   if (!checkWalletFolder(folder) || !existsSync(join(folder, FILE))) return []
   const lines = readPrivateFile(join(folder, FILE), MAX_BYTES).split('\n')
   return lines.flatMap((text) => {
-    const { data } = line.safeParse(parsed(text))
+    const { data } = line.safeParse(parseJson(text))
     return data === undefined ? [] : [data]
   })
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

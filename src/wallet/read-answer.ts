@@ -1,7 +1,7 @@
 import { checksumAddress } from '../api/address.ts'
 import { generatedWallet } from '../api/endpoints/getpresignedurl.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { parseJson } from '../client/answers.ts'
+import { parseJson } from '../core/json.ts'
 import type { Secret } from '../core/secret.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { addressOfKey, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'

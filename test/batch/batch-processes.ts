@@ -57,7 +57,9 @@ export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Runs the script to its end, or kills it with SIGKILL: after so many milliseconds, or when the callback calls back. */
+/**
+ * Runs the script to its end, or kills it with SIGKILL: after so many milliseconds, or when the callback calls back.
+ */
 export function runBatchProcess(
   argv: readonly string[],
   killAfter: number | ((kill: () => void) => void) | null,

@@ -252,12 +252,7 @@ describe('two runs with the same rows in one collection', () => {
       const client: BatchClient = {
         send: (...request) => server.send(...request),
         upload: (file) => server.upload(file),
-        supportsIdempotency: () => server.supportsIdempotency(),
-        supportsReferences: () => server.supportsReferences(),
-        supportsLabels: () => server.supportsLabels(),
-        supportsAliases: () => server.supportsAliases(),
-        supportsUpdates: () => server.supportsUpdates(),
-        limitsCosts: () => null,
+        supports: (capability) => server.supports(capability),
         learnIdempotency: () => server.learnIdempotency(),
         async call(endpoint, request) {
           first ??= machine.run(server, rowsUpTo(3), A)

@@ -59,6 +59,34 @@ describe('a manifest that was edited after its rows were minted', () => {
     })
   })
 
+  test('names the missing rows in the order of the manifest, however they were sent', async () => {
+    await run(rowsUpTo(4))
+    await expect(run([1, 2, 3, 4].map((number) => titled(number, `#${number} fixed`)))).rejects.toMatchObject({
+      details: { pairs: [{ line: 2 }, { line: 3 }, { line: 4 }, { line: 5 }] },
+    })
+  })
+
+  test('pairs no rows that share few fields, and each new row once', async () => {
+    await run(rowsUpTo(2))
+    const unlike = { title: 'Other', description: 'else', file_fields: [] }
+    await expect(run([{ ...row(6), metadata: unlike }])).rejects.toMatchObject({
+      details: {
+        pairs: [
+          { title: '#1', now: null, changes: [] },
+          { title: '#2', now: null, changes: [] },
+        ],
+      },
+    })
+    await expect(run([titled(1, '#1 fixed')])).rejects.toMatchObject({
+      details: {
+        pairs: [
+          { title: '#1', now: { title: '#1 fixed' } },
+          { title: '#2', now: null },
+        ],
+      },
+    })
+  })
+
   test('resumes once the edit is reverted, and mints rows that are only added', async () => {
     await run(rowsUpTo(3))
     await run(edited()).catch(() => {})

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listRuns, openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { ResponseOf } from '../../src/client/api-client.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
@@ -260,6 +261,28 @@ describe('a new run with a lost state whose rows are already in the collection',
   })
 })
 
+describe('a server that lists IDs before it returns their metadata', () => {
+  test.each(['no record', 'a record without metadata'])(
+    'has no row minted twice by a new run, with %s at first',
+    async (how) => {
+      const server = serverOf()
+      await run(server, rowsUpTo(4), { noWait: true })
+      await loseState()
+      const call = server.call.bind(server)
+      const began = machine.time.now()
+      server.call = async (endpoint, request) => {
+        const answer = await call(endpoint, request)
+        if (endpoint !== 'getnfts' || machine.time.now() > began + 20_000) return answer
+        const { nfts, ...rest } = answer as ResponseOf<'getnfts'>
+        const early = how === 'no record' ? [] : nfts.map((nft) => ({ ...nft, request_metadata: null }))
+        return { ...rest, nfts: early } as never
+      }
+      await expect(run(server, rowsUpTo(5))).rejects.toMatchObject({ code: 'seems_minted', details: { count: 4 } })
+      expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
+    },
+  )
+})
+
 describe('--adopt', () => {
   test('adopts existing NFTs as minted by the run, and sends the rest', async () => {
     const server = serverOf()
@@ -290,7 +313,7 @@ describe('--adopt', () => {
     const recorded = () =>
       machine.state((sql) =>
         sql.all(
-          "SELECT line, kind, body ->> '$.sender_wallet_address' AS sender FROM operations o JOIN requests q ON q.id = o.request_id ORDER BY line",
+          "SELECT line, kind, q.body ->> '$.sender_wallet_address' AS sender FROM operations o JOIN requests q ON q.id = o.request_id ORDER BY line",
         ),
       )
     await run(server, rows)
@@ -313,6 +336,22 @@ describe('--adopt', () => {
     }
   })
 
+  test('adopts NFTs whose metadata the server returns later than their IDs', async () => {
+    const server = serverOf()
+    await run(server, rowsUpTo(4), { noWait: true })
+    await loseState()
+    const call = server.call.bind(server)
+    const began = machine.time.now()
+    server.call = async (endpoint, request) => {
+      const answer = await call(endpoint, request)
+      if (endpoint !== 'getnfts' || machine.time.now() > began + 20_000) return answer
+      const { nfts, ...rest } = answer as ResponseOf<'getnfts'>
+      return { ...rest, nfts: nfts.map((nft) => ({ ...nft, request_metadata: null })) } as never
+    }
+    expect((await run(server, rowsUpTo(5), { adopt: true })).counts.deployed).toBe(5)
+    expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1, 1])
+  })
+
   test('stops at rows whose NFT belongs to another wallet, and following the hint mints no other row twice', async () => {
     const server = serverOf()
     await run(server, rowsUpTo(3))
@@ -332,6 +371,26 @@ describe('--adopt', () => {
     if (first === undefined) throw new Error('there are no rows')
     expect((await run(server, [first, ...others], { adopt: true })).counts).toMatchObject({ deployed: 3 })
     expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
+  })
+
+  test('adopts an NFT that was transferred to the receiver of its row, and that NFT among equal ones', async () => {
+    const server = serverOf()
+    await run(server, [row(1), row(2), row(2)])
+    await loseState()
+    const mintedTo = new Map([...server.minted.values()].map(({ id, receiver }) => [id, receiver]))
+    const call = server.call.bind(server)
+    server.call = async (endpoint, request) => {
+      const answer = await call(endpoint, request)
+      if (endpoint !== 'getnfts') return answer
+      const { nfts, ...rest } = answer as ResponseOf<'getnfts'>
+      return { ...rest, nfts: nfts.map((nft) => ({ ...nft, minted_to: mintedTo.get(nft.nft_gdn_id) })) } as never
+    }
+    const [one = ''] = server.idsOf('#1')
+    const [sold = '', kept = ''] = server.idsOf('#2')
+    for (const id of [one, sold]) server.move(id, ELSEWHERE)
+    const moved = [{ ...row(1), receiver: ELSEWHERE }, row(2), { ...row(2), receiver: ELSEWHERE }]
+    const summary = await run(server, moved, { adopt: true })
+    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toEqual([one, kept, sold])
   })
 
   test('leaves NFTs alone that may be of another run with an unknown outcome', async () => {

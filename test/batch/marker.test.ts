@@ -71,7 +71,7 @@ describe('--marker-key', () => {
       row(5, { metadata: { ...metadata({}), file_fields: [{ key: KEY, url: 'https://x.example/a' }] } }),
     ]
     const error = await run(rows).catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ code: 'invalid_manifest', details: { issueCount: 4 } })
+    expect(error).toMatchObject({ code: 'invalid_manifest', details: { issue_count: 4 } })
     const { details } = error as { details: { issues: { place: { line: number } }[] } }
     expect(details.issues.map(({ place }) => place.line)).toEqual([3, 4, 5, 6])
     expect(server.attempts).toBe(0)

@@ -428,12 +428,7 @@ describe('on a server that honors Idempotency-Key', () => {
     send: (...request) => server.send(...request),
     call: (endpoint, request) => server.call(endpoint, request),
     upload: (file) => server.upload(file),
-    supportsIdempotency: () => (questions > 0 ? null : server.supportsIdempotency()),
-    supportsReferences: () => server.supportsReferences(),
-    supportsLabels: () => server.supportsLabels(),
-    supportsAliases: () => server.supportsAliases(),
-    supportsUpdates: () => server.supportsUpdates(),
-    limitsCosts: () => null,
+    supports: (capability) => (capability === 'idempotency' && questions > 0 ? null : server.supports(capability)),
     learnIdempotency: async () => (questions-- > 0 ? null : await server.learnIdempotency()),
   })
 

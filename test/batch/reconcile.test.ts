@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { removeRun } from '../../src/batch/remove-run.ts'
 import { openRun, runResults } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { ResponseOf } from '../../src/client/api-client.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type FakeOptions, type Fault } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
@@ -60,6 +61,24 @@ describe('rows whose outcome is unknown', () => {
       }
     },
   )
+
+  test('are adopted if the server returns the metadata of their NFTs later than their IDs', async () => {
+    const server = serverWith(['cut_after'])
+    const call = server.call.bind(server)
+    server.call = async (endpoint, request) => {
+      const answer = await call(endpoint, request)
+      if (endpoint !== 'getnfts' || machine.time.now() > 20_000) return answer
+      const { nfts, ...rest } = answer as ResponseOf<'getnfts'>
+      const lost = new Set(PAIR.slice(0, 2).map(({ metadata }) => metadata.title))
+      const withoutMetadata = nfts.map((nft) => {
+        const { title } = nft.request_metadata as { title: string }
+        return lost.has(title) ? { ...nft, request_metadata: null } : nft
+      })
+      return { ...rest, nfts: withoutMetadata } as never
+    }
+    expect(await run(server, PAIR)).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
+    expect(server.minted.size).toBe(4)
+  })
 
   test('are absent if it did not, as rows that were sent later prove', async () => {
     const summary = await run(serverWith(['cut_before']), PAIR)

@@ -43,6 +43,21 @@ const takes = (requests: number) =>
     faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null),
   })
 
+test('says that the server is unreachable while it waits until NFTs are deployed', async () => {
+  let [looks, answered] = [0, 0]
+  const call = server.call.bind(server)
+  server.call = async (name: never, request: never) => {
+    if (name === 'getnfts' && looks++ < 2) throw new GdnError('unreachable', 'gone')
+    if (name === 'getnfts') answered++
+    return (await call(name, request)) as never
+  }
+  const { counts } = await machine.run(server, rowsUpTo(3))
+  const held = machine.events.filter(({ type }) => type === 'holding')
+  expect([counts.deployed, answered > 0]).toEqual([3, true])
+  expect(held.length).toBeGreaterThan(0)
+  for (const event of held) expect(event).toMatchObject({ reason: 'unreachable', message: 'gone' })
+})
+
 describe('the plan', () => {
   test('groups rows by receiver, in the order of first appearance', async () => {
     await machine.run(server, rowsUpTo(8), { chunkSize: 50 })
@@ -150,7 +165,7 @@ describe('the plan', () => {
       code: 'invalid_manifest',
       message: 'fault 2 (and 1 more)',
       place: { line: 2 },
-      details: { issues: [{ message: 'fault 2' }, { message: 'fault 4' }], issueCount: 2 },
+      details: { issues: [{ message: 'fault 2' }, { message: 'fault 4' }], issue_count: 2 },
     })
     expect(server.attempts).toBe(0)
     expect(await listRuns(machine.stateDir)).toEqual([])

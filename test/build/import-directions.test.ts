@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findWrongImports, MAY_IMPORT, SERVER_FLOORS } from '../../src/build/import-directions.mjs'
+import { findWrongImports, MAY_IMPORT, SERVER_LAYERS } from '../../src/build/import-directions.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -24,7 +24,7 @@ describe('the tables of import directions', () => {
   test('name every folder of src and src/server, and no others', async () => {
     const folders = async (path: string) => (await readdir(join(root, path))).sort()
     expect(Object.keys(MAY_IMPORT).sort()).toEqual(await folders('src'))
-    expect(SERVER_FLOORS.flat().sort()).toEqual(await folders('src/server'))
+    expect(SERVER_LAYERS.flat().sort()).toEqual(await folders('src/server'))
   })
 
   test('let a folder import only folders listed before it', () => {
@@ -127,6 +127,20 @@ describe('findWrongImports', () => {
       'src/batch/rows.ts',
       "// UPDATE the rows\nexport const word = 'DELETE'\nexport const mysql = { all() {} }.all()\n",
     )
+    expect(await findWrongImports(join(folder, 'src'))).toEqual([])
+  })
+
+  test('rejects a lazy import of a module that its importer loads anyway', async () => {
+    await write(
+      'src/core/a.ts',
+      "import { b } from './b.ts'\nexport const c = async () => [b, await import('./c.ts')]\n",
+    )
+    await write('src/core/b.ts', "export { c as b } from './c.ts'\n")
+    await write('src/core/c.ts', 'export const c = 1\n')
+    expect(await findWrongImports(join(folder, 'src'))).toEqual([
+      'src/core/a.ts imports src/core/c.ts lazily, but loads it anyway',
+    ])
+    await write('src/core/b.ts', "import type { c } from './c.ts'\nexport const b: typeof c = 1\n")
     expect(await findWrongImports(join(folder, 'src'))).toEqual([])
   })
 

@@ -63,6 +63,23 @@ describe.each(WORKFLOWS)('%s', (path) => {
   })
 })
 
+/** Returns whether a range of package.json, without prereleases, allows a version. */
+function allows(range: string, version: readonly number[]): boolean {
+  return range.split('||').some((set) =>
+    [...set.matchAll(/(>=|<=|>|<|\^|~|=)?\s*v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?/g)].every(
+      ([, operator = '=', ...parts]) => {
+        const given = parts.filter((part) => part !== undefined && part !== 'x').map(Number)
+        const padded = [0, 1, 2].map((i) => given[i] ?? 0)
+        const at = version.findIndex((part, i) => part !== padded[i])
+        const order = at < 0 ? 0 : (version[at] ?? 0) - (padded[at] ?? 0)
+        const same = { '^': 1, '~': 2, '=': given.length }[operator]
+        if (same === undefined) return { '>=': order >= 0, '>': order > 0, '<=': order <= 0, '<': order < 0 }[operator]
+        return order >= 0 && given.slice(0, same).every((part, i) => part === version[i])
+      },
+    ),
+  )
+}
+
 describe('installed packages', () => {
   test('a release has an SBOM and provenance, and audits its packages', async () => {
     const text = await read('.github/workflows/release.yml')
@@ -86,6 +103,22 @@ describe('installed packages', () => {
     const { jobs } = parse(await read('.github/workflows/release.yml')) as Workflow
     const setup = jobs.executables?.steps.find(({ uses }) => uses?.startsWith('actions/setup-node@'))
     expect(setup?.with?.['node-version']).toBe(NODE_VERSION)
+  })
+
+  test('every package allows Node.js 20.19, except three that work with it', async () => {
+    const { packages } = JSON.parse(await read('package-lock.json')) as {
+      packages: Record<string, { optional?: boolean; engines?: { node?: string } | string[] }>
+    }
+    const excluding = Object.entries(packages).filter(
+      ([, { optional, engines }]) =>
+        !optional && !Array.isArray(engines) && engines?.node !== undefined && !allows(engines.node, [20, 19, 0]),
+    )
+    // The README tells users to ignore the warnings of npm about these.
+    expect(excluding.map(([path]) => path).sort()).toEqual([
+      'node_modules/@solana-program/record',
+      'node_modules/@solana-program/token-2022',
+      'node_modules/@solana/errors/node_modules/commander',
+    ])
   })
 
   test('no package needs an install script: two have one, and work without it', async () => {
@@ -114,7 +147,7 @@ describe('installed packages', () => {
     expect(unchecked.map(([path]) => path)).toEqual(listed.map((name) => `node_modules/${name}`))
     expect(unchecked.every(([, { optional, os }]) => optional && os !== undefined)).toBe(true)
     const text = await read('SECURITY.md')
-    expect(text).toContain(`**${unchecked.length} of ${entries.length} packages of the lock file have no checksum.**`)
+    expect(text).toContain(`**${unchecked.length} of ${entries.length} packages in the lock file have no checksum.**`)
     for (const [prefix, systems] of Object.entries(WITHOUT_CHECKSUM)) {
       expect(text).toContain(`\n  - \`${prefix}*\`: ${systems.join(', ')}\n`)
     }

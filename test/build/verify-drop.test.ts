@@ -23,7 +23,7 @@ beforeAll(async () => {
       response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: call(JSON.parse(body).params[0].data) }))
     } else if (request.url?.endsWith('.json')) {
       const token = Number(/(\d)\.json$/.exec(request.url)?.[1])
-      response.end(JSON.stringify({ name: names[token], image: `ipfs://picture/${token}` }))
+      response.end(JSON.stringify({ name: names[token], image: `ipfs://image/${token}` }))
     } else response.end(await readFile(`${folder}${pictures[Number(request.url?.at(-1))]}`))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

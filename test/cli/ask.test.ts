@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { retirementOf } from '../../src/api/retired.ts'
 import { folded, narrowed, unbroken } from '../../src/cli/io/prompts.ts'
+import { blockchainChoices } from '../../src/cli/prompt/ask-missing.ts'
 
 const CHAINS = ['polygon', 'polygon-mumbai', 'astar', 'bnb-testnet', 'fantom-testnet'].map((name) => ({ name }))
 const names = (typed: string) => narrowed(CHAINS, typed).map(({ name }) => name)
@@ -33,4 +35,10 @@ test('wraps a question between words, with room for (y/N) and the answer in its 
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns - 2)
     expect(`${lines.at(-1)} (y/N) Yes`.length).toBeLessThanOrEqual(columns - 2)
   }
+})
+
+test('a list of blockchains has no network that was shut down', () => {
+  const names = blockchainChoices().map(({ value }) => value)
+  expect(names).toEqual(expect.arrayContaining(['polygon', 'polygon-amoy', 'fantom', 'solana']))
+  expect(names.filter((name) => retirementOf(name)?.stillRuns === false)).toEqual([])
 })

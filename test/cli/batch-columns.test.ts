@@ -71,6 +71,42 @@ describe('mapped columns', () => {
   })
 })
 
+describe('a column that is left out', () => {
+  const PRICED = `Name,Description,Wallet,Preis\nDawn,x,${OWNER},10\n`
+  const JSON_ROWS = JSON.stringify([{ Name: 'Dawn', Description: 'x', Wallet: OWNER, Preis: 10 }])
+
+  test.each([
+    ['--map', 'drop.csv', PRICED, ['--map', 'Preis=ignore'], {}],
+    ['--unknown-columns', 'drop.csv', PRICED, ['--unknown-columns', 'ignore'], {}],
+    ['--map, of JSON rows with numbers', 'drop.json', JSON_ROWS, ['--map', 'Preis=ignore'], {}],
+    ['map of the project file', 'drop.csv', PRICED, [], { map: { Preis: 'ignore' } }],
+    ['unknown_columns of the project file', 'drop.csv', PRICED, [], { unknown_columns: 'ignore' }],
+  ])('by %s is not minted, and is named', async (_how, name, text, flags, config) => {
+    const { path, options } = await folder({ [name]: text, 'gdn.config.json': JSON.stringify(config) })
+    const api = await fakeApi(service())
+    const mint = await cli(['batch', 'mint', path(name), ...TARGET, '--base-url', api.url, ...flags], options)
+    expect(mint).toMatchObject({ code: 0, stderr: expect.stringContaining('Preis → ignore') })
+    const [{ metadata }] = api.bodies('createnft') as [{ metadata: object[] }]
+    expect(metadata).toEqual([{ title: 'Dawn', description: 'x', file_fields: [] }])
+    if (Object.keys(config).length > 0) expect(mint.stderr).toContain('gdn.config.json)')
+  })
+
+  test('is only left out if a flag or the project file says so, not by the name "ignore"', async () => {
+    const { gdn, drop } = await sheet(SHEET.replace('Mood', 'ignore'))
+    expect((await gdn('batch', 'validate', drop, ...TARGET)).stderr).toContain('unknown column "ignore"')
+  })
+
+  test('may change without changing the row', async () => {
+    const { gdn, drop } = await sheet(PRICED)
+    const api = await fakeApi(service())
+    const mint = ['batch', 'mint', drop, ...TARGET, '--base-url', api.url, '--map', 'Preis=ignore']
+    expect((await gdn(...mint)).code).toBe(0)
+    await writeFile(drop, PRICED.replace(',10', ',12'))
+    expect((await gdn(...mint)).code).toBe(0)
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+})
+
 describe('an unknown column', () => {
   test('is an error that names the flag for an attribute', async () => {
     const { gdn, drop } = await sheet()
@@ -78,7 +114,7 @@ describe('an unknown column', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({
       message: expect.stringMatching(/drop\.csv:1:4: unknown column "Mood"$/),
-      hint: 'To make it a public attribute, add --map Mood=attr:Mood, or --unknown-columns attr for all unknown columns.',
+      hint: 'To make it a public attribute, add --map Mood=attr:Mood, or --unknown-columns attr for all unknown columns. To leave it out, add --map Mood=ignore.',
     })
   })
 
@@ -162,7 +198,7 @@ describe('map and unknown_columns of the project file', () => {
     [{ map: { Bild: 'extra:title' } }, 'map.Bild', 'its key is part of every NFT'],
     [{ map: ['image'] }, 'map', 'must be'],
     [{ map: { Bild: 1 } }, 'map.Bild', 'must be'],
-    [{ unknown_columns: 'drop' }, 'unknown_columns', 'must be attr, extra or error'],
+    [{ unknown_columns: 'drop' }, 'unknown_columns', 'must be attr, extra, ignore or error'],
   ])('are rejected with their place: %j', async (config, field, message) => {
     const { gdn, drop, file } = await project(config)
     const result = await gdn('batch', 'validate', drop, ...TARGET, '--json')

@@ -6,7 +6,7 @@ import type { Deps } from '../../src/cli/deps.ts'
 import { shellWord } from '../../src/core/shell-word.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
-import { cli, errorOf } from './harness.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
 
 /** A run with one rejected row; `relent` makes the server accept all later requests. */
 async function withRefused() {
@@ -26,6 +26,16 @@ async function withRefused() {
   }
   return { api, path, options, mint, gdn, relent }
 }
+
+test('batch results says if no row has the status', async () => {
+  const { gdn, relent, options } = await withRefused()
+  relent()
+  await gdn('retry')
+  const results = async (status: string) =>
+    await cli(['batch', 'results', 'drop', '--status', status], { ...options, tty: true })
+  expect(await results('failed')).toMatchObject({ code: 0, stdout: '', stderr: 'No row has failed.\n' })
+  expect((await results('pending,unknown')).stderr).toBe('No row has the status pending or unknown.\n')
+})
 
 describe('batch retry', () => {
   test('retries only the rows that the server rejected', { tags: ['promise'] }, async () => {
@@ -184,6 +194,16 @@ describe('batch reconcile --row', () => {
 })
 
 describe('batch template', () => {
+  test('has the blockchain of the profile, so that its rows are valid there', async () => {
+    const { env } = await tempHome()
+    await cli(['config', 'set', 'blockchain', 'polygon-amoy', '--profile', 'studio'], { env })
+    const at = { env: { ...env, GDN_PROFILE: 'studio' } }
+    const { stdout } = await cli(['batch', 'template', '-q'], at)
+    expect(stdout).toContain(',polygon-amoy,')
+    expect((await cli(['batch', 'validate', '-'], { ...at, stdin: stdout })).code).toBe(0)
+    expect((await cli(['batch', 'template', '-q', '-b', 'base'], at)).stdout).toContain(',base,')
+  })
+
   test.each([
     ['csv', 'polygon'],
     ['json', 'polygon'],
@@ -203,7 +223,9 @@ describe('batch template', () => {
   test('fills in the receiver, and prints only the manifest', async () => {
     const { stdout, stderr } = await cli(['batch', 'template', '--receiver', OWNER, '-q'])
     expect(stderr).toBe('')
-    expect((await cli(['batch', 'template'])).stderr).toContain('Replace the receivers and images')
+    const hints = (await cli(['batch', 'template'])).stderr
+    expect(hints).toContain('Replace the receivers and images')
+    expect(hints).toContain('gdn batch validate <file> --check-files')
     expect(stdout.match(new RegExp(OWNER, 'g'))).toHaveLength(2)
     expect(stdout.split('\r\n')[0]).toBe(
       'id,title,description,image,receiver,blockchain,attr:hour,attr:mood,extra:artist',
@@ -238,6 +260,47 @@ describe('batch mint --dry-run', () => {
     expect(stdout).toMatch(/^ +and +3 more NFTs$/m)
     expect(stdout).not.toContain('GAS')
     expect(stderr).toContain('Nothing was sent')
+  })
+
+  test.each([
+    [[], "in the manifest's order"],
+    [['--chunk-size', '1'], "may differ from the manifest's order; --in-order keeps it"],
+    [['--chunk-size', '1', '--in-order'], "in the manifest's order"],
+  ])('says with %j whether token IDs follow the order of the manifest', async (more, order) => {
+    const { path, options } = await folder()
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--dry-run', '--no-lookup', ...more]
+    const { stdout } = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], { ...options, tty: true })
+    expect(stdout.match(/^TOKEN IDS +(.*)$/m)?.[1]).toBe(order)
+  })
+
+  test('shortens the first request on a terminal, also with --fields, and prints all of it in JSON', async () => {
+    const tags = Array.from({ length: 15 }, (_, i) => `attr:t${i}`)
+    const long = 'still water '.repeat(40).trim()
+    const { path, options } = await folder({
+      'drop.csv': `title,description,receiver,${tags}\nDawn,${long},${OWNER},${tags}\nDusk,x,${OWNER},${tags}\n`,
+    })
+    const argv = [
+      'batch',
+      'mint',
+      path('drop.csv'),
+      ...TARGET,
+      '--dry-run',
+      '--no-lookup',
+      '--base-url',
+      'http://127.0.0.1:9',
+    ]
+    const onTerminal = { ...options, tty: true, columns: 80 }
+    for (const flags of [[], ['--fields', 'run,first_request']]) {
+      const { stdout } = await cli([...argv, ...flags], onTerminal)
+      expect(stdout).toMatch(/^FIRST REQUEST +endpoint +createnft$/m)
+      expect(stdout).toMatch(/^ +description +still water [^{}]+ …$/m)
+      expect(stdout).toMatch(/^ +and +3 more keys, 1 more NFT$/m)
+      expect(stdout).not.toMatch(/[{}]|attr t12/)
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+    }
+    const { first_request } = JSON.parse((await cli([...argv, '--json'], onTerminal)).stdout)
+    expect(first_request.body.metadata[0].description).toBe(long)
+    expect(first_request.body.metadata[0].attribute).toHaveLength(15)
   })
 
   test('shows the changes since the last run, and the rows that are already done', async () => {

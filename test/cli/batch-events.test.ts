@@ -71,6 +71,10 @@ describe('the events of a batch', () => {
       requests: 1,
       attempts: 1,
       reconciled: null,
+      kept_accepted: 0,
+      warnings: ['no row has an ID', 'no row has an image'].map((text) =>
+        expect.objectContaining({ message: expect.stringContaining(text) }),
+      ),
       // What only other servers state, and what only --verify counts.
       ...{ gas_used: null, fee_paid_wei: null, currency: null, simulated: null, pending_transactions: null },
       ...{ verified: null, changed: null, differing: null, unread: null },

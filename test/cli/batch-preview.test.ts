@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { SCRIPT } from '../../src/cli/sheet/page.ts'
 import { SheetFile } from '../../src/cli/sheet/sheet-file.ts'
-import { png, QUARTERS } from '../helpers/pictures.ts'
+import { png, QUARTERS } from '../helpers/images.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { type CliOptions, cli, errorOf } from './harness.ts'
@@ -121,10 +121,13 @@ describe('the page', () => {
   })
 
   test('shows each error at the top and beside its row with line, column and hint, and exits with 2', async () => {
-    const { run, page } = await drop([row('Dawn'), row('Gone', 'nope.png'), row('Bad', 'a.png', '0x12')])
+    const made = await drop([row('Dawn'), row('Gone', 'nope.png'), row('Bad', 'a.png', '0x12')])
+    const { run, page } = made
     const result = await run('--json')
     expect(result.code).toBe(2)
     expect(JSON.parse(result.stdout)).toMatchObject({ rows: 1, errors: 2 })
+    const shown = await preview(made, [made.path('drop.csv'), '--force'], { tty: true })
+    expect(shown.stdout).toMatch(/^VALID ROWS +1$/m)
     expect(errorOf(result)).toMatchObject({ code: 'invalid_manifest', details: { issue_count: 2 } })
     const html = await page()
     const [, gone = '', bad = ''] = cards(html)

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { decode } from 'fast-png'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { span } from '../../src/cli/sheet/report-top.ts'
-import { IMAGE_CID } from '../helpers/pictured-service.ts'
-import { jpegOf, type Painting, png, pngChunk, QUARTERS } from '../helpers/pictures.ts'
+import { IMAGE_CID } from '../helpers/image-service.ts'
+import { jpegOf, type Painting, png, pngChunk, QUARTERS } from '../helpers/images.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, type nft, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
@@ -126,6 +126,11 @@ async function reported(
   return { ...result, html, path, options, at }
 }
 
+const COSTS = {
+  ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '1234567', fee_paid: '1' },
+  ...{ final_fee_paid: '1', max_cost: null, counted: null, max_fee: null, waiting: null },
+}
+
 const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
 
 describe('the report of a run', () => {
@@ -147,16 +152,21 @@ describe('the report of a run', () => {
     expect(html).toContain(CONTRACT)
   })
 
-  test('shows gas, the collection name and block explorer links if the backend returns them', async () => {
+  test('shows gas as `batch status` does, the collection name and block explorer links if the backend returns them', async () => {
     const url = await backend({
       explorer: {
         '/explorer/session': { version: '1', open: true, account: null },
-        '/explorer/runs/': { gas_used: '1234567' },
+        '/explorer/runs/': { gas_used: '1' },
+        '/api/v1/getruncosts': { requests: { run: 'any' }, costs: COSTS },
         '/explorer/collections/': { name: 'Tides <b>', transaction: { explorer_url: 'https://scan.example/tx/0xab' } },
       },
     })
-    const { stdout, html } = await reported(url, [row('Dawn')])
+    const { stdout, html, options, at } = await reported(url, [row('Dawn')])
     expect(JSON.parse(stdout).gas_used).toBe('1234567')
+    const people = await cli(['batch', 'report', 'drop', '--to', 'r.html', '--force', ...at], { ...options, tty: true })
+    expect(people.stdout).toMatch(/^STATE +1 row: 1 deployed$/m)
+    expect(people.stdout).toMatch(/^SPENT +\S+ POL, for 1,234,567 gas$/m)
+    expect(people.stdout).not.toContain('WEI')
     expect(html).toContain('<b>1,234,567</b><span>gas</span>')
     expect(html).toContain('<dt>Collection</dt><dd><bdi>Tides &lt;b&gt;</bdi></dd>')
     expect(html).toContain(`href="https://scan.example/address/${CONTRACT}"`)
@@ -211,7 +221,7 @@ describe('the present state of its NFTs', () => {
     expect(card).toContain('>Night</h2>')
     expect(card).not.toContain('Dawn')
     expect(card).toContain('<bdi>wild</bdi>')
-    expect(card).toContain('<use href="#picture-1"/>')
+    expect(card).toContain('<use href="#image-1"/>')
     expect(html).toContain(`data:image/png;base64,${image.toString('base64')}`)
     expect(badgesOf(card)).toEqual(['deployed', 'updated (revision 2)'])
   })
@@ -247,7 +257,15 @@ describe('the present state of its NFTs', () => {
     expect(cards(html)[2]).toContain(`<dt>Receiver</dt><dd><code>${OWNER}</code></dd>`)
     expect(cards(html)[3]).toContain(`<dt>Last owner</dt><dd><code>${OTHER}</code>`)
     expect(html).toContain('<b>2</b><span>owners</span>')
-    expect(JSON.parse(stdout)).toMatchObject({ deployed: 5, changed: 3 })
+    expect(JSON.parse(stdout)).toMatchObject({ deployed: 5, burned: 1, changed: 3 })
+    expect(html).toContain('<b>4</b><span>deployed</span>')
+    expect(html).toContain('<b>1</b><span>burned</span>')
+    expect(html).toContain('aria-label="4 deployed, 1 burned"')
+    expect(html).toContain('>All 5</label>')
+    expect(html).toContain('id="only-good">Deployed 4<')
+    expect(html).toContain('id="only-burned">Burned 1<')
+    expect(html.match(/<article class="card is-good/g)).toHaveLength(4)
+    expect(cards(html)[3]).toContain('class="card is-burned is-changed"')
     expect(html).toContain('id="only-changed">Changed 3<')
     expect(html.match(/<article class="[^"]*is-changed/g)).toHaveLength(3)
   })
@@ -350,7 +368,7 @@ describe('the present state of its NFTs', () => {
 describe('its pictures', () => {
   const noise: Painting = { width: 1200, height: 900, at: (x, y) => [(x * y) & 255, (x * 7 + y) & 255, (y * 13) & 255] }
   const sources = (html: string) => [...html.matchAll(/<image href="([^"]*)"/g)].map(([, source = '']) => source)
-  const shownIn = (html: string) => cards(html).map((card) => /<use href="#(picture-\d+)"\/>/.exec(card)?.[1])
+  const shownIn = (html: string) => cards(html).map((card) => /<use href="#(image-\d+)"\/>/.exec(card)?.[1])
 
   test('come from storage; small ones are embedded unchanged', async () => {
     const image = png(QUARTERS)
@@ -390,8 +408,8 @@ describe('its pictures', () => {
     const rows = ['a.png', 'b.png', 'a.png', 'c.png', 'a.png'].map((image, i) => row(`Tide ${i}`, image))
     const { html, stdout } = await reported(await backend(), rows, files)
     expect(sources(html)).toHaveLength(2)
-    expect(shownIn(html)).toEqual(['picture-1', 'picture-1', 'picture-1', 'picture-2', 'picture-1'])
-    expect(html).toContain('<svg role="img" aria-label="Tide 2"><use href="#picture-1"/></svg>')
+    expect(shownIn(html)).toEqual(['image-1', 'image-1', 'image-1', 'image-2', 'image-1'])
+    expect(html).toContain('<svg role="img" aria-label="Tide 2"><use href="#image-1"/></svg>')
     expect(JSON.parse(stdout).images).toBe(5)
   })
 
@@ -400,7 +418,7 @@ describe('its pictures', () => {
     const url = await backend({ image: png(QUARTERS), onFile: (path) => requested.push(path) })
     const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, `ipfs://${IMAGE_CID}`))
     const { html } = await reported(url, rows)
-    expect(shownIn(html)).toEqual(rows.map(() => 'picture-1'))
+    expect(shownIn(html)).toEqual(rows.map(() => 'image-1'))
     expect(requested).toEqual([`/ipfs/${IMAGE_CID}`])
   })
 
@@ -423,7 +441,7 @@ describe('its pictures', () => {
     const { html } = await reported(url, rows)
     expect(requested).toEqual(cids.map((cid) => `/ipfs/${cid}`))
     expect(sources(html)).toHaveLength(40)
-    expect(shownIn(html)).toEqual(rows.map((_, i) => `picture-${(i % 40) + 1}`))
+    expect(shownIn(html)).toEqual(rows.map((_, i) => `image-${(i % 40) + 1}`))
     expect(Buffer.byteLength(html)).toBeLessThan(2_000_000)
   })
 

@@ -2,7 +2,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { pngNamed } from '../helpers/pictures.ts'
+import { pngNamed } from '../helpers/images.ts'
+import { rpcRoute } from './contract/scenarios.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf, timeUpWhileWaiting } from './harness.ts'
@@ -19,7 +20,7 @@ async function minted(name: string, text: string, refuse?: (title: string) => bo
   if (stdout === '') throw new Error(stderr)
   const { run } = JSON.parse(stdout)
   const results = async (...more: string[]) => (await cli(['batch', 'results', run, ...more], options)).stdout
-  return { results, path, options, mint }
+  return { results, path, options, mint, url: api.url }
 }
 
 /** Parses CSV by RFC 4180 without code of gdn. */
@@ -48,30 +49,55 @@ test('prints the manifest as minted with outcome columns appended, as CSV', { ta
   )
   const [header, first, second, ...rest] = parseCsv(await results('-o', 'csv'))
   expect(rest).toEqual([])
-  expect(header?.join(',')).toBe(`title,description,image,receiver,id,attr:mood,extra:series,${OUTCOME}`)
+  expect(header?.join(',')).toBe(`extra:series,title,attr:mood,description,receiver,image,id,${OUTCOME}`)
   expect(first?.slice(0, 10)).toEqual([
-    '=HYPERLINK("x")',
-    'spaced',
-    'https://example.com/a.png',
-    OWNER,
-    'one',
-    'calm',
     nasty,
+    '=HYPERLINK("x")',
+    'calm',
+    'spaced',
+    OWNER,
+    'https://example.com/a.png',
+    'one',
     'one',
     '2',
     'deployed',
   ])
-  expect(second?.slice(5, 10)).toEqual(['', '', 'two', '3', 'deployed'])
+  expect([...(second?.slice(0, 3) ?? []), ...(second?.slice(6, 10) ?? [])]).toEqual([
+    ...['', 'Dusk', '', 'two'],
+    ...['two', '3', 'deployed'],
+  ])
 })
 
-test('shows the title of each row, even of one that was removed from the manifest', async () => {
+test('shows the title of each row, and no line for one that was removed from the manifest', async () => {
   const dawn = `Dawn,d,${OWNER}`
   const { results, path, mint } = await minted('drop.csv', `title,description,receiver\n${dawn}\nDusk,d,${OWNER}\n`)
   expect(JSON.parse(await results('--json')).map(({ title }: { title: string }) => title)).toEqual(['Dawn', 'Dusk'])
   expect(await results()).toMatch(/^2\tDawn\tdeployed\t1\t0x\w+\tid-0\n3\tDusk\t/)
   await writeFile(path('drop.csv'), `title,description,receiver\n${dawn}\n`)
   await mint()
-  expect(JSON.parse(await results('--json')).map(({ title }: { title: string }) => title)).toEqual(['Dawn', 'Dusk'])
+  const shown = JSON.parse(await results('--json')) as { line: number | null; title: string }[]
+  expect(shown.map(({ line, title }) => [line, title])).toEqual([
+    [2, 'Dawn'],
+    [null, 'Dusk'],
+  ])
+  expect(await results('-o', 'csv', '--fields', 'line')).toBe('line\r\n2\r\n\r\n')
+})
+
+test.each(['batch mint', 'apply'])('shows a finished run as its manifest was sorted before gdn %s', async (command) => {
+  const lines = ['a,Noon,n', 'b,Dusk,k', 'c,Dawn,d', 'd,Eve,e'].map((line) => `${line},${OWNER}`)
+  const write = (order: readonly number[], end: string) =>
+    ['id,title,description,receiver', ...order.map((at) => lines[at])].map((line) => line + end).join('')
+  const { results, path, options, url } = await minted('drop.csv', write([0, 1, 2, 3], '\n'))
+  const argv = [...command.split(' '), path('drop.csv'), ...TARGET, '--base-url', url, '--yes']
+  const after = async (order: readonly number[], end: string) => {
+    await writeFile(path('drop.csv'), write(order, end))
+    expect((await cli(argv, options)).code).toBe(0)
+    const shown = JSON.parse(await results('--json')) as { line: number; title: string; nft_gdn_id: string }[]
+    return shown.map(({ line, title, nft_gdn_id }) => `${line} ${title} ${nft_gdn_id}`)
+  }
+  expect(await after([2, 0, 3, 1], '\n')).toEqual(['2 Dawn id-2', '3 Noon id-0', '4 Eve id-3', '5 Dusk id-1'])
+  expect(await after([2, 0, 3, 1], '\n\n')).toEqual(['3 Dawn id-2', '5 Noon id-0', '7 Eve id-3', '9 Dusk id-1'])
+  expect(await after([0, 1, 2, 3], '\n')).toEqual(['2 Noon id-0', '3 Dusk id-1', '4 Dawn id-2', '5 Eve id-3'])
 })
 
 test('omits columns that no row uses, and keeps columns of one kind in the order of first use', async () => {
@@ -111,10 +137,10 @@ test('shows a local file by its path in the manifest', async () => {
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']
   const { run } = JSON.parse((await cli(argv, options)).stdout)
   const { stdout } = await cli(['batch', 'results', run, '-o', 'csv'], options)
-  expect(stdout.split('\r\n')[1]).toMatch(new RegExp(`^Dawn,d,media/dawn.png,${OWNER},`))
+  expect(stdout.split('\r\n')[1]).toMatch(new RegExp(`^Dawn,d,${OWNER},media/dawn.png,`))
 })
 
-test('shows empty manifest cells for a row that was removed after it was sent', async () => {
+test('shows a row that was removed after it was sent as it was sent', async () => {
   const { path, options } = await folder()
   const api = await fakeApi(service((title) => title === 'Dusk'))
   const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url, '--json']
@@ -124,7 +150,7 @@ test('shows empty manifest cells for a row that was removed after it was sent', 
   expect((await mint('--new-rows')).code).toBe(0)
   const lines = (await cli(['batch', 'results', run, '-o', 'csv'], options)).stdout.split('\r\n')
   expect(lines[1]).toMatch(/^Noon,third,.*,deployed,/)
-  expect(lines[2]).toMatch(/^,,,.*,deployed,id-0,/)
+  expect(lines[2]).toMatch(/^Dawn,.*,deployed,id-0,/)
 })
 
 test('prints only the result fields of --fields, also as CSV, and only the rows of --status', async () => {
@@ -133,6 +159,27 @@ test('prints only the result fields of --fields, also as CSV, and only the rows 
   expect(await results('-o', 'csv', '--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n3,failed\r\n')
   expect(await results('--status', 'failed,unknown', '--json', '--fields', 'line')).toBe('[{"line":3}]\n')
   expect(await results('-o', 'ids', '--status', 'deployed')).toBe('id-0\n')
+})
+
+test('--fields selects the columns of the manifest in CSV, by their names in the file and in the documentation', async () => {
+  const csv = `id,Titel,description,receiver,Preis\nrow-1,Dawn,d,${OWNER},10\n`
+  const flags = ['--map', 'Titel=title', '--map', 'Preis=attr:Preis']
+  const { results, path } = await minted('drop.csv', csv, undefined, ...flags)
+  const project = JSON.stringify({ map: { Titel: 'title', Preis: 'attr:Preis' } })
+  const some = async (fields: string, ...more: string[]) => await results('-o', 'csv', '--fields', fields, ...more)
+  expect(await some('id,title,attr:Preis,status,nft_gdn_id')).toBe(
+    'id,title,attr:Preis,status,nft_gdn_id\r\nrow-1,Dawn,10,deployed,id-0\r\n',
+  )
+  await writeFile(path('gdn.config.json'), project)
+  expect(await some('Preis,Titel,description')).toBe('Preis,Titel,description\r\n10,Dawn,d\r\n')
+  expect(await some('Preis,attr:Preis', '--for-spreadsheet')).toBe('\ufeffPreis,attr:Preis\r\n10,10\r\n')
+})
+
+test('an unknown field of the CSV is rejected with the columns of the manifest', async () => {
+  const { path, options } = await minted('drop.csv', `title,description,receiver\nDawn,d,${OWNER}\n`)
+  const { code, stderr } = await cli(['batch', 'results', path('drop.csv'), '-o', 'csv', '--fields', 'x'], options)
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown field "x"') })
+  expect(stderr).toMatch(/The fields are .*\bdescription\b/)
 })
 
 test.each([
@@ -178,9 +225,9 @@ test('--for-spreadsheet uses separator, headers and order of the manifest, with 
   expect(row).toMatch(new RegExp(`^https://example.com/a.png;"a, b";calm;${OWNER};"x;y";`))
   const some = await results('--for-spreadsheet', '--fields', 'line,status')
   expect(some).toBe('\ufeffline;status\r\n2;deployed\r\n')
-  // Programs get the same in any case.
+  // Programs get the names of the documentation.
   expect(await results('--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n')
-  expect(await results()).toMatch(/^title,description,image,receiver,attr:mood,key,/)
+  expect(await results()).toMatch(/^image,description,attr:mood,receiver,title,key,/)
   // Without the file, the columns have the names of the documentation.
   await rm(path('drop.csv'))
   const run = JSON.parse(mint.stdout).run
@@ -225,7 +272,7 @@ test('--for-spreadsheet uses the separator of the manifest that a command names'
 
 test('--for-spreadsheet uses the separator of the manifest in every command that answers to one', async () => {
   const text = `title;description;receiver\nDawn;d;${OWNER}\nDusk;d;${OWNER}\n`
-  const { path, options } = await minted('drop.csv', text, (title) => title === 'Dusk')
+  const { path, options, url } = await minted('drop.csv', text, (title) => title === 'Dusk')
   const manifest = path('drop.csv')
   const sheets = ['--to', path('sheet.html'), '--force']
   const resume = ['batch', 'resume', manifest]
@@ -236,9 +283,31 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
     ['batch', 'mint', manifest, ...TARGET, '--dry-run', '--no-lookup', '--base-url', 'http://127.0.0.1:9'],
     [...resume, '--dry-run'],
     resume,
+    ['batch', 'retry', manifest],
+    ['plan', manifest, ...TARGET, '--base-url', url],
+    ['apply', manifest, ...TARGET, '--base-url', url, '--yes'],
   ]) {
     const { stdout, stderr } = await cli([...argv, '-o', 'csv', '--for-spreadsheet'], options)
     expect(stdout, `${argv.join(' ')}: ${stderr}`).toMatch(/^\ufeff\w+;/)
+  }
+})
+
+test('--for-spreadsheet uses the separator of the manifest in the cost and the reveal of one', async () => {
+  const { path, options } = await folder({ 'drop.csv': `title;description;receiver\nDawn;d;${OWNER}\n` })
+  const requests = { blockchain: 'polygon' }
+  const gas_price = { low: '1', typical: '1', high: '1', offered: '1' }
+  const fees = { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1000, fee: '0', gas: '0' } }
+  const node = rpcRoute({ eth_chainId: '0x89', eth_call: `0x${'1'.padStart(64, '0')}` })
+  const { url } = await fakeApi({
+    ...service(),
+    getfees: () => ({ body: { requests, fees } }),
+    '/rpc/polygon': node,
+  })
+  const target = [path('drop.csv'), ...TARGET, '--base-url', url]
+  expect((await cli(['batch', 'mint', ...target], options)).code).toBe(0)
+  for (const name of ['cost', 'reveal']) {
+    const { stdout, stderr } = await cli([name, ...target, '-o', 'csv', '--for-spreadsheet'], options)
+    expect(stdout, `${name}: ${stderr}`).toMatch(/^\ufeff\w+;/)
   }
 })
 
@@ -259,6 +328,8 @@ test('--for-spreadsheet lists the NFTs of a collection as the manifest has them'
   const list = ['nft', 'list', ...TARGET, '--base-url', api.url, '-o', 'csv']
   const [head = '', row = ''] = (await cli([...list, '--for-spreadsheet'], options)).stdout.split('\r\n')
   expect(head).toMatch(/^\ufeffName;description;Wallet;Photo;attr:mood;token_id;status;nft_gdn_id;/)
+  // Servers return no dates of NFTs.
+  expect(head).not.toContain('accepted_date')
   expect(row).toMatch(new RegExp(`^'=Dawn;"a;b";${OWNER};https://example.com/a.png;calm;1;deployed;id-0;`))
   const fields = [...list, '--for-spreadsheet', '--fields', 'token_id,status']
   expect((await cli(fields, options)).stdout).toBe('\ufefftoken_id;status\r\n1;deployed\r\n')

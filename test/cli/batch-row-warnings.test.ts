@@ -2,8 +2,9 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { confirmDuplicates } from '../../src/cli/batch/row-warnings.ts'
+import { GdnError } from '../../src/core/errors.ts'
+import { pngNamed } from '../helpers/images.ts'
 import { openMcpSession } from '../helpers/mcp-session.ts'
-import { pngNamed } from '../helpers/pictures.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
@@ -56,6 +57,8 @@ describe('rows without an ID', () => {
     expect(code).toBe(0)
     expect(stderr.split(NO_ID)).toHaveLength(2)
     expect(stderr).toContain('Add a column "id"')
+    const again = JSON.parse((await gdn([...mint, '--again', '--json'])).stdout)
+    expect(again.warnings).toMatchObject([{ message: NO_ID }, { message: NO_IMAGE }])
     expect((await gdn(mint)).stderr).not.toContain(NO_ID)
   })
 
@@ -116,8 +119,12 @@ describe('identical rows', () => {
     expect(JSON.parse((await gdn([...mint, '--allow-duplicates'])).stdout)).toMatchObject({ total: 4, deployed: 4 })
   })
 
-  test('say what to do where the answer to the prompt is no', async () => {
-    const io = { interactive: true, warn: () => {}, errPaint: { busy: String }, confirm: async () => false }
+  test('say in the prompt what no does, and what to do after it', async () => {
+    const confirm = async (question: string, _flag: string, no: object) => {
+      expect(question).toMatch(/^If you answer no, nothing is sent\. Mint /)
+      throw new GdnError('not_confirmed', 'nothing was sent', no)
+    }
+    const io = { interactive: true, warn: () => {}, errPaint: { busy: String }, confirm }
     const answered = async (count: number) =>
       await confirmDuplicates({ io: io as never }, false, { count, rows: [{ line: 4, equals: 2 }] })
     await expect(answered(1)).rejects.toMatchObject({
@@ -277,6 +284,15 @@ test('a file whose name has another Unicode normalization is uploaded', async ()
   const { code, stderr } = await gdn(['batch', 'mint', manifest, ...TARGET, '--base-url', api.url])
   expect(code, stderr).toBe(0)
   expect(api.bodies('createnft')).toMatchObject([{ metadata: [{ file_fields: [{ key: 'image', url: STORED }] }] }])
+})
+
+test('apply has all warnings in its JSON', async () => {
+  const { gdn, manifest } = await drop(`title,description,receiver,image\n${row('').slice(1).repeat(2)}`)
+  const { url } = await fakeApi(uploads())
+  const apply = ['apply', manifest, ...TARGET, '--base-url', url, '--yes', '--allow-duplicates', '--json']
+  const warnings = async () => JSON.parse((await gdn(apply)).stdout).warnings
+  expect(await warnings()).toMatchObject([{ message: NO_ID }, { message: 'equals line 2' }])
+  expect(await warnings()).toEqual([])
 })
 
 test('plan and apply name the first warnings, once and without hints, until nothing is left to do', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
 import { runCommands } from '../../src/cli/batch/run-commands.ts'
 import { errorOfRun } from '../../src/cli/batch/run-error.ts'
+import { stopOf } from '../../src/operations/retries.ts'
 import { counts } from './progress/events.ts'
 
 const summary = (some: Partial<BatchSummary>): BatchSummary => ({
@@ -124,6 +125,13 @@ describe('the error of a run that did not succeed', () => {
     expect(error?.hint).toBe(
       'start it\nRun `gdn batch resume drop-3f9a` to resume the run.\nRun `gdn batch results drop-3f9a` to list every row.',
     )
+  })
+
+  test.each(['not_sent', 'unauthorized', 'forbidden'] as const)('says once how to resume after %s', (cause) => {
+    const { code, message, hint = null } = stopOf(cause, 'no')
+    const stopped = { code, message, hint }
+    const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2 }), exitCode: 6 }), commands)
+    expect(error?.hint?.match(/resume the run|again to resume/g)).toEqual(['resume the run'])
   })
 
   test('lists rows that may have been minted twice with their other NFT', () => {

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { symlink } from 'node:fs/promises'
+import { rm, symlink } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
@@ -9,6 +9,7 @@ import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
 const OTHER_CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const NO_CONTRACT = CONTRACT.replace(/..$/, '00')
 const ELSEWHERE = 'https://api.example.invalid'
 
 /** A home whose runs come from minting against the server of the test. */
@@ -62,6 +63,8 @@ describe('a manifest without a collection', () => {
     const { code, stderr } = await again()
     expect(code, stderr).toBe(0)
     expect(stderr).toContain('Nothing is left to do')
+    const finished = JSON.parse((await again('--json')).stdout)
+    expect(finished).toMatchObject({ total: 2, deployed: 2, requests: 0 })
     expect((await again('-b', 'astar')).stderr).toContain('no collection is named')
     expect((await again('--run', 'other')).stderr).toContain('no collection is named')
   })
@@ -99,10 +102,24 @@ describe('batch list', () => {
     const api = await fakeApi(service())
     await mint(api.url)
     const { stdout } = await cli(['batch', 'list', '--state-dir', stateDir], { ...options, tty: true })
-    expect(stdout).toMatch(/^RUN +STATE +ROWS +AGE\ndrop-[0-9a-f]{4} +finished +2 rows: 2 deployed +now\n$/)
+    expect(stdout).toMatch(
+      /^RUN +MANIFEST +STATE +ROWS +AGE\ndrop-[0-9a-f]{4} +\S+\/drop\.csv +finished +2 rows: 2 deployed +now\n$/,
+    )
     expect((await gdn('batch', 'list', '--state-dir', stateDir)).stdout).toMatch(/\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/)
     const status = await cli(['batch', 'status', 'drop', '--state-dir', stateDir], { ...options, tty: true })
     expect(status.stdout).toMatch(/^STARTED AT {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+$/m)
+  })
+
+  test('shows the manifest of a run with its folder, and its collection on a wide terminal', async () => {
+    const { mint, options, stateDir, path } = await home()
+    const api = await fakeApi(service())
+    await mint(api.url)
+    const list = async (columns: number) =>
+      (await cli(['batch', 'list', '--state-dir', stateDir], { ...options, tty: true, columns })).stdout
+    const file = path('drop.csv').split('/').slice(-2).join('/')
+    expect(await list(80)).toContain(` ${file} `)
+    expect(await list(80)).not.toContain('CONTRACT')
+    expect(await list(120)).toMatch(/^RUN +MANIFEST +CONTRACT +STATE/)
   })
 
   test('shows only the held drop of a run as running', async () => {
@@ -167,7 +184,8 @@ describe('finding a run', () => {
       expect(stderr).toContain(told)
     }
     // Both have one manifest and one server.
-    expect(stderr).toMatch(/Use the ID of one, such as [0-9a-f-]+\.\n/)
+    const hint = /Use the ID of one, such as [0-9a-f-]+\. To select its collection, add --contract <address>\.\n/
+    expect(stderr).toMatch(hint)
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
 
@@ -176,10 +194,19 @@ describe('finding a run', () => {
     const api = await fakeApi(service())
     await mint(api.url, 'jan/drop.csv')
     const feb = JSON.parse((await mint(api.url, 'feb/drop.csv', '--again')).stdout)
-    const status = async (cwd: string) =>
-      await cli(['batch', 'status', 'drop.csv', '--state-dir', stateDir, '--json'], { ...options, cwd })
-    expect(JSON.parse((await status(path('feb'))).stdout)).toMatchObject({ run_id: feb.run_id })
-    expect(errorOf(await status(path('.'))).message).toContain('matches several runs')
+    const run = async (command: string, cwd: string) =>
+      await cli([...command.split(' '), 'drop.csv', '--state-dir', stateDir, '--json'], { ...options, cwd })
+    for (const command of ['status', 'resume', 'retry', 'reconcile', 'results', 'report']) {
+      const { stdout, stderr } = await run(`batch ${command}`, path('feb'))
+      expect(stderr, command).not.toContain('matches several runs')
+      const [found] = [JSON.parse(stdout)].flat()
+      if (command !== 'results') expect([command, found.run_id]).toEqual([command, feb.run_id])
+      expect(errorOf(await run(`batch ${command}`, path('.'))).message, command).toContain('matches several runs')
+    }
+    const opened = async (cwd: string) => errorOf(await run('open --print', cwd)).message
+    // The server of the run has no web explorer.
+    expect(await opened(path('feb'))).not.toContain('matches several runs')
+    expect(await opened(path('.'))).toContain('matches several runs')
   })
 
   test.each(['GDN_BASE_URL', 'a profile'])('of several matches, selects that of the server of %s', async (how) => {
@@ -191,7 +218,7 @@ describe('finding a run', () => {
     const isProfile = how === 'a profile'
     if (isProfile) await gdn('config', 'set', 'base_url', api.url, '--profile', 'studio')
     const env = { ...options.env, ...(isProfile ? { GDN_PROFILE: 'studio' } : { GDN_BASE_URL: api.url }) }
-    for (const command of ['status', 'results', 'report']) {
+    for (const command of ['status', 'results', 'report', 'retry', 'reconcile', 'resume']) {
       const argv = ['batch', command, path('drop.csv'), '--state-dir', stateDir]
       const { stderr } = await cli(argv, options)
       expect(stderr, command).toContain('matches several runs')
@@ -200,6 +227,159 @@ describe('finding a run', () => {
     }
     const { stdout } = await cli(['batch', 'status', 'drop', '--state-dir', stateDir, '--json'], { ...options, env })
     expect(JSON.parse(stdout)).toMatchObject({ run_id: first.run_id })
+  })
+
+  test.each([
+    ['a flag', { argv: ['--profile', 'studio'] }],
+    ['a profile', { env: { GDN_PROFILE: 'studio' } }],
+  ])(
+    'never finds the run of another folder for a file whose runs are on other servers than that of %s',
+    async (_how, {
+      argv = [],
+      env = {},
+    }: {
+      argv?: string[]
+      env?: Record<string, string>
+    }) => {
+      const { mint, gdn, stateDir, options, path, list } = await home({ 'jan/drop.csv': CSV, 'feb/drop.csv': CSV })
+      const rejecting = { createnft: () => ({ status: 400, body: {} }) }
+      const [first, second] = [await fakeApi(rejecting), await fakeApi(rejecting)]
+      const other = await fakeApi(service())
+      const mine: string[] = []
+      for (const { url } of [first, second]) mine.push(JSON.parse((await mint(url, 'jan/drop.csv')).stdout).run_id)
+      await mint(other.url, 'feb/drop.csv')
+      await gdn('config', 'set', 'base_url', other.url, '--profile', 'studio')
+      const at = { env: { ...options.env, ...env }, cwd: path('jan') }
+      for (const command of [
+        ['batch', 'status'],
+        ['batch', 'results'],
+        ['batch', 'report'],
+        ['batch', 'rm', '--yes'],
+        ['open', '--print'],
+      ]) {
+        const failed = await cli([...command, 'drop.csv', ...argv, '--state-dir', stateDir, '--json'], at)
+        expect(failed.code, command.join(' ')).toBe(2)
+        expect(errorOf(failed).message).toContain(`no run of ./drop.csv is on ${other.url}:\n`)
+        for (const part of [...mine, first.url, second.url]) expect(errorOf(failed).message).toContain(part)
+        expect(errorOf(failed).hint).toContain('To select its server, add --local or --base-url <url>.')
+      }
+      for (const command of ['retry', 'resume', 'reconcile']) {
+        const { code, stderr } = await cli(['batch', command, 'drop.csv', ...argv, '--state-dir', stateDir], at)
+        expect({ command, code }).toEqual({ command, code: 2 })
+        expect(stderr).toContain('no run of ./drop.csv is on')
+      }
+      expect(await list()).toHaveLength(3)
+    },
+  )
+
+  test('of a copy in another folder is an error that names the runs of the same file name', async () => {
+    const { mint, stateDir, options, path, list } = await home({ 'jan/drop.csv': CSV, 'feb/drop.csv': CSV })
+    const api = await fakeApi(service())
+    const { run_id } = JSON.parse((await mint(api.url, 'feb/drop.csv')).stdout)
+    const run = async (...argv: string[]) =>
+      await cli([...argv, '--state-dir', stateDir, '--json'], { ...options, cwd: path('jan') })
+    for (const command of [['status'], ['results'], ['retry'], ['rm', '--yes']]) {
+      const failed = await run('batch', ...command, 'drop.csv')
+      expect(failed.code, command.join(' ')).toBe(2)
+      expect(errorOf(failed).message).toBe('there is no run of ./drop.csv on this machine')
+      expect(errorOf(failed).hint).toMatch(new RegExp(`${run_id}.*feb/drop.csv\nTo use one, specify its ID`))
+      expect(errorOf(failed).hint).not.toContain('--adopt')
+    }
+    expect(errorOf(await run('open', 'drop.csv')).message).toBe('there is no run of ./drop.csv on this machine')
+    await rm(path('feb/drop.csv'))
+    expect(errorOf(await run('batch', 'status', './drop.csv')).hint).toContain('moved here, add --adopt.')
+    expect(await list()).toHaveLength(1)
+  })
+
+  test('named with --run is found by that name, also where a file without a run has it', async () => {
+    const { mint, stateDir, options, path } = await home({ 'drop.csv': CSV, 'jan/drop.csv': CSV })
+    const api = await fakeApi(service())
+    const { run_id } = JSON.parse((await mint(api.url, 'jan/drop.csv', '--run', 'drop.csv')).stdout)
+    for (const name of ['drop.csv', path('jan/drop.csv')]) {
+      const status = await cli(['batch', 'status', name, '--state-dir', stateDir, '--json'], {
+        ...options,
+        cwd: path('.'),
+      })
+      expect(JSON.parse(status.stdout).run_id).toBe(run_id)
+    }
+  })
+
+  test('of several matches, selects that of GDN_CONTRACT or the profile', async () => {
+    const { mint, gdn, stateDir, options, path } = await home()
+    const api = await fakeApi(service())
+    const first = JSON.parse((await mint(api.url)).stdout)
+    const argv = ['-c', OWNER, '-b', 'polygon', '--state-dir', stateDir, '--base-url', api.url, '--json']
+    const second = JSON.parse((await cli(['batch', 'mint', path('drop.csv'), ...argv], options)).stdout)
+    await gdn('config', 'set', 'base_url', api.url, '--profile', 'studio')
+    await gdn('config', 'set', 'contract', OWNER, '--profile', 'studio')
+    for (const [env, run] of [
+      [{ GDN_CONTRACT: CONTRACT }, first],
+      [{ GDN_CONTRACT: OWNER.toLowerCase() }, second],
+      [{ GDN_CONTRACT: CONTRACT, GDN_BASE_URL: api.url }, first],
+      [{ GDN_PROFILE: 'studio' }, second],
+    ] as const) {
+      const found = (more: string[]) => cli(more, { ...options, env: { ...options.env, ...env } })
+      const status = await found(['batch', 'status', path('drop.csv'), '--state-dir', stateDir, '--json'])
+      expect(JSON.parse(status.stdout)).toMatchObject({ run_id: run.run_id })
+      for (const command of ['results', 'retry', 'reconcile']) {
+        const { code, stderr } = await found(['batch', command, path('drop.csv'), '--state-dir', stateDir])
+        expect({ command, code, stderr }).toMatchObject({ code: 0 })
+      }
+    }
+    const env = { ...options.env, GDN_CONTRACT: CONTRACT.replace(/..$/, '00') }
+    const none = await cli(['batch', 'status', path('drop.csv'), '--state-dir', stateDir], { ...options, env })
+    expect(none.stderr).toContain('matches several runs')
+  })
+
+  test('selects the run of -c, and rejects a collection that has none', async () => {
+    const { mint, gdn, stateDir, options, path, list } = await home()
+    const api = await fakeApi(service())
+    const first = JSON.parse((await mint(api.url)).stdout)
+    const argv = ['-c', OWNER, '-b', 'polygon', '--state-dir', stateDir, '--base-url', api.url, '--json']
+    const second = JSON.parse((await cli(['batch', 'mint', path('drop.csv'), ...argv], options)).stdout)
+    const at = ['--state-dir', stateDir]
+    for (const [contract, { run_id }] of [
+      [CONTRACT, first],
+      [OWNER.toLowerCase(), second],
+    ] as const) {
+      const { stdout } = await gdn('batch', 'status', path('drop.csv'), '-c', contract, ...at, '--json')
+      expect(JSON.parse(stdout)).toMatchObject({ run_id })
+      for (const command of ['results', 'report', 'retry', 'resume', 'reconcile']) {
+        const { code, stderr } = await gdn('batch', command, path('drop.csv'), '-c', contract, ...at)
+        expect({ command, code, stderr }).toMatchObject({ code: 0 })
+      }
+    }
+    for (const command of [
+      ['status'],
+      ['results'],
+      ['report'],
+      ['retry'],
+      ['resume'],
+      ['reconcile'],
+      ['rm', '--yes'],
+    ]) {
+      const none = await gdn('batch', ...command, path('drop.csv'), '-c', NO_CONTRACT, ...at)
+      expect({ command, code: none.code }).toEqual({ command, code: 2 })
+      expect(none.stderr, command[0]).toContain(`is in the collection ${NO_CONTRACT}:\n`)
+      expect(none.stderr, command[0]).toContain('To select its collection, add --contract <address>.')
+    }
+    expect(errorOf(await gdn('batch', 'status', 'other', '-c', CONTRACT, ...at, '--json')).message).toBe(
+      `there is no run other on this machine in the collection ${CONTRACT}`,
+    )
+    expect((await gdn('batch', 'rm', '--finished', '-c', NO_CONTRACT, ...at, '--yes')).code).toBe(0)
+    expect(await list()).toHaveLength(2)
+    expect((await gdn('batch', 'rm', path('drop.csv'), '-c', OWNER, ...at, '--yes')).code).toBe(0)
+    expect(await list()).toMatchObject([{ run_id: first.run_id }])
+  })
+
+  test('rejects -c of gdn open without a run of that collection', async () => {
+    const { mint, gdn, stateDir } = await home()
+    const api = await fakeApi(service())
+    await mint(api.url)
+    const open = async (...argv: string[]) =>
+      errorOf(await gdn('open', ...argv, '--print', '--json', '--state-dir', stateDir, '--base-url', api.url)).message
+    expect(await open('-c', CONTRACT)).toBe('--contract: no run is specified')
+    expect(await open('drop', '-c', NO_CONTRACT)).toContain(`in the collection ${NO_CONTRACT}`)
   })
 
   test('selects the newest of several drops of one run', async () => {

@@ -134,7 +134,9 @@ describe('rows that could be minted twice', () => {
     expect(errorOf(result)).toMatchObject({
       code: 'seems_minted',
       message: expect.stringMatching(/1 row of the manifest seem.*\nline 2$/),
-      hint: expect.stringMatching(/no run was created that could be .*reconciled\.\n.*--adopt`\.\n.*--again`\.$/),
+      hint: expect.stringMatching(
+        /that could be .*reconciled\.\n.* --adopt\. Line 3 would be minted .*\n.* --again\.$/,
+      ),
     })
     expect(api.bodies('createnft')).toHaveLength(2)
     expect((await mint(...elsewhere, '--no-lookup')).code).toBe(0)

@@ -151,10 +151,11 @@ describe('batch mint', () => {
   test('says how many edited rows of a finished run stay as they were sent', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service())
-    const mint = async (title: string) => {
-      const rows = `id,title,description,receiver\na,${title},first,${OWNER}\nb,Dusk,second,${OWNER}\n`
-      await writeFile(path('ids.csv'), rows)
-      return await cli(['batch', 'mint', path('ids.csv'), ...TARGET, '--base-url', api.url], options)
+    const rowsOf = (title: string) =>
+      `id,title,description,receiver\na,${title},first,${OWNER}\nb,Dusk,second,${OWNER}\n`
+    const mint = async (title: string, ...more: string[]) => {
+      await writeFile(path('ids.csv'), rowsOf(title))
+      return await cli(['batch', 'mint', path('ids.csv'), ...TARGET, '--base-url', api.url, ...more], options)
     }
     expect((await mint('Dawn')).stderr).not.toContain('changed')
     const edited = await mint('Dawn II')
@@ -164,6 +165,17 @@ describe('batch mint', () => {
         "1 changed row was sent before and won't be sent again. Run `gdn plan` to compare it with its NFT.\n",
       ),
     })
+    expect(JSON.parse((await mint('Dawn II', '--json')).stdout)).toMatchObject({ kept_accepted: 1, warnings: [] })
+    expect(JSON.parse((await mint('Dawn II', '-o', 'ndjson')).stdout)).toMatchObject({ kept_accepted: 1 })
+    const resumed = async (title: string, verb: string) => {
+      await writeFile(path('ids.csv'), rowsOf(title))
+      const { stdout } = await cli(['batch', verb, 'ids', '--base-url', api.url, '--json'], options)
+      return JSON.parse(stdout)
+    }
+    for (const verb of ['retry', 'resume']) {
+      expect(await resumed('Dawn II', verb)).toMatchObject({ kept_accepted: 1 })
+      expect(await resumed('Dawn', verb)).toMatchObject({ kept_accepted: 0 })
+    }
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 

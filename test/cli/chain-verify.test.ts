@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { implementationAddress } from '../../src/server/chain/evm/factory.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { compilerVersion, standardInput } from '../../src/server/setup/verify/contracts.ts'
@@ -94,6 +94,14 @@ describe('gdn chain verify', () => {
     expect(submitted).toHaveLength(2)
   })
 
+  test('exits with 8 while a service has no verdict at --timeout', async () => {
+    const silent = await startTcpServer(() => {})
+    onTestFinished(() => silent.close())
+    const result = await verifyAt(silent.url, '--timeout', '1s')
+    expect(result.code).toBe(8)
+    expect(errorOf(result)).toMatchObject({ code: 'pending', message: 'a service has no verdict yet' })
+  })
+
   test('uses the proxy of the environment, except for a service on this machine', async () => {
     verified = new Set([factory, implementationAddress(factory)])
     expect((await verify()).code).toBe(0)
@@ -132,7 +140,7 @@ describe('gdn chain verify', () => {
     const { code, stdout, stderr } = await cli(['chain', 'verify', 'polygon', ...at], { tty: true })
     const reason = 'sourcify: 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1'
     expect(stderr.split('\n').filter((line) => line === reason)).toHaveLength(1)
-    expect(stderr).toContain('All 2 failed.\n')
+    expect(stderr).toContain('All 2 have the status failed.\n')
     expect(stderr).toContain('run the same command again later')
     expect(stdout).toContain(`GdnFactory     ${factory}`)
     expect(stdout).not.toContain('…')

@@ -65,6 +65,11 @@ describe('batch validate --check-files', () => {
     expect(own.stderr).toContain('uses port')
     const json = JSON.parse((await validate(...OWN, '--json')).stdout)
     expect(json).toMatchObject({ valid: true, checked_files: 1, warnings: [{ place: { line: 2, column: 4 } }] })
+    const { stdout } = await cli(['batch', 'validate', manifest, ...TARGET, '--check-files', ...OWN], {
+      ...options,
+      tty: true,
+    })
+    expect(stdout).toMatch(/^URLS CHECKED +1$/m)
     const asked = server.seen.length
     const hosted = await validate('--base-url', 'https://nft.example')
     expect(hosted.code).toBe(2)

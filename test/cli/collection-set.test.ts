@@ -13,7 +13,7 @@ import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { DATE, fakeApi } from './fake-api.ts'
-import { cli, tempHome } from './harness.ts'
+import { cli, errorOf, tempHome } from './harness.ts'
 
 type Hex = `0x${string}`
 
@@ -183,6 +183,20 @@ describe('gdn collection set', () => {
     )
   })
 
+  test('exits with 8 if a change is in no block at --timeout, and with 6 before anything is sent', async () => {
+    await network.call('evm_setAutomine', [false])
+    onTestFinished(async () => {
+      await network.mine()
+      await network.call('evm_setAutomine', [true])
+    })
+    const flags = ['--royalty', '5%', ...asOwner(), '--json', '--timeout', '3s']
+    const late = await set(...flags)
+    expect([late.code, errorOf(late).message]).toEqual([8, 'the network has not confirmed every change yet'])
+    // The transaction is pending.
+    const waiting = await set(...flags)
+    expect([waiting.code, errorOf(waiting).message]).toEqual([6, 'the 3 s of --timeout expired'])
+  })
+
   test('says in the JSON of a plan what is irreversible', async () => {
     const { stdout } = await set('--royalty', '5%', '--freeze', '--dry-run', '--json')
     expect(JSON.parse(stdout)).toMatchObject([
@@ -260,7 +274,7 @@ describe('gdn collection set', () => {
     })
     const toApi = ['--base-url', api.url]
     const unknown = await set('--external-link', 'https://example.com/', '--dry-run', ...toApi)
-    expect(unknown.stderr).toContain('a description or image of its creation is not kept')
+    expect(unknown.stderr).toContain('To keep them, add --description and --image')
     const argv = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', owner.address, ...toApi]
     const made = await cli(argv, { env: { ...home.env, GDN_API_KEY: 'key' }, cwd: home.dir })
     expect(made.code, made.stderr).toBe(0)

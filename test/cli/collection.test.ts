@@ -2,6 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { HEADERS } from '../../src/api/headers.ts'
+import { create } from '../../src/cli/commands/collection/create.ts'
+import type { Deps } from '../../src/cli/deps.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { CONTRACT, DATE, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
@@ -34,6 +37,21 @@ async function home() {
 }
 
 describe('collection create', () => {
+  test('reports a missing server before it prompts', async () => {
+    const io = { interactive: true, stdoutTty: true, settings: { machine: false }, warn: () => {} }
+    const missing = new GdnError('usage', 'no server is configured')
+    const settings = async () => ({ blockchain: null, wallet: null, server: () => Promise.reject(missing) })
+    const deps = { io, settings, addresses: async () => ({}) } as unknown as Deps
+    await expect(create(deps, { name: 'Dawn' })).rejects.toBe(missing)
+  })
+
+  test('rejects an empty name before it needs a server', async () => {
+    const { env } = await home()
+    expect(errorOf(await cli(['collection', 'create', '--name', '', '--json'], { env })).message).toContain('--name: ')
+    const { stderr } = await cli(['collection', 'create', '--name', '', '-b', 'polygon'], { env })
+    expect(stderr).not.toContain('--wallet')
+  })
+
   test('sends the flags, waits for deployment, and returns the address', { tags: ['promise'] }, async () => {
     let asked = 0
     const api = await fakeApi({
@@ -129,6 +147,13 @@ describe('collection create', () => {
     expect(api.bodies('createcollection')).toEqual([])
   })
 
+  test('shows the royalty as --royalty takes it', async () => {
+    const api = await fakeApi({ createcollection: accepts, getcollections: told(record({ royalty_bps: 250 })) })
+    const { env } = await home()
+    const { stdout } = await cli([...CREATE, '--yes', '--base-url', api.url], { env, tty: true })
+    expect(stdout).toMatch(/^ROYALTY +2\.5%$/m)
+  })
+
   test('reports all missing flags at once', async () => {
     const { code, stderr } = await cli(['collection', 'create', '--base-url', 'http://127.0.0.1:9'])
     expect(code).toBe(2)
@@ -216,8 +241,8 @@ describe('a collection created here', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('several collections are known')
     expect(stderr).toContain('Add one of these:\n    --contract 0x')
-    expect(stderr).toContain('0x1111')
-    expect(stderr).toContain('0x2222')
+    // The newest first.
+    expect(stderr).toMatch(/--contract 0x2222.*--contract 0x1111/s)
     const set = await cli(['collection', 'set', '--royalty', '5%', '--base-url', api.url], { env })
     expect(set.code).toBe(2)
     expect(set.stderr).toContain('<address>: several collections are known, and none is named')
@@ -247,6 +272,9 @@ describe('collection show', () => {
     const { problem, ...shown } = set
     expect(JSON.parse(result.stdout)).toMatchObject({ ...shown, name: 'Dawn', status: 'deployed' })
     expect(JSON.parse(result.stdout)).not.toHaveProperty('problem', problem)
+    const { stdout } = await cli(['collection', 'show', ID, '--base-url', api.url], { env, tty: true })
+    expect(stdout).toMatch(/^ROYALTY +7\.5%$/m)
+    expect(stdout).toMatch(/^SETTINGS +read from the contract$/m)
   })
 
   test('as collection list does where its output has these values', async () => {

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
@@ -172,8 +174,28 @@ describe('gdn help --json', () => {
     }
   })
 
+  test.each([
+    ['nft show', '--nft-gdn-id'],
+    ['nft wait', '--nft-gdn-id'],
+    ['nft transfer', '--nft-gdn-id'],
+    ['nft verify', '--nft-gdn-id'],
+    ['nft verify', '--owner'],
+    ['collection show', '--transaction-gdn-id'],
+  ])('hides a flag of %s that its help hides: %s', async (command, flag) => {
+    // The command knows it.
+    const { stderr } = await cli([...command.split(' '), flag, 'x'])
+    expect(stderr).not.toMatch(/unknown (flag|option)/)
+    expect(await flagOf(command, flag)).toBeUndefined()
+    expect((await cli([...command.split(' '), '--help'])).stdout).not.toContain(`${flag} `)
+  })
+
+  test.each(['_gdn', 'gdn.bash', 'gdn.fish', 'gdn.ps1'])('has no hidden flag in the completions %s', async (name) => {
+    const script = await readFile(join(import.meta.dirname, '../../completions', name), 'utf8')
+    expect(script).toContain('for-spreadsheet')
+    expect(script).not.toMatch(/nft-gdn-id|transaction-gdn-id/)
+  })
+
   test('hides what the help hides', async () => {
-    expect(await flagOf('nft show', '--nft-gdn-id')).toBeUndefined()
     expect((await readTree()).commands.map(({ name }) => name)).not.toContain('__complete')
   })
 })

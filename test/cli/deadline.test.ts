@@ -59,7 +59,9 @@ describe('--timeout', () => {
   }
   const YES = { 'idempotency-supported': 'yes', 'blockchains-without-value': '*' }
 
-  /** A server that does not respond to a path: then the time of the command is over. It counts the mints by their keys. */
+  /**
+   * A server that does not respond to a path: then the time of the command is over. It counts the mints by their keys.
+   */
   async function server(silent: { path: string }) {
     const keys: unknown[] = []
     const over = new AbortController()

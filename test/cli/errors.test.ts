@@ -82,8 +82,26 @@ test.each<[string[], string, string, string]>([
   const [first = '', ...rest] = stderr.trimEnd().split('\n')
   expect(first).toContain(place)
   expect(first).toContain(why)
-  expect(rest.at(-1)).toMatch(/^ {2}[A-Z].*[.?]$/)
-  expect(rest.at(-1)).toContain(fix)
+  const hint = rest.find((line) => line.includes(fix))
+  expect(hint).toMatch(/^ {2}[A-Z].*[.?]$/)
+})
+
+test('prints each hint below the first of several problems that has it, and one of all problems at the end', async () => {
+  const issue = (line: number, hint: string | undefined) => ({ place: { file: 'd', line }, message: `m${line}`, hint })
+  const shown = async (...hints: (string | undefined)[]) => {
+    const issues = hints.map((hint, at) => issue(at + 1, hint))
+    const error = new GdnError('invalid_manifest', 'm1', {
+      place: { file: 'd', line: 1 },
+      hint: hints[0],
+      details: { issues },
+    })
+    return (await report(error)).text.trimEnd().split('\n')
+  }
+  expect(await shown('A.', 'B.', undefined, 'A.')).toEqual([
+    'error: d:1: m1',
+    ...['  A.', '  d:2: m2', '    B.', '  d:3: m3', '  d:4: m4'],
+  ])
+  expect(await shown('A.', 'A.')).toEqual(['error: d:1: m1', '  d:2: m2', '  A.'])
 })
 
 test('prints one line of JSON with code, message, hint and details in JSON mode', async () => {

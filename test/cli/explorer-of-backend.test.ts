@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
-import { png, QUARTERS } from '../helpers/pictures.ts'
+import { png, QUARTERS } from '../helpers/images.ts'
 import { folder } from './drop.ts'
 import { OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
@@ -89,7 +89,7 @@ test('reports NFTs that are unrevealed, and then revealed, frozen and burned', a
   const unrevealed = { title: 'Hidden', badges: ['deployed', 'unrevealed'], history: [] }
   expect(await reportedBadges('a.html')).toEqual([unrevealed, unrevealed, unrevealed])
 
-  await run('reveal', ...drop)
+  await run('reveal', '--yes', ...drop)
   const [, frozen, burned] = JSON.parse((await run('batch', 'results', 'tide', '--json')).stdout)
   await run('nft', 'freeze', frozen.nft_gdn_id, '--yes')
   await run('nft', 'burn', burned.nft_gdn_id, '--yes')

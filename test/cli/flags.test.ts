@@ -169,6 +169,7 @@ test('formats all usage errors the same way, without repeating arguments', async
   expect(await said('auth', 'login', 'a-key')).toBe(
     'error: gdn auth login takes no arguments, but got 1: quote arguments with spaces',
   )
+  expect((await cli(['api', 'getnfts', 'r.json'])).stderr).toContain('run `gdn api <endpoint> -f <file>`')
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
 })
 

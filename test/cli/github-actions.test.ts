@@ -2,7 +2,7 @@
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { folder, service, TARGET } from './drop.ts'
-import { fakeApi, knows, nft, OWNER } from './fake-api.ts'
+import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
 import { type CliOptions, cli } from './harness.ts'
 
 const HEAD = 'title,description,receiver\n'
@@ -59,6 +59,16 @@ describe('annotations', () => {
     expect(commandsIn(stderr)).toEqual([
       '::error file=drop.csv,line=6::title is required',
       expect.stringMatching(/^::error file=drop\.csv,line=8::a quoted cell has text after its closing quote/),
+    ])
+  })
+
+  test('use the line of the file below a first line for the separator', async () => {
+    const { path, gdn } = await job(`sep=;\ntitle;description;receiver;title\n;x;${OWNER};x\n`)
+    const { stderr } = await gdn(['batch', 'validate', path('drop.csv'), ...TARGET])
+    expect(stderr).toContain('drop.csv:2:1: title is required')
+    expect(commandsIn(stderr)).toEqual([
+      expect.stringMatching(/^::error file=drop\.csv,line=2::the column "title" is repeated/),
+      '::error file=drop.csv,line=3::title is required',
     ])
   })
 
@@ -171,6 +181,46 @@ describe('the job summary', () => {
     expect(text).toMatch(/^\| 3 \| \S+.* \| .*not &#124; liked \|$/m)
     await gdn(['batch', 'retry', 'drop', ...at])
     expect((await summary()).split('### gdn batch')).toHaveLength(3)
+  })
+
+  test('says how many edited rows were not sent again, also if nothing else is to send', async () => {
+    const { path, gdn, summary } = await job('')
+    const { url } = await fakeApi(service())
+    const mint = async (...rows: string[]) => {
+      await writeFile(path('drop.csv'), `id,${HEAD}${rows.map((line) => `${line},x,${OWNER}\n`).join('')}`)
+      await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--json'])
+      return (await summary()).split('### gdn batch').at(-1)
+    }
+    expect(await mint('a,Dawn')).not.toContain('changed row')
+    expect(await mint('a,Dawn II')).toContain('1 changed row was sent before')
+    expect(await mint('a,Dawn III', 'b,Dusk')).toContain('1 changed row was sent before')
+  })
+
+  test('lists the problems of a manifest, for which no run is opened', async () => {
+    const { path, gdn, summary } = await job(BAD)
+    const { url } = await fakeApi({})
+    const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url]
+    expect((await gdn([...mint, '--json'])).code).toBe(2)
+    const text = await summary()
+    expect(text).toMatch(/^before\n### gdn sent nothing\n/)
+    expect(text).toMatch(/^\| 3 \| title.*\|$/m)
+    expect(text).toMatch(/^\| 4 \| receiver is not an EVM address.*\|$/m)
+  })
+
+  test('names the error of a mint whose rows seem to be minted', async () => {
+    const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\n`)
+    const request_metadata = { title: 'Dawn', description: 'first', file_fields: [] }
+    const { url } = await fakeApi({
+      getnfts: ({ nft_gdn_ids }: { nft_gdn_ids: string[] }) => ({
+        body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.map((id) => nft(id, { request_metadata })) },
+      }),
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ['id-9'] },
+      }),
+    })
+    const { code, stderr } = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url])
+    expect(code, stderr).toBe(9)
+    expect(await summary()).toMatch(/^before\n### gdn sent nothing\n\n\S.*\n/)
   })
 
   test('is written only by commands that send, and only in GitHub Actions', async () => {

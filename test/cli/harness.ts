@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
-import type { PermitSpending } from '../../src/cli/deps.ts'
+import type { PermitSpending, QuoteSpending } from '../../src/cli/deps.ts'
 import { run } from '../../src/cli/run.ts'
 import type { Keyring } from '../../src/config/keyring.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -24,10 +24,13 @@ export interface CliOptions {
   stdin?: string
   /** Called with each text that a command writes to stdout. */
   onStdout?: (text: string) => void
+  /** The same for stderr. */
+  onStderr?: (text: string) => void
   /** Called when a command opens stdin. */
   onStdin?: () => void
   signal?: AbortSignal
   permit?: PermitSpending
+  quote?: QuoteSpending
   /** Defaults to one that waits less than the system's. */
   clock?: Clock
   /** The keyring of the system; without it, the machine has none. */
@@ -87,12 +90,13 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     signal = new AbortController().signal,
     keyring,
     permit,
+    quote,
     clock = hurriedClock(),
   } = options
   const home = options.env?.HOME === undefined ? await tempHome() : undefined
   const input = Readable.from([Buffer.from(stdin)])
   const stdout = sink(tty, columns, colors, options.onStdout)
-  const stderr = sink(stderrTty, columns, colors)
+  const stderr = sink(stderrTty, columns, colors, options.onStderr)
   const code = await run(argv, {
     env: { ...home?.env, ...options.env },
     cwd: options.cwd ?? home?.dir ?? options.env?.HOME ?? tmpdir(),
@@ -112,6 +116,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
       release: () => {},
     },
     ...(permit === undefined ? {} : { permit }),
+    quote,
     clock,
     async openKeyring() {
       if (keyring !== undefined) return keyring

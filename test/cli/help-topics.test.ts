@@ -59,9 +59,9 @@ describe('topics keep what their pages contain', () => {
     expect(await topic('environment')).toContain('    # yaml-language-server: $schema=backend.schema.json\n')
     expect(await topic('manifest')).toContain('    "unknown_columns": "attr"\n')
     const chains = await topic('blockchains')
-    expect(chains).toMatch(/^ {2}Transfer by the API +EVM networks: with --enable-transfer\n +Solana: no$/m)
+    expect(chains).toMatch(/^ {2}Transfer through the API +EVM networks: with --enable-transfer\n +Solana: no$/m)
     expect(chains).toMatch(/^ {2}Blockchain +Server$/m)
-    expect(await topic('security')).toMatch(/Remote\s+signers\s+\(docs\/public-networks\.md\)/)
+    expect(await topic('security')).toMatch(/remote\s+signer\s+\(docs\/public-networks\.md\)/)
     expect(await topic('manifest')).toMatch(/project\s+file\s+\(gdn\s+help\s+environment\)/)
   })
 })
@@ -119,7 +119,7 @@ describe('finding a topic', () => {
   })
 
   test('gdn help local prints the topic; gdn local --help lists the commands and names the topic', async () => {
-    expect(await topic('local')).toContain('WHERE IT IS')
+    expect(await topic('local')).toContain('ADDRESS AND DATA')
     const { stdout } = await cli(['local', '--help'])
     expect(stdout).toContain('COMMANDS')
     expect(stdout).toContain('gdn help local')

@@ -46,6 +46,7 @@ describe('gdn <command> --help', () => {
         ([, ...two]) => two,
       )
       expect(topics.length).toBe(2)
+      expect(stdout).not.toContain('Exit codes:')
       expect(TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
     })
   })

@@ -76,7 +76,7 @@ test('chain status of a network without a factory names the command of its setup
   const { argv, options } = await withNewNetwork(() => ['chain', 'status', 'polygon'])
   const { stdout } = await cli([...argv, '--json'], options)
   expect(JSON.parse(stdout)[0].problem).toBe(
-    `the factory is not deployed: run \`gdn chain setup polygon ${argv.slice(-2).join(' ')} --admin-keystore admin.json\``,
+    `its factory is not deployed: run \`gdn chain setup polygon ${argv.slice(-2).join(' ')} --admin-keystore admin.json\``,
   )
 })
 

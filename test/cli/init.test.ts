@@ -62,6 +62,15 @@ test('checks and saves the key, writes the profile, and suggests the next comman
   expect(listed).toContainEqual({ name: 'blockchain', value: 'polygon-mumbai', from: 'profile default' })
 })
 
+test('suggests a wallet of the service, with what it needs without a terminal', async () => {
+  const { gdn } = await home()
+  const { url } = await server()
+  const { stderr } = await gdn(['init', '--base-url', url, '--key-file', '-', '--store', 'file'], { stdin: KEY })
+  expect(stderr).toContain(
+    'Generate a wallet (needs the permission wallet:create): gdn wallet generate --name alice --email <address>\n',
+  )
+})
+
 test('needs no blockchain or wallet, and prints only the result with --json', async () => {
   const { gdn } = await home()
   const { url } = await server()

@@ -44,9 +44,14 @@ interface Key {
 }
 
 describe('administration commands', () => {
-  test('print the data directory that they use', async () => {
-    const { gdn, dataDir } = await withDataDir()
+  test('print the data directory that they use, unless it is the default', async () => {
+    const { gdn, dataDir, dir, env } = await withDataDir()
     expect((await gdn(['key', 'list'])).stderr).toContain(`Data directory: ${dataDir}`)
+    const byDefault = join(dir, 'home/gdn/local')
+    await mkdir(byDefault, { recursive: true })
+    await (await openStore(join(byDefault, 'gdn.db'))).close()
+    const { code, stderr } = await cli(['key', 'list'], { env: { ...env, XDG_DATA_HOME: join(dir, 'home') } })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('Data directory') })
   })
 
   test.each([
@@ -68,6 +73,18 @@ describe('administration commands', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('GDN_BASE_URL names the server https://api.example.com')
     expect(stderr).toContain(`add --data-dir '${dataDir}'.`)
+  })
+
+  test('offer GDN_PROFILE=local if a profile names the other server', async () => {
+    const { dir, env } = await tempHome()
+    const dataDir = join(dir, '.local/share/gdn/local')
+    await mkdir(dataDir, { recursive: true })
+    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    await cli(['config', 'set', 'base_url', 'https://api.example.com'], { env })
+    const { code, stderr } = await cli(['key', 'list'], { env, columns: 500 })
+    expect(code).toBe(2)
+    expect(stderr).toContain('To work on that backend nevertheless, set GDN_PROFILE=local, or add --data-dir ')
+    expect((await cli(['key', 'list'], { env: { ...env, GDN_PROFILE: 'local' } })).code).toBe(0)
   })
 
   test('work if the configured server is the backend of the data directory', async () => {

@@ -8,6 +8,7 @@ import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
 import { copyFolder } from '../helpers/backups.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 import { ownPort } from '../helpers/own-port.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
@@ -90,6 +91,19 @@ test('local start --port beside a backend on another port says so, and starts no
     message: `--port: the local backend is already running on ${url}`,
     hint: expect.stringContaining('gdn local stop'),
   })
+})
+
+test('local start rejects an option that differs from that of the running backend', async () => {
+  const { url } = await start(localDir(dir))
+  expect(await gdn(['local', 'start', '--rate-limits', 'off'])).toMatchObject({ code: 0 })
+  for (const argv of [['--rate-limits', 'on'], ['--allow-html-files'], ['--ipfs-gateway', 'https://ipfs.example']]) {
+    const other = await gdn(['local', 'start', ...argv, '--json'])
+    expect({ argv, code: other.code }).toEqual({ argv, code: 2 })
+    expect(errorOf(other)).toMatchObject({
+      message: `${argv[0]}: the local backend is already running on ${url}`,
+      hint: `Run \`gdn local stop\` first, then \`gdn local start ${argv.join(' ')}\`.`,
+    })
+  }
 })
 
 test('local start and doctor name the other version of gdn that the backend runs', async () => {
@@ -213,6 +227,89 @@ describe('a run on a local backend', () => {
     expect(await mint(other.url, other.apiKey.reveal())).toMatchObject({ code: 0 })
     expect(await titlesIn(join(dir, 'other'))).toEqual(['T1', 'T2'])
     expect(await titlesIn(localDir(dir))).toEqual(['T1', 'T2'])
+  })
+})
+
+describe('after the data of a backend was deleted', () => {
+  test('commands on its runs and collections name both backends, and send no row', async () => {
+    const port = await ownPort()
+    const before = await start(localDir(dir), port)
+    const { address } = await createTestCollection(before)
+    const target = ['--local', '-c', address, '-b', 'polygon']
+    const drop = join(dir, 'drop.csv')
+    await writeFile(drop, manifest(1))
+    expect(await gdn(['batch', 'mint', drop, ...target, '--json'])).toMatchObject({ code: 0 })
+    const lost = await idOf(before)
+    await stop(before)
+    expect(await gdn(['local', 'reset', '--yes'])).toMatchObject({ code: 0 })
+    const after = await start(localDir(dir), port)
+    const names = {
+      code: 'wrong_backend',
+      message: expect.stringMatching(`^the run drop-.*${lost}.*${await idOf(after)}`),
+    }
+    for (const argv of [
+      ['batch', 'mint', drop],
+      ['batch', 'mint', drop, '--dry-run'],
+      ['plan', drop],
+      ['apply', drop, '--yes'],
+    ]) {
+      const stopped = await gdn([...argv, ...target, '--json'])
+      expect({ argv, code: stopped.code }).toEqual({ argv, code: 2 })
+      expect(errorOf(stopped)).toMatchObject(names)
+    }
+    expect(new Set(asked(after))).toEqual(new Set(['/healthz']))
+    for (const argv of [
+      ['nft', 'list', ...target],
+      ['nft', 'mint', ...target, '--receiver', WALLETS[1] ?? '', '--title', 'A', '--yes'],
+      ['batch', 'mint', drop, ...target, '--run', 'other'],
+      ['collection', 'show', address, '--local'],
+      [
+        'collection',
+        'set',
+        address,
+        '--local',
+        '-b',
+        'polygon',
+        '--enable-transfer',
+        '--wallet',
+        WALLETS[0] ?? '',
+        '--yes',
+      ],
+    ]) {
+      const stopped = await gdn([...argv, '--json'])
+      expect({ argv, code: stopped.code, error: errorOf(stopped).code }).toEqual({
+        argv,
+        code: 2,
+        error: 'wrong_backend',
+      })
+      expect(errorOf(stopped)).toMatchObject({
+        message: expect.stringMatching(
+          `^the collection ${address} belongs to the backend ${lost}, last at ${before.url}; `,
+        ),
+        hint: expect.stringContaining('If its data was deleted, create another collection'),
+      })
+    }
+  })
+
+  test('a run in a new collection with the same address is not stopped', async () => {
+    const port = await ownPort()
+    const first = await start(localDir(dir), port)
+    const { address, id } = await createTestCollection(first)
+    await stop(first)
+    await twin(localDir(dir), join(dir, 'empty'))
+    const before = await start(localDir(dir), port)
+    const mint = ['batch', 'mint', join(dir, 'drop.csv'), '--local', '-c', address, '-b', 'polygon', '--json']
+    await writeFile(join(dir, 'drop.csv'), manifest(1))
+    expect(await gdn(mint)).toMatchObject({ code: 0 })
+    await stop(before)
+    await rename(localDir(dir), join(dir, 'before'))
+    await rename(join(dir, 'empty'), localDir(dir))
+    const after = await start(localDir(dir), port)
+    expect(errorOf(await gdn(mint)).code).toBe('wrong_backend')
+    const known = { transaction_gdn_id: id, contract_address: address }
+    const stateDir = join(dir, '.local', 'state', 'gdn')
+    await enterCollections(stateDir, { origin: `backend:${await idOf(after)}`, url: after.url, ...known })
+    expect(await gdn(mint)).toMatchObject({ code: 0 })
   })
 })
 

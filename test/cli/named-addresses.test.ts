@@ -97,6 +97,17 @@ describe('@name', () => {
     })
   })
 
+  test('is suggested for the same word without @, and for no other word', async () => {
+    for (const name of ['alice', 'bob']) {
+      const { message, hint } = errorOf(await gdn([...MINT, ...AT, '--receiver', name, '--dry-run', '--json']))
+      expect({ message, hint }).toEqual({
+        message: `--receiver: "${name}" is a name, not an address`,
+        hint: `Did you mean @${name}?`,
+      })
+    }
+    expect((await gdn([...MINT, ...AT, '--receiver', 'carol', '--dry-run'])).stderr).not.toContain('Did you mean')
+  })
+
   test('is replaced in --owner of nft verify', async () => {
     const api = await fakeApi({
       getisgdnnft: (body: object) => ({

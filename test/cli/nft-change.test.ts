@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -127,11 +128,14 @@ describe('gdn nft update', () => {
 test('gdn nft freeze makes metadata final after a confirmation, once', async () => {
   const id = ids[3] ?? ''
   const asked = await gdn('nft', 'freeze', id)
-  expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('Permanently freeze its metadata?') })
+  expect(asked.code).toBe(3)
+  expect(asked.stderr).toMatch(/: Permanently freeze its metadata in 0x.{4}….{4} on polygon\?$/m)
   expect(await json('nft', 'freeze', id, '--yes')).toMatchObject([
     { nft_gdn_id: id, status: 'deployed', is_frozen: true },
   ])
   expect(await show(id)).toMatchObject({ is_frozen: true })
+  const table = (await gdn('nft', 'freeze', ids[2] ?? '', '--yes')).stdout
+  expect(table.split('\t')[2]).toBe('frozen')
   expect(await gdn('nft', 'freeze', id, '--yes')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('Nothing to change.'),
@@ -139,6 +143,20 @@ test('gdn nft freeze makes metadata final after a confirmation, once', async () 
   const refused = await gdn('nft', 'update', id, '--title', 'x')
   expect(refused.code).toBe(5)
   expect(refused.stderr).toBe(`error: ${id} is frozen, so its metadata can't change\n`)
+})
+
+test('gdn nft freeze sends several requests for more NFTs than one request freezes, after one prompt', async () => {
+  const titles = Array.from({ length: 201 }, (_, at) => `#${at}`)
+  const { ids } = await dynamicNfts(backend, titles)
+  const asked = await gdn('nft', 'freeze', ...ids)
+  expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('metadata of these 201 NFTs in 0x') })
+  expect(await gdn('nft', 'freeze', ...ids, '--yes', '--operation', randomUUID())).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--operation: is for one request, which freezes at most 200 NFTs'),
+  })
+  const frozen = await json<{ is_frozen: boolean; transaction_gdn_id: string }[]>('nft', 'freeze', ...ids, '--yes')
+  expect(frozen.filter(({ is_frozen }) => is_frozen)).toHaveLength(201)
+  expect(new Set(frozen.map(({ transaction_gdn_id }) => transaction_gdn_id)).size).toBe(2)
 })
 
 test('gdn nft burn names title and owner first, and burns once', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Connection, Deps } from '../../src/cli/deps.ts'
 import { waitForNfts } from '../../src/cli/request/waiting.ts'
 import type { Server } from '../../src/config/server.ts'
-import { pngNamed } from '../helpers/pictures.ts'
+import { pngNamed } from '../helpers/images.ts'
 import { announce, CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 import { mkfifo } from './mkfifo.ts'
@@ -30,6 +30,50 @@ const accepts = ({ metadata, ...requests }: MintBody): Reply => ({
 })
 
 describe('nft mint', () => {
+  test.each([
+    [`contract_address ${CONTRACT} is not a collection of this account`, 'Use an API key of the account that created'],
+    ['contract_address and blockchain are inconsistent: that collection is on base', 'Add -b base.'],
+  ])('says how to find the collection: %s', async (message, hint) => {
+    const api = await fakeApi({
+      createnft: () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }),
+    })
+    const argv = ['-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'A', '--base-url', api.url, '--json']
+    expect(errorOf(await cli(['nft', 'mint', ...argv], { env })).hint).toContain(hint)
+  })
+
+  test('names the source of a contract that the server rejects, unless it is a flag', async () => {
+    const message = `contract_address ${CONTRACT} is not a collection of this account`
+    const api = await fakeApi({
+      createnft: () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }),
+    })
+    const mint = async (argv: string[], more: Record<string, string>) =>
+      errorOf(
+        await cli(
+          [
+            'nft',
+            'mint',
+            '-b',
+            'polygon',
+            '--receiver',
+            OWNER,
+            '--title',
+            'A',
+            '--base-url',
+            api.url,
+            '--json',
+            ...argv,
+          ],
+          { env: { ...env, ...more } },
+        ),
+      )
+    const failed = await mint([], { GDN_CONTRACT: CONTRACT })
+    expect(failed.message).toContain(message)
+    expect(failed.hint).toMatch(/^This contract is from GDN_CONTRACT\. To use another, add --contract <address>\./)
+    const flagged = await mint(['-c', CONTRACT], { GDN_CONTRACT: OWNER })
+    expect(flagged.message).toContain(message)
+    expect(String(flagged.hint)).not.toContain('This contract is from')
+  })
+
   test('sends one request built from flags, and waits until the NFT is deployed', async () => {
     const pending = nft('id-0', { status: 'initiated', token_id: null, metadata_url: null })
     let asked = 0
@@ -446,6 +490,31 @@ describe('nft list', () => {
     expect(wide.stdout).toContain(`${TITLE}  deployed`)
     expect(wide.stdout).toContain(LONG_ID)
     expect(wide.stderr).not.toContain('--fields')
+  })
+
+  test('omits a status that all NFTs share before it omits their IDs', async () => {
+    const ids = [1, 2].map((n) => `${LONG_ID.slice(0, -1)}${n}`)
+    const short = (id: string) => titled(id, { request_metadata: { title: 'Tidal Hours 05' } })
+    const api = await collectionOf(ids, ...ids.map(short))
+    const argv = ['nft', 'list', ...TARGET, '--base-url', api.url]
+    const { stdout, stderr } = await cli(argv, { env, tty: true, stderrTty: true, columns: 80 })
+    expect(stdout).toMatch(/^TOKEN +TITLE +OWNER +ID\n1 +Tidal Hours 05 +0x\w{4}…\w{4} +0197a1f2-/)
+    expect(stderr).toContain('All 2 have the status deployed.')
+  })
+
+  test('shows no owner of a burned NFT, whose owner in the API is the zero address', async () => {
+    const zero = `0x${'0'.repeat(40)}`
+    const api = await collectionOf(['a'], titled('a', { burned: true, receiver_wallet_address: zero }))
+    const run = async (...argv: string[]) =>
+      (await cli([...argv, '--base-url', api.url], { env, tty: true, columns: 120 })).stdout
+    expect(await run('nft', 'list', ...TARGET)).toMatch(/ burned +a\n$/)
+    expect(await run('nft', 'show', 'a')).not.toContain('OWNER')
+    const sheet = await cli(['nft', 'list', ...TARGET, '-o', 'csv', '--for-spreadsheet', '--base-url', api.url], {
+      env,
+    })
+    expect(sheet.stdout).not.toContain(zero)
+    const json = await cli(['nft', 'list', ...TARGET, '--json', '--base-url', api.url], { env })
+    expect(JSON.parse(json.stdout)).toMatchObject([{ receiver_wallet_address: zero }])
   })
 
   test('prints every NFT with its ID to a pipe, and the API fields as JSON', async () => {

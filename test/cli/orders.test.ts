@@ -3,7 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { pngNamed } from '../helpers/pictures.ts'
+import { pngNamed } from '../helpers/images.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply, knows as tells } from './fake-api.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 

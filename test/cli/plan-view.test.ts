@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
-import { firstChanges, planLines, printPlanNotes } from '../../src/cli/commands/plan/plan-view.ts'
 import { PLAIN } from '../../src/cli/io/paint.ts'
-import type { Action } from '../../src/plan/compare.ts'
+import { changedSince } from '../../src/cli/plan/open-source.ts'
+import { appliedText, countsText, firstChanges, planLines, printPlanNotes } from '../../src/cli/plan/plan-view.ts'
+import type { Action, Change } from '../../src/plan/compare.ts'
+import { HAS_ID } from '../../src/plan/mint-changes.ts'
 import type { PlanCounts, PlannedChange } from '../../src/plan/planned.ts'
 import { OWNER } from './fake-api.ts'
 
 const NO_COUNTS: PlanCounts = {
-  ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0 },
+  ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0, identified: 0 },
   ...{ burned: 0, retries: 0, vanished: 0 },
 }
 
@@ -62,6 +64,18 @@ test('shows changes that prevent all others first', async () => {
   })
 })
 
+test('says how many rows have two changes', () => {
+  const summary = (counts: Partial<PlanCounts>) => {
+    const notes: string[] = []
+    printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, null)
+    return notes.at(-1)
+  }
+  expect(summary({ rows: 2, transfer: 1, update: 2 })).toBe(
+    '2 rows: 1 to transfer, 2 to update (1 row has two changes).',
+  )
+  expect(summary({ rows: 3, transfer: 1, update: 2 })).toBe('3 rows: 1 to transfer, 2 to update.')
+})
+
 test('counts the burns and transfers that it does not show', async () => {
   expect(await shown({ transfer: 600, burn: 450, mint: 2 })).toEqual({
     counts: [
@@ -77,6 +91,11 @@ test('has no note where all changes are shown', async () => {
   expect((await shown({ transfer: 60, mint: 50 })).note).toBeUndefined()
 })
 
+test('names the row of a burn, which has no line', async () => {
+  const lines = await planLines(planOf({ burn: 1, drift: 1 }), { columns: 80, paint: PLAIN })
+  expect(lines).toEqual(['burn row k: T0', 'drift line 2: T0'])
+})
+
 test('shows the receiver of a mint, on a line of its own if both do not fit', async () => {
   const lines = async (title: string) => {
     const plan = planOf({ mint: 1 })
@@ -88,4 +107,72 @@ test('shows the receiver of a mint, on a line of its own if both do not fit', as
   expect(await lines('Dawn')).toEqual([`mint line 2: Dawn → ${OWNER}`])
   const long = 'A title that is far longer'
   expect(await lines(long)).toEqual([`mint line 2: ${long}`, `    → ${OWNER}`])
+})
+
+test.each([
+  [
+    { burn: 1, transfer: 1, update: 2, mint: 2, unchanged: 9 },
+    'Permanently burn 1 NFT, and apply 5 other changes (1 to transfer, 2 to update, 2 to mint)',
+  ],
+  [{ burn: 2, mint: 1 }, 'Permanently burn 2 NFTs, and apply 1 other change (1 to mint)'],
+  [{ burn: 3, unchanged: 2 }, 'Permanently burn 3 NFTs'],
+  [{ mint: 1, update: 1, drift: 4 }, 'Apply 2 changes (1 to update, 1 to mint)'],
+])('a prompt names burns first, each change once, and nothing that stays: %j', (counts, text) => {
+  expect(appliedText({ ...NO_COUNTS, ...counts })).toBe(text)
+})
+
+test('the counts of a plan have burns and transfers first', () => {
+  const counts = { ...NO_COUNTS, mint: 1, update: 2, transfer: 3, burn: 4, unchanged: 5 }
+  expect(countsText(counts)).toBe('4 to burn, 3 to transfer, 2 to update, 1 to mint, 5 unchanged')
+})
+
+test('shows rows whose NFTs got IDs elsewhere as one change, with their number and the first of them', async () => {
+  const rows = (n: number) => {
+    const plan = planOf({ impossible: n, mint: 1 })
+    async function* changes() {
+      for await (const change of plan.changes()) {
+        const reason = `${HAS_ID}: add id=${change.line} to the row, or mint the row with another ID`
+        yield change.action === 'mint' ? change : { ...change, reason }
+      }
+    }
+    return { ...plan, counts: { ...plan.counts, identified: n }, changes }
+  }
+  expect(await planLines(rows(300), { columns: 80, paint: PLAIN })).toEqual([
+    'impossible: the NFTs of 300 rows got IDs on another machine',
+    ...[2, 3, 4, 5, 6].map((n) => `    line ${n}: add id=${n}`),
+    '    and 295 more',
+    'mint line 2: T0',
+  ])
+  const notes: string[] = []
+  printPlanNotes({ note: (text) => notes.push(text) }, rows(300), 'See all.')
+  expect(notes.filter((text) => text.startsWith('And '))).toEqual([])
+  expect(await planLines(rows(2), { columns: 80, paint: PLAIN })).toHaveLength(5)
+})
+
+test.each([
+  [{ mint: 0 }, 'Fix each cause, or undo the edit of each row that you edited.'],
+  [
+    { mint: 1 },
+    'Fix each cause, or undo the edit of each row that you edited. To mint only the new rows, add --only mint.',
+  ],
+])('speaks of new rows only where some are to be minted: %j', (counts, text) => {
+  const notes: string[] = []
+  const plan = { counts: { ...NO_COUNTS, rows: 2, impossible: 1, ...counts }, notes: [] }
+  printPlanNotes({ note: (note) => notes.push(note) }, plan, null)
+  expect(notes).toContain(`gdn apply sends nothing while a change is impossible. ${text}`)
+})
+
+test('names the first 10 rows that changed since the plan was made', () => {
+  const fields = [{ field: 'title', from: 'Ranger', to: 'Scout' }]
+  const change: Change = {
+    ...{ action: 'update', want: 'update', reason: null, fields, nftGdnId: 'n', tokenId: '1' },
+    ...{ revision: 0, transfers: 0, reference: null },
+  }
+  const moved = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ key: `r${at}`, line: at + 2, changes: [change] }))
+  const message = (count: number) => changedSince({ count, rows: moved(count) }).message.split('\n')
+  expect(message(1)).toEqual(['changed since the plan was made: line 2 (title is Ranger)'])
+  expect(message(2).slice(1)).toEqual(['  line 2 (title is Ranger)', '  line 3 (title is Ranger)'])
+  expect(message(12)).toHaveLength(12)
+  expect(message(12).slice(-2)).toEqual(['  line 11 (title is Ranger)', '  and 2 more'])
 })

@@ -130,7 +130,8 @@ describe('gdn plan', () => {
     expect(actions.slice(0, 2)).toEqual(['impossible 62', 'mint 2'])
     expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all of them.')
     expect(stdout).toContain(` line 2: Title 0 → ${OWNER}\n`)
-    expect(stderr).toContain('Fix each cause, or undo the edit of its row. To mint only the new rows, add --only mint.')
+    expect(stderr).toContain('Fix each cause, or undo the edit of each row that you edited.')
+    expect(stderr).toContain('To mint only the new rows, add --only mint.')
     const saved = (await plan('--out', path('plan.json'))).stderr
     expect(saved).not.toContain('To apply exactly this plan')
     const only = `gdn apply ${shellWord(path('plan.json'))} --base-url ${api.url} --only mint\n`
@@ -208,6 +209,11 @@ describe('gdn plan -o markdown', () => {
     const table = stdout.slice(stdout.indexOf('<table>'), stdout.indexOf('</table>'))
     expect(table).not.toContain('\n\n')
     expect(table.match(/<\w+/g)?.every((tag) => ['<table', '<tr', '<th', '<td', '<code'].includes(tag))).toBe(true)
+  })
+
+  test('counts a single change in the singular', async () => {
+    const { plan } = await machine(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)
+    expect((await plan('-o', 'markdown')).stdout).toContain('<summary>1 change</summary>')
   })
 
   test('leaves changes out beyond 60,000 characters, and says how many', async () => {
@@ -299,12 +305,36 @@ describe('gdn apply', () => {
     expect(await apply()).toMatchObject({ code: 0 })
   })
 
-  test('shows a person only what it has done', async () => {
+  test.each([
+    ['an object without rows', '{"a":1}'],
+    ['a file that is not JSON', 'hello'],
+    ['an empty file', ''],
+  ])('says of %s that it is no plan, and how to save one', async (_, text) => {
+    const { path, run } = await machine()
+    await writeFile(path('plan.json'), text)
+    const { code, stderr } = await run('apply', path('plan.json'), '--yes')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('plan.json: is neither a saved plan nor a manifest\n')])
+    expect(stderr).toMatch(/Run `gdn plan <manifest> --out \S*plan.json` to save a plan/)
+    expect(stderr).not.toMatch(/--map|template/)
+  })
+
+  test.each([
+    ['one row', '{"title":"Dawn","nosuch":"x"}', 'unknown column "nosuch"'],
+    ['a list that is cut off', '[{"title":"Dawn"', 'in the middle'],
+    ['an object that is cut off', '{"metadata":[', 'in the middle'],
+  ])('reads %s in a JSON file as a manifest', async (_, text, problem) => {
+    const { path, run } = await machine()
+    await writeFile(path('drop.json'), text)
+    expect((await run('apply', path('drop.json'), '--yes')).stderr).toContain(problem)
+  })
+
+  test('shows a person the old and the new values before, and only what it has done after', async () => {
     const { write, mint, apply } = await machine()
     await mint()
     expect((await apply({ tty: true })).stdout).toMatch(/ROWS +2\nCHANGES +none\n/)
     await write(CSV.replace(`Dawn,x,${OWNER}`, `Dawn,x,${OTHER}`))
-    const { stdout } = await apply({ tty: true })
+    const { stdout, stderr } = await apply({ tty: true })
+    expect(stderr).toContain(`transfer line 2, token 1: Dawn\n    receiver: "${OWNER}"\n            → "${OTHER}"\n`)
     expect(stdout).toMatch(/ROWS +2\nTRANSFERRED +1\n/)
     expect(stdout).not.toMatch(/MINTED|CHANGES/)
   })

@@ -40,6 +40,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/wallet/given-key.ts': ['wallet import'],
   'commands/wallet/password.ts': ['wallet generate', 'wallet import', 'wallet export'],
   'cost/confirm-spending.ts': ['nft mint', 'nft transfer', 'collection create', 'batch mint'],
+  'commands/webhook/rm.ts': ['webhook rm'],
   'connect/read-key.ts': ['auth login', 'init'],
   'connect/which-collection.ts': ['nft mint', 'batch mint'],
   'sheet/where-to.ts': ['batch preview', 'batch report'],

@@ -96,6 +96,7 @@ test.each(COMMANDS)(
     const result = await run(...argv())
     expect(result.code, result.stderr).toBe(3)
     expect(errorOf(result)).toMatchObject({ code: 'not_confirmed', hint: expect.stringContaining('--yes') })
+    expect(errorOf(result).message).toContain('on polygon, a public network, ')
     expect(await work()).toEqual(before)
   },
 )
@@ -106,7 +107,7 @@ test.each([
 ])('gdn api names the most that %s can cost, which names no blockchain', async (endpoint, fields) => {
   const result = await run('api', endpoint, ...fields().flatMap((field) => ['--field', field]))
   expect(errorOf(result).message).toMatch(
-    new RegExp(`Send ${endpoint} through .*, for at most 0\\.\\d+ POL at the current fees\\?$`),
+    new RegExp(`Send ${endpoint} through .*, for an estimated maximum of 0\\.\\d+ POL at the current fees\\?$`),
   )
 })
 

@@ -53,6 +53,9 @@ describe('did you mean', () => {
     ['capitals', ['NFT', 'list'], 'gdn nft list?'],
     ['a word of other tools', ['collection', 'ls'], 'gdn collection list?'],
     ['another word for minting', ['nft', 'create'], 'gdn nft mint?'],
+    ['another word for generating', ['wallet', 'create'], 'gdn wallet generate?'],
+    ['another word for adding', ['webhook', 'new'], 'gdn webhook add?'],
+    ['a verb of other commands', ['collection', 'generate'], 'gdn collection create?'],
     ['a topic, misspelt', ['help', 'enviroment'], 'gdn help environment?'],
     ['a topic, in the singular', ['help', 'exit-code'], 'gdn help exit-codes?'],
     ['a topic by the name of its page', ['help', 'configuration'], 'gdn help environment?'],
@@ -100,6 +103,18 @@ describe('did you mean', () => {
       env: { GDN_BLOCKCHAIN: 'avalnche' },
     })
     expect(stderr).toContain('Did you mean avalanche?')
+  })
+
+  test('names the variable or the file of an unknown profile', async () => {
+    const { dir, env } = await tempHome()
+    const argv = ['nft', 'list', '-c', 'x', '--json']
+    const named = errorOf(await cli(argv, { env: { ...env, GDN_PROFILE: 'locl' }, cwd: dir }))
+    expect(named).toMatchObject({ message: 'GDN_PROFILE: there is no profile "locl"', hint: 'Did you mean local?' })
+    await writeFile(join(dir, '.gdnrc.json'), '{"profile":"locl"}')
+    const { message } = errorOf(await cli(argv, { env, cwd: dir }))
+    expect(message).toBe(`${join(dir, '.gdnrc.json')} (profile): there is no profile "locl"`)
+    const flagged = errorOf(await cli([...argv, '--profile', 'lcal'], { env: { ...env, GDN_PROFILE: 'x' }, cwd: dir }))
+    expect(flagged.message).toBe('--profile: there is no profile "lcal"')
   })
 
   test('lists the available words if nothing is similar', async () => {

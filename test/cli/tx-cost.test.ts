@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { openStore } from '../../src/server/store/open-store.ts'
+import { openStore, type Store } from '../../src/server/store/open-store.ts'
 import { rpcStandIn } from '../helpers/rpc-stand-in.ts'
 import { SCENARIOS } from './contract/scenarios.ts'
 import { type CliOptions, cli, errorOf } from './harness.ts'
@@ -13,10 +14,14 @@ interface Place {
   argv: readonly string[]
   options: CliOptions
   requested(): Promise<string | null>
+  /** Changes the transaction in the database. */
+  set(changes: { state?: 'final'; mined?: string; watched?: number }): Promise<void>
+  /** Adds an attempt of the transaction. */
+  sign(attempt: { number: number; hash: string; cancels: number }): Promise<void>
 }
 
 /** A command without `--yes` for a pending transaction: 100,000 gas at 30 gwei, 0.003 POL. */
-async function place(command: 'tx bump' | 'tx cancel', more: object = {}): Promise<Place> {
+async function place(command: 'tx bump' | 'tx cancel' | 'tx show', more: object = {}): Promise<Place> {
   const prepared = await SCENARIOS[command]?.prepare()
   if (prepared === undefined) throw new Error('no scenario')
   const dataDir = prepared.argv.at(-1) ?? ''
@@ -29,18 +34,35 @@ async function place(command: 'tx bump' | 'tx cancel', more: object = {}): Promi
   const operators = [{ keystore: 'operator.json', password_file: 'password' }]
   const chains = { polygon: { rpc_urls: [url], max_fee_gwei: 500, operators, ...more } }
   await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify({ chains }), { mode: 0o600 })
+  const onStore = async <Value>(act: (store: Store) => Promise<Value>): Promise<Value> => {
+    const store = await openStore(join(dataDir, 'gdn.db'))
+    try {
+      return await act(store)
+    } finally {
+      await store.close()
+    }
+  }
   return {
     argv: prepared.argv.filter((word) => word !== '--yes'),
     options: prepared.options,
-    async requested() {
-      const store = await openStore(join(dataDir, 'gdn.db'))
-      try {
-        const row = await store.db.selectFrom('transactions').select('requested_action').executeTakeFirstOrThrow()
+    requested: () =>
+      onStore(async ({ db }) => {
+        const row = await db.selectFrom('transactions').select('requested_action').executeTakeFirstOrThrow()
         return row.requested_action
-      } finally {
-        await store.close()
-      }
-    },
+      }),
+    sign: ({ number, hash, cancels }) =>
+      onStore(async ({ db }) => {
+        const { id } = await db.selectFrom('transactions').select('id').executeTakeFirstOrThrow()
+        const fees = { max_fee_per_gas: String(30n * GWEI), max_priority_fee_per_gas: '0' }
+        const attempt = { transaction_id: id, number, raw: '0x', hash, ...fees, created_at: 0, cancels }
+        await db.insertInto('transaction_attempts').values(attempt).execute()
+      }),
+    set: (changes) =>
+      onStore(async ({ db }) => {
+        for (const [column, value] of Object.entries(changes)) {
+          await sql`update transactions set ${sql.ref(column)} = ${value}`.execute(db)
+        }
+      }),
   }
 }
 
@@ -53,7 +75,7 @@ test.each([
   // The canceled transaction may be mined instead.
   [
     'tx cancel',
-    'Cancel it, so that a transfer fails on polygon, for at most 0.0105 POL (max_fee_gwei; 0.003 POL at the current fees)?',
+    'Cancel this transaction, so that a transfer fails on polygon, for at most 0.0105 POL (max_fee_gwei; 0.003 POL at the current fees)?',
   ],
 ] as const)(
   'gdn %s prompts with the most that it can cost, and needs --yes off a terminal',
@@ -85,4 +107,64 @@ test('gdn tx bump does not prompt on a test network', async () => {
   const { code, stderr } = await cli([...argv, '--json'], options)
   expect(code, stderr).toBe(0)
   expect(await requested()).toBe('bump')
+})
+
+test.each(['tx bump', 'tx cancel'] as const)(
+  'gdn %s names the command that shows a final transaction',
+  async (command) => {
+    const { argv, options, set } = await place(command)
+    await set({ state: 'final' })
+    const refused = await cli([...argv, '--json'], options)
+    expect(errorOf(refused)).toMatchObject({
+      code: 'usage',
+      hint: expect.stringMatching(/^Run `gdn tx show \S+ --data-dir \S+` to see its outcome\.$/),
+    })
+  },
+)
+
+test.each(['tx bump', 'tx cancel'] as const)('gdn %s refuses a mined transaction without a prompt', async (command) => {
+  const { argv, options, requested, set } = await place(command)
+  await set({ mined: 'success' })
+  for (const more of [[], ['--yes']]) {
+    const refused = await cli([...argv, ...more, '--json'], options)
+    expect(refused.code).toBe(2)
+    expect(errorOf(refused)).toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(/^the transaction \S+ is already mined: it can't be replaced$/),
+      hint: expect.stringMatching(/^Run `gdn tx show \S+ --data-dir \S+` to see when it is final\.$/),
+    })
+  }
+  expect(await requested()).toBeNull()
+})
+
+test('gdn tx list shows a transaction as final only when no reorg can remove it', async () => {
+  const { argv, options, set } = await place('tx bump')
+  const dataDir = ['--data-dir', argv.at(-1) ?? '', '--json']
+  const states = async (...flags: string[]) => {
+    const { code, stdout, stderr } = await cli(['tx', 'list', ...flags, ...dataDir], options)
+    expect(code, stderr).toBe(0)
+    return JSON.parse(stdout).map(({ state }: { state: string }) => state)
+  }
+  const all = ['signed', 'mined', 'confirmed', 'final']
+  const seen = async () => [await states(), await Promise.all(all.map((state) => states('--state', state)))]
+  const only = (state: string) => [[state], all.map((one) => (one === state ? [state] : []))]
+  expect(await seen()).toEqual(only('signed'))
+  await set({ mined: 'success' })
+  expect(await seen()).toEqual(only('mined'))
+  await set({ state: 'final', watched: 1 })
+  expect(await seen()).toEqual(only('confirmed'))
+  await set({ watched: 0 })
+  expect(await seen()).toEqual(only('final'))
+})
+
+test('gdn tx show lists attempts in words on a terminal, and as JSON for programs', async () => {
+  const { argv, options, sign } = await place('tx show')
+  await sign({ number: 1, hash: '0x01', cancels: 0 })
+  await sign({ number: 2, hash: '0x02', cancels: 1 })
+  const { stdout } = await cli(argv, { ...options, tty: true, stderrTty: true })
+  expect(stdout).toMatch(/^ATTEMPTS +0x01 at 30 gwei\n +0x02 at 30 gwei, cancels it$/m)
+  expect(JSON.parse((await cli([...argv, '--json'], options)).stdout).attempts).toMatchObject([
+    { hash: '0x01', max_fee_gwei: '30', cancels: false },
+    { hash: '0x02', max_fee_gwei: '30', cancels: true },
+  ])
 })

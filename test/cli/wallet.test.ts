@@ -251,8 +251,14 @@ describe('gdn wallet generate sends no request', () => {
   })
 
   test.each([
-    ['is empty', '\n', 0o600, 'must not be empty'],
-    ['has two lines', 'a\nb\n', 0o600, 'one line'],
+    ['is empty', '\n', 0o600, 'must not be empty\n  Write the password there, as the only line.'],
+    [
+      'is too short',
+      'abc\n',
+      0o600,
+      'must have at least 8 characters\n  Write another password there. For a test wallet',
+    ],
+    ['has two lines', 'a\nb\n', 0o600, 'must be one line of text\n  Write the password there, as the only line.'],
     ['is read differently by other wallets', 'cafe\u0301\n', 0o600, 'read differently'],
     ['is readable by others', 'secret\n', 0o644, 'chmod 600'],
   ])('if the password file %s', async (_what, text, mode, said) => {
@@ -445,7 +451,7 @@ describe('gdn wallet export', () => {
     [
       'a wrong password',
       ['alice', '--format', 'private-key', '--to', '-', '--password-file', '-'],
-      'the password is wrong',
+      'Use the password that this keystore was created with.',
     ],
     ['a missing --to', ['alice'], '--to'],
     ['an unknown name', ['alcie', '--to', '-'], 'Did you mean @alice?'],

@@ -2,8 +2,10 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { EVENT_TYPES } from '../../src/api/webhook-events.ts'
+import { EVENT_TYPES, type EventType } from '../../src/api/webhook-events.ts'
 import { sampleData } from '../../src/server/admin/sample-events.ts'
+import { addWebhook } from '../../src/server/admin/webhooks.ts'
+import { openLocalAccount } from '../../src/server/services/local-account.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../src/server/store/outbox.ts'
 import { recordAttempt } from '../../src/server/store/webhook-deliveries.ts'
@@ -26,7 +28,7 @@ async function withDataDir() {
     if (result.code !== 0) throw new Error(result.stderr)
     return JSON.parse(result.stdout)
   }
-  return { dataDir, gdn, json, add: () => json<Webhook>('webhook', 'add', URL, '--event', '*', ...OWNER) }
+  return { dataDir, env, gdn, json, add: () => json<Webhook>('webhook', 'add', URL, '--event', '*', ...OWNER) }
 }
 
 interface Webhook {
@@ -50,19 +52,64 @@ describe('gdn webhook add', () => {
     }
   })
 
+  test('warns that a URL which another webhook has gets events twice', async () => {
+    const { gdn, add } = await withDataDir()
+    const { id } = await add()
+    const argv = ['webhook', 'add', URL, '--event', 'nft.failed']
+    const { code, stderr } = await gdn([...argv, ...OWNER])
+    expect(code).toBe(0)
+    expect(stderr).toContain('Another webhook has this URL, which gets an event twice if both have its type.')
+    expect(stderr).toContain(`gdn webhook rm ${id}`)
+    expect((await gdn([...argv, '--email', 'b@example.com'])).stderr).not.toContain('twice')
+  })
+
+  test('has a list that shows whole URLs on a terminal of 80 columns', async () => {
+    const { dataDir, env } = await withDataDir()
+    await withStore(dataDir, async (store) => {
+      await openLocalAccount(store, dataDir, Date.now())
+      for (const events of [['nft.deployed', 'nft.failed'], ['*']]) {
+        await addWebhook(store, { url: URL, events: events as EventType[], email: undefined, now: Date.now() })
+      }
+    })
+    const list = async (...more: string[]) =>
+      (await cli(['webhook', 'list', '--data-dir', dataDir, ...more], { env, tty: true, columns: 80 })).stdout
+    const stdout = await list()
+    expect(stdout).toMatch(/^ID +URL +EVENTS$/m)
+    expect(stdout.match(/https:\/\/example\.com\/hooks\/gdn +(2 types|\*)$/gm)).toHaveLength(2)
+    expect(await list('--fields', 'id,email,failed')).toMatch(/^ID +EMAIL +FAILED$/m)
+  })
+
+  test('has a list that shows both ends of URLs that are too long', async () => {
+    const { dataDir, env } = await withDataDir()
+    await withStore(dataDir, async (store) => {
+      await openLocalAccount(store, dataDir, Date.now())
+      for (const path of ['minted', 'failed']) {
+        const url = `https://shop.example.com/hooks/about/nfts/that/are/${path}`
+        await addWebhook(store, { url, events: ['*'], email: undefined, now: Date.now() })
+      }
+    })
+    const argv = ['webhook', 'list', '--data-dir', dataDir]
+    const { stdout } = await cli(argv, { env, tty: true, columns: 80 })
+    for (const path of ['minted', 'failed']) expect(stdout).toMatch(new RegExp(`shop\\.\\S*…\\S*/${path} `))
+  })
+
   test('warns that a private address requires --allow-private-files', async () => {
     const { gdn } = await withDataDir()
     const { code, stderr } = await gdn(['webhook', 'add', 'http://localhost:3000/hook', '--event', '*', ...OWNER])
     expect(code).toBe(0)
-    expect(stderr).toContain('Only a backend with --allow-private-files delivers to a private address.')
+    expect(stderr).toContain('Only a backend with --allow-private-files delivers to a private address, or to a port')
   })
 
   test.each([
     [[URL, ...OWNER], '--event: is required', 'nft.deployed,nft.failed'],
     [[URL, '--event', 'nft.deploy', ...OWNER], ', not "nft.deploy"', 'Did you mean nft.deployed?'],
     [[URL, '--event', 'webhook.test', ...OWNER], ', not "webhook.test"', 'must be one of nft.deployed, nft.failed, '],
-    [['http://example.com/', '--event', '*', ...OWNER], 'is not encrypted', 'Use an https URL.'],
-    [['nowhere', '--event', '*', ...OWNER], 'is not an https URL', 'https://example.com'],
+    [
+      ['http://example.com/', '--event', '*', ...OWNER],
+      '<url>: must be an https URL, because the host is public',
+      'https://example.com/hooks/gdn',
+    ],
+    [['nowhere', '--event', '*', ...OWNER], '<url>: must be an https URL', 'http://localhost:3000/hook'],
     [[URL, '--event', '*', '--email', 'nobody'], '--email', ''],
     [[URL, '--event', '*'], 'no local account yet', '--email'],
     [[URL, '--event', '*', ...OWNER, '-o', 'ids'], '-o ids: omits signing_secret, which is printed', '--fields id,sig'],
@@ -173,11 +220,26 @@ describe('a webhook', () => {
     }
   })
 
+  test('is deleted without a terminal only with --yes', async () => {
+    const { gdn, json, add } = await withDataDir()
+    const { id } = await add()
+    const result = await gdn(['webhook', 'rm', id, '--json'])
+    expect([result.code, errorOf(result)]).toEqual([
+      3,
+      expect.objectContaining({
+        code: 'not_confirmed',
+        message: `confirmation required: Delete the webhook to ${URL}, its signing secret and its pending events?`,
+        hint: 'Add --yes to confirm.',
+      }),
+    ])
+    expect(await json('webhook', 'list')).toHaveLength(1)
+  })
+
   test('deletes a webhook with its pending deliveries', async () => {
     const { gdn, json, add, dataDir } = await withDataDir()
     const { id } = await add()
     await withStore(dataDir, ({ db }) => tellWebhook(db, id, 'nft.deployed', {}))
-    expect((await gdn(['webhook', 'rm', id])).stderr).toContain(`Deleted the webhook to ${URL}.`)
+    expect((await gdn(['webhook', 'rm', id, '--yes'])).stderr).toContain(`Deleted the webhook to ${URL}.`)
     expect(await json('webhook', 'list')).toEqual([])
     const left = await withStore(dataDir, ({ db }) => db.selectFrom('webhook_deliveries').selectAll().execute())
     expect(left).toEqual([])
@@ -213,8 +275,8 @@ describe('gdn webhook update', () => {
 
   test.each([
     [[], 'no change is specified'],
-    [['--url', 'http://example.com/'], '--url: the URL is not encrypted'],
-    [['--url', 'nowhere'], 'is not an https URL'],
+    [['--url', 'http://example.com/'], '--url: must be an https URL, because'],
+    [['--url', 'nowhere'], '--url: must be an https URL'],
     [['--url', 'https://user:pw@example.com/'], 'user'],
     [['--event', 'nft.deploy'], 'Did you mean nft.deployed?'],
   ])('rejects %j, and changes nothing', async (argv, message) => {

@@ -35,6 +35,11 @@ describe('requests', () => {
       { field: 'metadata[0].title', message: 'must not be empty' },
       { field: 'metadata[0].file_fields[0].url', message: 'must be an http(s), ipfs or ar URL' },
     ])
+    const single = await rejection(client(server.url).call('createnft', { ...MINT, metadata: metadata[0] as never }))
+    expect(single).toMatchObject({
+      place: { field: 'metadata.title' },
+      details: [{}, { field: 'metadata.file_fields[0].url' }],
+    })
     expect(server.seen).toHaveLength(0)
   })
 
@@ -279,11 +284,11 @@ describe('what the server announces', () => {
       { status: 404, text: 'proxy' },
     ])
     const it = client(server.url)
-    expect(it.supportsIdempotency()).toBeNull()
+    expect(it.supports('idempotency')).toBeNull()
     await it.call('getnfts', IDS)
-    expect(it.supportsIdempotency()).toBe(true)
+    expect(it.supports('idempotency')).toBe(true)
     await rejection(it.call('getnfts', IDS))
-    expect(it.supportsIdempotency()).toBe(true)
+    expect(it.supports('idempotency')).toBe(true)
   })
 
   test.each([
@@ -314,7 +319,7 @@ describe('what the server announces', () => {
     const server = await serve([NFTS])
     const it = client(server.url)
     await it.call('getnfts', IDS)
-    expect(it.supportsIdempotency()).toBe(false)
+    expect(it.supports('idempotency')).toBe(false)
   })
 
   test.each<[string, string | undefined, readonly (boolean | null)[]]>([
@@ -369,9 +374,9 @@ describe('what the server announces', () => {
   ])('learns that a server %s updates of NFTs', async (_what, headers, expected) => {
     const server = await serve([{ ...NFTS, headers }])
     const it = client(server.url)
-    expect(it.supportsUpdates()).toBeNull()
+    expect(it.supports('updates')).toBeNull()
     await it.call('getnfts', IDS)
-    expect(it.supportsUpdates()).toBe(expected)
+    expect(it.supports('updates')).toBe(expected)
   })
 
   test.each([

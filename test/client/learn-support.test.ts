@@ -7,7 +7,7 @@ function clientOf(silent: number) {
   let references: boolean | null = null
   let probes = 0
   return {
-    supportsReferences: () => references,
+    supports: () => references,
     async learnIdempotency({ onSilence }: LearnOptions = {}) {
       if (probes++ < silent) {
         onSilence?.(`reason ${probes}`)
@@ -27,7 +27,7 @@ test('asks again while the server does not respond, and not once it is known', a
   await learnSupport(client, signal, clock)
   await learnSupport(client, signal, clock)
   expect(client.probes()).toBe(4)
-  expect(client.supportsReferences()).toBe(true)
+  expect(client.supports()).toBe(true)
 })
 
 test('takes a silent server for no server without extensions, and says why it seems silent', async () => {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { formatPlace, formatProblem, GdnError, messageOf, systemCode } from '../../src/core/errors.ts'
 import { EXIT } from '../../src/core/exit-codes.ts'
@@ -100,7 +101,10 @@ it('an error with another message keeps everything else, and the first cause', (
   })
   expect(error.with({ hint: undefined }).hint).toBeUndefined()
   const plain = new GdnError('usage', 'wrong')
-  expect(plain.with({ hint: 'Fix it.' }).cause).toBe(plain)
+  expect(inspect(plain.with({ hint: 'Fix it.' })).match(/GdnError: wrong/g)).toHaveLength(1)
+  expect(plain.with({ message: 'not saved: wrong' }).stack?.split('\n    at ')[1]).toBe(
+    plain.stack?.split('\n    at ')[1],
+  )
 })
 
 it('a hint keeps everything else of an error', () => {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -25,7 +26,7 @@ const STATED: readonly Stated[] = [
   ['docs/api.md', (n) => `of up to ${n} NFTs final`, 'src/api/endpoints/freezenft.ts', 'MAX_FROZEN_PER_REQUEST ='],
   [
     'docs/api.md',
-    (n) => `set in up to ${n} collections`,
+    (n) => `settings of up to ${n} collections`,
     'src/api/endpoints/getcollectionsettings.ts',
     'MAX_COLLECTIONS_WITH_SETTINGS =',
   ],
@@ -45,12 +46,7 @@ const STATED: readonly Stated[] = [
     'POLLS_BETWEEN =',
   ],
   ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/persist.ts', 'BUDGET_MS ='],
-  [
-    'docs/client.md',
-    (n) => `is ${n / MINUTE} minutes by default`,
-    'src/operations/defaults.ts',
-    'DEFAULT_TIMEOUT_MS =',
-  ],
+  ['docs/client.md', (n) => `(${n / MINUTE} minutes by default)`, 'src/operations/defaults.ts', 'DEFAULT_TIMEOUT_MS ='],
   ['docs/drops.md', (n) => `local files of up to ${n / MIB} MiB`, 'src/api/endpoints/files.ts', 'MAX_FILE_BYTES ='],
   ['docs/drops.md', (n) => `the last ${n} blocks`, 'src/server/chain/evm/cost/network-fees.ts', 'RECENT_BLOCKS ='],
   ['docs/drops.md', (n) => `of JSON within ${n / SECOND} s`, 'src/cli/cost/fetch-price.ts', 'TIMEOUT_MS ='],
@@ -67,13 +63,13 @@ const STATED: readonly Stated[] = [
   ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/attempts.ts', 'GRACE_MS ='],
   [
     'docs/exit-codes.md',
-    (n) => `waits for ${n / MINUTE} minutes after`,
+    (n) => `waits up to ${n / MINUTE} minutes after`,
     'src/operations/defaults.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
   [
     'docs/exit-codes.md',
-    (n) => `setup\` waits for ${n / MINUTE} minutes`,
+    (n) => `setup\` waits up to ${n / MINUTE} minutes`,
     'src/cli/commands/chain/setup.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
@@ -86,7 +82,7 @@ const STATED: readonly Stated[] = [
   ['docs/local-backend.md', (n) => `and ${n} MiB for one client`, 'src/server/http/body-memory.ts', 'MIB, perAddress:'],
   [
     'docs/local-backend.md',
-    (n) => `accepts ${WORDS[n]} requests a second`,
+    (n) => `accepts ${WORDS[n]} requests per second`,
     'src/api/endpoints/createnft.ts',
     'ratePerSecond:',
   ],
@@ -98,20 +94,20 @@ const STATED: readonly Stated[] = [
     'src/manifest/suggest-columns.ts',
     'CELLS_SAMPLED =',
   ],
-  ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/commands/plan/plan-view.ts', 'MAX_SHOWN ='],
-  [
-    'docs/plan-and-apply.md',
-    (n) => `at most ${count(n)} characters`,
-    'src/cli/commands/plan/plan-markdown.ts',
-    'MAX_CHARS =',
-  ],
+  ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/plan/plan-view.ts', 'MAX_SHOWN ='],
+  ['docs/plan-and-apply.md', (n) => `at most ${count(n)} characters`, 'src/cli/plan/plan-markdown.ts', 'MAX_CHARS ='],
   [
     'docs/public-networks.md',
     (n) => `up to ${n} for confirmations`,
     'src/server/pipeline/evm/driver.ts',
     'MOST_UNCONFIRMED =',
   ],
-  ['docs/public-networks.md', (n) => `Each has up to ${n} NFTs`, 'src/server/chain/evm/collection.ts', 'MAX_BATCH ='],
+  [
+    'docs/public-networks.md',
+    (n) => `Each transaction mints up to ${n} NFTs`,
+    'src/server/chain/evm/collection.ts',
+    'MAX_BATCH =',
+  ],
   [
     'docs/public-networks.md',
     (n) => `is final: ${n} blocks`,
@@ -120,7 +116,7 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/public-networks.md',
-    (n) => `doubles that up to ${n / SECOND} s`,
+    (n) => `doubles the wait, up to ${n / SECOND} s`,
     'src/server/chain/evm/remote-signer/open-remote-signer.ts',
     'MAX_PAUSE_MS =',
   ],
@@ -179,4 +175,12 @@ test('numbers that pages state are those of the code', async () => {
     if (!text.includes(stated)) wrong.push(`${page} does not say "${stated}", as ${source} does`)
   }
   expect(wrong).toEqual([])
+})
+
+test('the README counts the EVM networks that are built in', async () => {
+  expect(await readFile(join(root, 'README.md'), 'utf8')).toContain(`for ${KNOWN_EVM_NAMES.length} EVM networks`)
+})
+
+test('the guides name the flag for the order of token IDs', async () => {
+  expect(await readFile(join(root, 'docs/drops.md'), 'utf8')).toContain('`--in-order`')
 })

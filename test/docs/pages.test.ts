@@ -114,6 +114,11 @@ describe('the text of', () => {
     expect(lengths[Math.floor(lengths.length * 0.9)] ?? 0).toBeLessThanOrEqual(25)
   })
 
+  test('the README has at most 1,000 words', () => {
+    const readme = prose.find(({ name }) => name === 'README.md')
+    expect(readme?.text.trim().split(/\s+/).length).toBeLessThanOrEqual(1000)
+  })
+
   test('no sentence is repeated on another page', () => {
     const seen = new Map<string, string>()
     const twice: string[] = []

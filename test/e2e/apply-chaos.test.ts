@@ -13,5 +13,7 @@ test('a manifest that is edited and applied again is what the chain has, and eac
     : { rows: 60, rounds: 3, kills: 3, mostMs: 4000, lifeMs: 4000 }
   const figures = await applyChaos({ ...size, random })
   report(figures)
-  expect(Math.min(figures.killed, figures.backends, figures.reorgs, figures.faults)).toBeGreaterThan(0)
+  const { killed, backends, reorgs, faults, pairs } = figures
+  expect(Math.min(killed, backends, reorgs, faults, pairs)).toBeGreaterThan(0)
+  if (figures.isNamedByPath) expect(Math.min(figures.adopted, figures.others)).toBeGreaterThan(0)
 })

@@ -84,10 +84,10 @@ test('gdn apply that is killed makes each change once, on any machine', async ()
       const picked = runs[Math.floor(random() * runs.length)]
       if (picked === undefined) throw new Error('no machine')
       const [gdn, argv] = picked
-      if ((await gdn.runAndKill(argv, Math.floor(random() * MOST_MS))).signal === 'SIGKILL') killed++
+      if ((await gdn.runAndKill([...argv, '--yes'], Math.floor(random() * MOST_MS))).signal === 'SIGKILL') killed++
     }
     for (const [gdn, argv] of runs) {
-      const { exitCode, stderr } = await gdn.run(...argv)
+      const { exitCode, stderr } = await gdn.run(...argv, '--yes')
       expect(exitCode, stderr).toBe(0)
       expect(await gdn.json('plan', ...argv.slice(1))).toEqual([])
     }

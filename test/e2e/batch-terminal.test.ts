@@ -123,6 +123,10 @@ describe('batch mint on a terminal', () => {
     const resumed = await home.json<{ deployed: number }>(['batch', 'resume', 'drop', ...target.slice(4)], { env })
     expect(resumed.deployed).toBe(8)
     expect(minted.size).toBe(8)
+    const retry = await atTerminal(`batch retry drop ${target.slice(4).join(' ')}`, env).end()
+    expect(retry.code, retry.screen).toBe(0)
+    expect(retry.screen).toContain('No row has failed')
+    expect(retry.screen).not.toContain('Send the rows')
   })
 })
 

@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SCHEMA } from '../../src/server/store/migrate.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
@@ -11,6 +12,7 @@ import { until } from '../helpers/backend.ts'
 import { digestsOf } from '../helpers/digests.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 
+const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 interface Status {
@@ -240,6 +242,33 @@ describe('gdn local exec', () => {
     expect(status).toBe(200)
     expect(existsSync(join(state, '..'))).toBe(false)
     await expect(fetch(url)).rejects.toThrow()
+  })
+
+  test('selects its own backend with --local, and does not stop it', async () => {
+    const words = ['local', 'status', '--json', '--fields', 'url,data_dir']
+    const code = `
+      const { execFileSync } = require('node:child_process')
+      const gdn = (...argv) => execFileSync(process.execPath, [process.argv[1], ...argv], { encoding: 'utf8' })
+      gdn('local', 'stop')
+      const { contract_address } = JSON.parse(gdn('collection', 'create', '--local', '-b', 'polygon', '--name', 'x', '--wallet', '${OWNER}', '--json'))
+      const listed = JSON.parse(gdn('collection', 'list', '--json')).map((one) => one.contract_address)
+      console.log(JSON.stringify({ status: JSON.parse(gdn(...${JSON.stringify(words)})), url: process.env.GDN_BASE_URL, isListed: listed.includes(contract_address) }))`
+    const { stdout, stderr } = await home.run([...node(code), GDN])
+    expect(stderr).not.toContain('Error: ')
+    const { status, url, isListed } = JSON.parse(stdout)
+    expect(status.url).toBe(url)
+    expect(isListed).toBe(true)
+    expect(status.data_dir).not.toContain(home.dir)
+  })
+
+  test('removes the contract and the profile of another server from the environment', async () => {
+    const code = 'console.log(process.env.GDN_CONTRACT, process.env.GDN_PROFILE, process.env.GDN_BLOCKCHAIN)'
+    const env = {
+      GDN_CONTRACT: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      GDN_PROFILE: 'studio',
+      GDN_BLOCKCHAIN: 'polygon',
+    }
+    expect((await home.run(node(code), { env })).stdout).toBe('undefined undefined polygon\n')
   })
 
   test('serves the version of the API that --api-version names', async () => {

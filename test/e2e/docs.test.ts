@@ -89,13 +89,14 @@ const readings = isSoak
 
 const isMissing = (reading: readonly string[]) => findPostgres() === null && reading.includes('docs/postgresql.md')
 
-describe.concurrent('pasted from top to bottom in an empty home, every block works', () => {
+describe.concurrent('pasted from top to bottom in an empty home, every block works and leaves the clone as it is', () => {
   for (const [n, reading] of readings.entries()) {
     test.skipIf(isMissing(reading))(reading.join(', then '), { timeout: 600_000 }, async () => {
       const reader = await startReader({ npm: 'exit 0', npx: 'exit 0', pass: `printf %s '${hosted.apiKey}'` })
       try {
         const names = await withDatabase(n)
         for (const page of reading) expect(await reader.paste(await readPage(page), names), page).toBeNull()
+        expect(await reader.filesInClone()).toEqual(['examples'])
       } finally {
         await reader.close()
       }
@@ -116,8 +117,8 @@ test.each(pages)('%s says what the names in its blocks stand for', async (page) 
   expect([...new Set(named ?? [])].filter((name) => !prose.includes(name))).toEqual([])
 })
 
-/** Compiles the TypeScript of a page against the built package, and runs it. Returns the lines that it prints. */
-async function runTypeScript(page: string, values: readonly StandIn[]): Promise<string[]> {
+/** Compiles the TypeScript of a page against the built package. Returns what runs the result. */
+async function compile(page: string, values: readonly StandIn[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-project-'))
   whenTestDone(() => rm(folder, { recursive: true, force: true }))
   await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true })
@@ -127,7 +128,7 @@ async function runTypeScript(page: string, values: readonly StandIn[]): Promise<
   const source = values.reduce((all, [from, to]) => all.replaceAll(from, to), blocks.join('\n'))
   await writeFile(join(folder, 'page.mts'), source)
   const resolution = ['--module', 'nodenext', '--target', 'es2023', '--outDir', folder]
-  const types = ['--strict', '--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
+  const types = ['--strict', '--noImplicitReturns', '--types', 'node', '--typeRoots', join(root, 'node_modules/@types')]
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const run = (script: string, ...argv: string[]) =>
     execa(process.env.GDN_TEST_NODE || process.execPath, [script, ...argv], {
@@ -135,10 +136,20 @@ async function runTypeScript(page: string, values: readonly StandIn[]): Promise<
       env: { HOME: folder, PATH: process.env.PATH, GDN_BASE_URL: hosted.url, GDN_API_KEY: hosted.apiKey },
     })
   expect((await run(tsc, ...resolution, ...types, 'page.mts')).all).toBe('')
-  const { exitCode, all } = await run('page.mjs')
+  return async () => await run('page.mjs')
+}
+
+/** Compiles and runs the TypeScript of a page. Returns the lines that it prints. */
+async function runTypeScript(page: string, values: readonly StandIn[]): Promise<string[]> {
+  const run = await compile(page, values)
+  const { exitCode, all } = await run()
   expect(exitCode, all).toBe(0)
   return all.split('\n')
 }
+
+test('the TypeScript of docs/webhooks.md compiles', async () => {
+  await compile('docs/webhooks.md')
+})
 
 test('the TypeScript of docs/client.md works', async () => {
   const made = await gdnAt(hosted, hostedHome).json<{ contract_address: string }>(

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseUnits } from '../../src/core/units.ts'
+import { EMBEDDED_FEES } from '../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../src/server/chain/evm/gas-limits.ts'
-import { EMBEDDED_FEES } from '../../src/server/chain/evm/signers.ts'
 import { freshDataDir, until, WALLETS, withStore } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type HoldingProxy, startHoldingProxy } from '../helpers/holding-proxy.ts'
@@ -191,10 +191,10 @@ test('changes that are killed between acceptance and response stay within --max-
   const drop = await gdn.file('changed.csv', csv('A', WALLETS[0]))
   await gdn.json('batch', 'mint', drop, ...target)
   await gdn.file('changed.csv', csv('Other', WALLETS[1]))
-  const refused = await gdn.run('apply', drop, ...target, '--max-cost', '0.000001')
+  const refused = await gdn.run('apply', drop, ...target, '--yes', '--max-cost', '0.000001')
   const [, amount = ''] = /--max-cost ([0-9.]+) or more/.exec(refused.stderr) ?? []
   expect([refused.exitCode, amount]).toEqual([5, expect.stringMatching(/^0\.\d+$/)])
-  const apply = ['apply', drop, ...target, '--max-cost', amount]
+  const apply = ['apply', drop, ...target, '--yes', '--max-cost', amount]
   for (const endpoint of ['updatednft', 'transfernft']) {
     proxy.hold(endpoint)
     const { signal } = await gdn.runAndKill(apply, () => proxy.held())

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
@@ -60,7 +61,7 @@ const titlesIn = (data: unknown) =>
 
 describe('gdn mcp', () => {
   test('offers only tools that read, unless the operator permits more', async () => {
-    const { client, call } = await agent()
+    const { client, call, received } = await agent()
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['nft_show', 'batch_validate', 'plan']))
     expect(tools.filter(({ annotations }) => annotations?.readOnlyHint !== true)).toEqual([])
@@ -71,6 +72,9 @@ describe('gdn mcp', () => {
     }
     const { answer } = await call('wallet_export', { wallet: '@alice' })
     expect(answer.error?.message).toBe("gdn wallet export isn't a tool: it handles private keys")
+    expect((await call('collection_list')).answer.status).toBe('ok')
+    // The text has all of it.
+    expect(received()).not.toContain('structuredContent')
   })
 
   test('offers at most 25 tools in 30 kB by default with all permissions, without schemas of results', async () => {
@@ -82,8 +86,11 @@ describe('gdn mcp', () => {
     onTestFinished(() => plain.close())
     const listed = await plain.client.listTools()
     expect(listed).toEqual(await client.listTools())
-    expect(listed.tools.length).toBeLessThanOrEqual(25)
-    expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(30_000)
+    const page = await readFile(join(import.meta.dirname, '../../docs/agents.md'), 'utf8')
+    const [, most, kB] = /at\s+most (\d+) tools with at most (\d+) kB of descriptions/.exec(page) ?? []
+    expect([most, kB]).toEqual(['25', '30'])
+    expect(listed.tools.length).toBeLessThanOrEqual(Number(most))
+    expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(1000 * Number(kB))
     expect(listed.tools.filter(({ outputSchema }) => outputSchema !== undefined)).toEqual([])
     const names = listed.tools.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['collection_set', 'nft_burn', 'batch_retry', 'apply', 'doctor']))
@@ -97,6 +104,7 @@ describe('gdn mcp', () => {
     ])
     const { answer } = await call('wallet_add', { name: 'bob', address: RECEIVER })
     expect(answer.error).toMatchObject({
+      code: 'refused',
       message: 'wallet_add is not offered',
       hint: 'Ask the operator to start gdn mcp with --allow-writes --toolsets nfts,config,wallets.',
     })
@@ -176,6 +184,11 @@ describe('gdn mcp', () => {
       ['collection_set', { address: contract }, { hint: /collection_set's schema lists the settings\.$/ }],
       ['nft_list', { contract, blockchain: 'polygn' }, { message: /^blockchain: unknown blockchain/ }],
       ['batch_status', { run: 'nowhere' }, { hint: /^Call batch_list/ }],
+      [
+        'batch_validate',
+        { manifest: 'no.csv' },
+        { hint: /^Check the path, or call batch_template to create a manifest\.$/ },
+      ],
     ]
     for (const [tool, values, wanted] of errors) {
       const { error } = (await call(tool, values)).answer
@@ -191,7 +204,8 @@ describe('gdn mcp', () => {
     const valid = await call('batch_validate', { manifest: 'drop.csv', contract })
     expect(valid.answer).toMatchObject({ status: 'ok', data: { rows: 2 } })
     const { answer: plan } = await call('batch_mint', { manifest: 'drop.csv', contract })
-    expect(plan).toMatchObject({ status: 'planned', plan_id: expect.any(String), data: { to_send: 2 } })
+    const cost = 'This costs nothing: polygon is an embedded chain or a test network.'
+    expect(plan).toMatchObject({ status: 'planned', plan_id: expect.any(String), cost, data: { to_send: 2 } })
     const listed = async () => titlesIn((await call('nft_list', { contract })).answer.data)
     expect(await listed()).toEqual([])
     const doIt = { dry_run: false, plan_id: plan.plan_id }
@@ -212,6 +226,7 @@ describe('gdn mcp', () => {
       join(root, 'drop.csv'),
       `title,description,receiver\nA,first,${RECEIVER}\nB,second,${RECEIVER}\nC,third,${RECEIVER}\n`,
     )
+    expect((await call('apply', { manifest: 'drop.csv', contract })).answer).toMatchObject({ status: 'planned', cost })
     const applied = await make('apply', { manifest: 'drop.csv', contract })
     expect(applied.data).toMatchObject({ minted: 1 })
 
@@ -617,33 +632,65 @@ describe('gdn mcp', () => {
     }
   })
 
-  test('ignores lines that are no messages, writes nothing else, and ends with the stream', async () => {
-    const child = spawn(process.execPath, [GDN, 'mcp'], { cwd: root, env: envAt(), stdio: ['pipe', 'pipe', 'pipe'] })
-    let stdout = ''
-    let stderr = ''
-    child.stdout.on('data', (chunk) => (stdout += chunk))
-    child.stderr.on('data', (chunk) => (stderr += chunk))
+  /** Writes lines to a server, ends its input at once, and returns its responses by ID. */
+  async function piped(input: string, flags: readonly string[] = []) {
+    const child = spawn(process.execPath, [GDN, 'mcp', ...flags], { cwd: root, env: envAt(), stdio: 'pipe' })
+    const [stdout, stderr] = [text(child.stdout), text(child.stderr)]
     const exited = once(child, 'exit')
-    const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-    child.stdin.write('garbage\n\n{"jsonrpc":"2.0"}\n{}\n[]\n\xff\xfe\n{"jsonrpc":"2.0","id":{},"method":1}\n')
-    const protocolVersion = '2025-06-18'
-    send({
-      id: 1,
-      method: 'initialize',
-      params: { protocolVersion, capabilities: {}, clientInfo: { name: 't', version: '1' } },
-    })
-    send({ method: 'notifications/initialized' })
-    send({ id: 2, method: 'tools/call', params: { name: 'config_list', arguments: {} } })
-    send({ id: 3, method: 'no/such/method' })
-    await expect.poll(() => stdout.split('\n').length).toBe(4)
-    const ids = stdout
+    child.stdin.end(input)
+    expect(await exited).toEqual([0, null])
+    expect(await stderr).toBe('')
+    return (await stdout)
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line).id)
-    expect(ids.sort()).toEqual([1, 2, 3])
-    child.stdin.end()
-    expect(await exited).toEqual([0, null])
-    expect(stderr).toBe('')
+      .map((line) => JSON.parse(line))
+  }
+
+  const lineOf = (message: object) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`
+  const HANDSHAKE = [
+    {
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+    },
+    { method: 'notifications/initialized' },
+  ]
+    .map(lineOf)
+    .join('')
+
+  test('responds to all requests before the end of its input, also without a last line feed', async () => {
+    const planned = { name: 'nft_mint', arguments: { contract, receiver: RECEIVER, title: 'Piped' } }
+    const requests = [
+      { id: 2, method: 'tools/list' },
+      { id: 3, method: 'tools/call', params: { name: 'config_list', arguments: {} } },
+      { id: 4, method: 'no/such/method' },
+      { id: 5, method: 'tools/call', params: planned },
+    ]
+    const responses = await piped(HANDSHAKE + requests.map(lineOf).join('').trimEnd(), ['--allow-writes'])
+    expect(responses.map(({ id }) => id).sort()).toEqual([1, 2, 3, 4, 5])
+    expect(JSON.stringify(responses.find(({ id }) => id === 5))).toContain('plan_id')
+  })
+
+  test('responds with an error of JSON-RPC to lines that are no messages, and to malformed parameters', async () => {
+    const tool = (params: unknown) => lineOf({ id: 7, method: 'tools/call', params })
+    const lines: [string, number | null, number, RegExp][] = [
+      ['garbage', null, ErrorCode.ParseError, /^Parse error/],
+      ['{"jsonrpc":"2.0","id":9,', null, ErrorCode.ParseError, /^Parse error/],
+      ['\xff\xfe', null, ErrorCode.ParseError, /^Parse error/],
+      ['{}', null, ErrorCode.InvalidRequest, /^Invalid request/],
+      ['[]', null, ErrorCode.InvalidRequest, /^Invalid request/],
+      ['{"jsonrpc":"2.0","id":7}', 7, ErrorCode.InvalidRequest, /^Invalid request/],
+      ['{"jsonrpc":"2.0","id":{},"method":1}', null, ErrorCode.InvalidRequest, /^Invalid request/],
+      [tool('x'), 7, ErrorCode.InvalidParams, /: params is not an object$/],
+      [tool({ arguments: {} }), 7, ErrorCode.InvalidParams, /: params\.name: expected string, received undefined$/],
+      [lineOf({ id: 7, method: 'resources/read', params: {} }), 7, ErrorCode.InvalidParams, /: params\.uri: /],
+      [lineOf({ id: 7, method: 'initialize', params: {} }), 7, ErrorCode.InvalidParams, /: params\.protocolVersion: /],
+    ]
+    for (const [line, id, code, message] of lines) {
+      const responses = await piped(`${HANDSHAKE}\n \r\n\r\n${line.trimEnd()}\n`)
+      const others = responses.filter((response) => response.id !== 1)
+      expect(others, line).toEqual([{ jsonrpc: '2.0', id, error: { code, message: expect.stringMatching(message) } }])
+    }
   })
 
   test('ends with an error at a message that is too large', async () => {

@@ -25,7 +25,7 @@ test('screenshots of an explorer that can not be read are an error', async () =>
   const server = await startHttpServer([{ status: 401 }])
   onTestFinished(() => server.close())
   await expect(screenshots(server.url, 'nft-1', '/nonexistent')).rejects.toThrow(
-    `no screenshots: ${server.url}/explorer/runs?limit=1 returned 401`,
+    `no screenshots: ${server.url}/explorer/nfts/nft-1 returned 401`,
   )
 })
 
@@ -42,7 +42,8 @@ async function record(): Promise<string[]> {
 }
 
 test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what the commands print', async () => {
-  const shown = [...(await readFile(SVG, 'utf8')).matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
+  const svg = await readFile(SVG, 'utf8')
+  const shown = [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
     shape(text.replace(/&\w+;/g, (entity) => ENTITIES[entity] ?? entity)),
   )
   expect(shown).toContain('Killed')
@@ -53,4 +54,18 @@ test.skipIf(!HAS_PTY)('each line of the recorded session of the README is what t
     for (const line of await record()) missing.delete(line)
   }
   expect([...missing]).toEqual([])
+})
+
+test('the recorded session of the README takes at most 12 s, and counts the rows of its drop', async () => {
+  const svg = await readFile(SVG, 'utf8')
+  const [, seconds] = /animation:([\d.]+)s/.exec(svg) ?? []
+  expect(Number(seconds)).toBeGreaterThan(0)
+  expect(Number(seconds)).toBeLessThanOrEqual(12)
+  const drop = await readFile(join(import.meta.dirname, '../../examples/drop.csv'), 'utf8')
+  const rows = drop.trimEnd().split('\n').length - 1
+  // The last command prints the number of NFTs, which its comment and the title repeat.
+  expect(svg).toContain(`>${rows}<`)
+  const stated = [...svg.matchAll(/(\d+) of (\d+)(?: are minted)?, none twice/g)].map(([, n, of]) => [n, of])
+  expect(new Set(stated.flat())).toEqual(new Set([String(rows)]))
+  expect(stated.length).toBeGreaterThan(1)
 })

@@ -3,13 +3,15 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { READ_METHODS } from '../../src/server/chain/rpc/read-methods.ts'
-import { until } from '../helpers/backend.ts'
+import { until, withStore } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { type NetworkPlace, setUpNetwork } from '../helpers/network-backend.ts'
 import { expectNoProcesses } from '../helpers/processes.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
+import { insertTransaction } from '../helpers/rows.ts'
 import { type RpcProxy, startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { serve } from '../helpers/served-backend.ts'
 
@@ -155,23 +157,62 @@ test('reports rows that fail with their lines, and exits as a real run does', as
   expect(JSON.parse(stderr).error).toMatchObject({ code: 'batch_failed_rows' })
 })
 
-test('a signer that would run dry does so in the rehearsal', async () => {
+/** Addresses in a text that are neither real ones nor the collection's. */
+const unknownAddresses = (text: string) =>
+  (text.match(/0x[0-9a-fA-F]{40}\b/g) ?? []).filter(
+    (found) => ![place.operator, contract, OWNER].some((known) => known.toLowerCase() === found.toLowerCase()),
+  )
+
+test.each([
+  ['after its first transactions', 3_100_000n],
+  ['before its first transaction', 2_900_000n],
+])('a signer that would run dry %s does so in the rehearsal, which names the real one', async (_, gas) => {
   const balance = await network.call('eth_getBalance', [place.operator, 'latest'])
   const { baseFeePerGas } = await network.call<{ baseFeePerGas: string }>('eth_getBlockByNumber', ['latest', false])
   await writeFile(join(home.dir, 'large.csv'), manifest(2000))
-  // Enough for the first transactions: a signer needs funds for 3 million gas.
+  // A signer needs funds for 3 million gas.
   const price = 2n * BigInt(baseFeePerGas) + BigInt(await network.call<string>('eth_maxPriorityFeePerGas'))
-  await network.call('anvil_setBalance', [place.operator, `0x${(price * 3_100_000n).toString(16)}`])
+  await network.call('anvil_setBalance', [place.operator, `0x${(price * gas).toString(16)}`])
   try {
     const { code, stdout, stderr } = await home.run(rehearse('large.csv', '--json'), { env: { TMPDIR: home.dir } })
     const report = JSON.parse(stdout) as Report
     expect(report.minted).toBeLessThan(2000)
-    expect(report.minted).toBeGreaterThan(0)
+    expect(report.minted > 0).toBe(gas > 3_000_000n)
     expect(report.waiting).toBe(2000 - report.minted)
     expect([6, 8]).toContain(code)
-    expect(JSON.parse(stderr).error.message).toMatch(
-      /^the signer 0x\w+ has [\d.]+ POL on polygon and needs [\d.]+: [\d.]+ POL are missing, and [\d.]+ POL for \d+ waiting NFTs$/m,
-    )
+    const { message, hint } = JSON.parse(stderr).error
+    const covered = / POL, which covers (?:(\d+) waiting NFTs?)?(?: and )?(?:(\d+) unsent rows?)? at the current fees/
+    expect(message).toContain(`in the rehearsal, the signer ${place.operator} has `)
+    const [, waiting = '0', unsent = '0'] = covered.exec(message) ?? []
+    expect(Number(waiting) + Number(unsent), message).toBe(report.waiting)
+    expect(hint).toBe('Nothing was sent to the network. Fix the cause, and rehearse again.')
+    expect(unknownAddresses(stdout + stderr)).toEqual([])
+  } finally {
+    await network.call('anvil_setBalance', [place.operator, balance])
+  }
+})
+
+test('names what pending transactions of a signer need above its balance, in addition to the drop', async () => {
+  const balance = await network.call('eth_getBalance', [place.operator, 'latest'])
+  await network.call('anvil_setBalance', [place.operator, `0x${(10n ** 17n).toString(16)}`])
+  const indebted = join(home.dir, 'indebted')
+  cpSync(dataDir, indebted, { recursive: true })
+  const raw = await privateKeyToAccount(generatePrivateKey()).signTransaction({
+    ...{ type: 'eip1559', chainId: 137, nonce: 1000, gas: 3_000_000n, maxFeePerGas: 10n ** 11n },
+  })
+  await withStore(indebted, async ({ db }) => {
+    const model = await db.selectFrom('transactions').selectAll().where('kind', '=', 'mint').executeTakeFirstOrThrow()
+    const pending = { id: `${model.id}-other`, hash: 'other', nonce: 1000, state: 'signed', raw, block_number: null }
+    await insertTransaction(db, { ...model, ...pending, collection_id: null } as never)
+  })
+  try {
+    await writeFile(join(home.dir, 'few.csv'), manifest(3))
+    const argv = rehearse('few.csv', '--json').map((word) => (word === dataDir ? indebted : word))
+    const { stdout, stderr } = await home.run(argv, { env: { TMPDIR: home.dir } })
+    const { message } = JSON.parse(stderr).error
+    expect(message).toContain(`in the rehearsal, the signer ${place.operator} has 0 POL on polygon and needs `)
+    expect(message).toContain(`; the balance of ${place.operator} is also 0.2 POL too low for its pending transactions`)
+    expect(unknownAddresses(stdout + stderr)).toEqual([])
   } finally {
     await network.call('anvil_setBalance', [place.operator, balance])
   }

@@ -84,11 +84,17 @@ test('a reveal that is killed gives each NFT the metadata that was committed to,
 
   for (let life = 0; life < KILLS; life++) {
     const gdn = random() < 0.5 ? one : other
-    const { signal } = await gdn.runAndKill(['reveal', gdn.manifest, '-c', contract], Math.floor(random() * MOST_MS))
+    const { signal } = await gdn.runAndKill(
+      ['reveal', gdn.manifest, '-c', contract, '--yes'],
+      Math.floor(random() * MOST_MS),
+    )
     if (signal === 'SIGKILL') killed++
   }
   for (const gdn of [one, other]) {
-    expect(await gdn.json('reveal', gdn.manifest, '-c', contract)).toMatchObject({ revealed: ROWS, to_reveal: 0 })
+    expect(await gdn.json('reveal', gdn.manifest, '-c', contract, '--yes')).toMatchObject({
+      revealed: ROWS,
+      to_reveal: 0,
+    })
   }
   const shown = await one.json<Nft[]>('nft', 'list', '-c', contract)
   const [first] = shown

@@ -12,6 +12,7 @@ import { atTerminal, HAS_PTY } from '../helpers/terminal.ts'
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const SHORT_OWNER = '0xfB69…d359'
+const CTRL_D = '\u0004'
 const KEY = 'gdn_0123456789abcdefghijklmnopqrstuvwxyz'
 
 beforeEach(({ skip }) => skip(!HAS_PTY, 'needs a pseudo-terminal: script of util-linux is not installed'))
@@ -25,15 +26,15 @@ async function home(): Promise<GdnHome> {
 /** Questions are wrapped to the terminal, so they are compared without spaces. */
 const compact = (text: string) => text.replaceAll(/\s/g, '')
 
-/** Returns the question of a command on a terminal, compact, after answering no. */
-async function questionOf(argv: string, env: NodeJS.ProcessEnv): Promise<string> {
+/** Returns the question of a command on a terminal, compact, after answering no or as given. */
+async function questionOf(argv: string, env: NodeJS.ProcessEnv, answer = 'n\r'): Promise<string> {
   const terminal = atTerminal(argv, env)
   await terminal.showsNow(/y\s*\/\s*N/i)
-  terminal.type('n\r')
+  terminal.type(answer)
   const { code, screen } = await terminal.end()
   expect(code, screen).toBe(3)
   const shown = screen.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
-  expect(shown).toContain('? (y/N) ')
+  if (answer !== CTRL_D) expect(shown).toContain('? (y/N) ')
   return compact(shown)
 }
 
@@ -64,14 +65,14 @@ describe('a prompt on a public network', () => {
     await network?.close()
   })
 
-  async function ask(argv: string): Promise<string> {
+  async function ask(argv: string, answer?: string): Promise<string> {
     const { env, dir } = await home()
     await writeFile(join(dir, 'drop.csv'), `title,description,receiver\nOne,x,${OWNER}\nTwo,x,${OTHER}\n`)
     const flags = argv.replaceAll('DIR', dir).replaceAll('CONTRACT', contract).replaceAll('NFT', nft)
-    return await questionOf(flags, { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() })
+    return await questionOf(flags, { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }, answer)
   }
 
-  test.each([
+  const PROMPTING: [string, string][] = [
     ['collection create', 'collection create --name No -b polygon --wallet OWNER --no-enable-transfer'],
     ['nft mint', 'nft mint -c CONTRACT -b polygon --receiver OWNER --title No'],
     ['nft transfer', 'nft transfer NFT --receiver OTHER -b polygon'],
@@ -81,14 +82,29 @@ describe('a prompt on a public network', () => {
     ['batch mint', 'batch mint DIR/drop.csv -c CONTRACT -b polygon'],
     ['apply', 'apply DIR/drop.csv -c CONTRACT -b polygon'],
     ['api', 'api createcollection --field name=No --field blockchain=polygon --field wallet_address=OWNER'],
-  ])(
+  ]
+
+  test.each(PROMPTING)(
     'names the most that it can cost: gdn %s',
     async (_name, argv) => {
       const filled = argv.replaceAll('OWNER', OWNER).replaceAll('OTHER', OTHER)
-      expect(await ask(filled)).toMatch(/,foratmost0\.0\d+POLatthecurrentfees\?\(y\/N\)/)
+      expect(await ask(filled)).toMatch(/,foranestimatedmaximumof0\.0\d+POLatthecurrentfees\?\(y\/N\)/)
       if (/^(collection create|api) /.test(argv)) return
-      const limited = /,foratmost0\.75POL\(thelimit(oftherun)?,0\.0\d+POLatthecurrentfees\)\?\(y\/N\)/
+      const limited =
+        /,foratmost0\.75POL\(thelimit(oftherun)?,anestimatedmaximumof0\.0\d+POLatthecurrentfees\)\?\(y\/N\)/
       expect(await ask(`${filled} --max-cost 0.75`)).toMatch(limited)
+    },
+    120_000,
+  )
+
+  test.each([
+    ...PROMPTING,
+    ['nft grant', 'nft grant -c CONTRACT -b polygon --receiver OWNER --sender OTHER --title No'],
+  ])(
+    'is cancelled by Ctrl-D, with exit code 3 and a message: gdn %s',
+    async (_name, argv) => {
+      const filled = argv.replaceAll('OWNER', OWNER).replaceAll('OTHER', OTHER)
+      expect(await ask(filled, CTRL_D)).toMatch(/error:cancelled$/)
     },
     120_000,
   )

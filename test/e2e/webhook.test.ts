@@ -89,7 +89,7 @@ test('a triggered event has the fields of a real one, is signed, and is marked a
     const unknown = await home.json(beside('webhook', 'trigger', added.id, 'webhook.test')).catch(() => null)
     expect(unknown).toBeNull()
     expect(hook.received.every((one) => verifyWebhook(one.body, one.headers, added.signing_secret))).toBe(true)
-    await home.run(beside('webhook', 'rm', added.id))
+    await home.run(beside('webhook', 'rm', added.id, '--yes'))
   } finally {
     await hook.close()
   }
@@ -130,7 +130,7 @@ test('a webhook created beside the running backend receives signed events with t
     expect((await stat(join(home.dir, file)).catch(() => stat(file))).mode & 0o77).toBe(0)
   }
   expect(await readFile(join(home.dir, 'debug.log'), 'utf8')).not.toContain('whsec_')
-  expect((await home.run(beside('webhook', 'rm', added.id))).code).toBe(0)
+  expect((await home.run(beside('webhook', 'rm', added.id, '--yes'))).code).toBe(0)
   expect(await home.json(beside('webhook', 'list'))).toEqual([])
 })
 
@@ -143,7 +143,7 @@ test('a test event that the receiver rejects exits with 5 and shows the response
     code: 'refused',
     message: expect.stringContaining('returned HTTP 418'),
   })
-  await home.run(beside('webhook', 'rm', id))
+  await home.run(beside('webhook', 'rm', id, '--yes'))
   await refusing.close()
 })
 
@@ -193,7 +193,7 @@ test('local listen shows events as they arrive, forwards them signed, exits with
   expect((await child).exitCode).toBe(0)
   expect(await home.json(beside('webhook', 'list'))).toEqual([])
 
-  const again = home.start(beside('local', 'listen'))
+  const again = home.start(beside('local', 'listen', '--forward-to', deadUrl))
   let said = ''
   again.stderr?.on('data', (chunk) => {
     said += chunk
@@ -207,6 +207,7 @@ test('local listen shows events as they arrive, forwards them signed, exits with
     (all) => all.includes('Ctrl-C'),
   )
   expect(seen).toContain(`Events are signed with ${ready.signing_secret}`)
+  expect(said).toContain('Start your application with this secret. Each webhook has another one.')
   const [first = ''] = await mintThree()
   await until(
     async () => seen,

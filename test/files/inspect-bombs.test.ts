@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inspectFile } from '../../src/files/inspect/inspect-file.ts'
-import { png, pngChunk, QUARTERS, rawPng } from '../helpers/pictures.ts'
+import { png, pngChunk, QUARTERS, rawPng } from '../helpers/images.ts'
 import { report } from '../helpers/seed.ts'
 
 let folder: string

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAX_FILE_BYTES } from '../../src/api/endpoints/files.ts'
 import { inspectFile } from '../../src/files/inspect/inspect-file.ts'
 import { MARKETPLACE_LIMITS } from '../../src/files/inspect/marketplace-limits.ts'
-import { png, pngChunk, QUARTERS, rawPng } from '../helpers/pictures.ts'
+import { png, pngChunk, QUARTERS, rawPng } from '../helpers/images.ts'
 import { runs } from '../helpers/runs.ts'
 
 let folder: string

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,4 +19,21 @@ test('a file is read until the command is stopped', async () => {
   expect((await new LocalContents().of(path)).sha256).toBe(
     'bb9f8df61474d25e71fa00722318cd387396ca1736605e1248821cc0de3d3af8',
   )
+})
+
+test('many files are read with few listeners on the signal, which Node.js would report as a leak', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-content-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const paths = Array.from({ length: 30 }, (_, i) => join(folder, `${i}.png`))
+  for (const path of paths) await writeFile(path, path)
+  const { signal } = new AbortController()
+  const contents = new LocalContents(signal)
+  let most = 0
+  const reading = paths.map(async (path) => {
+    await contents.of(path)
+    most = Math.max(most, getEventListeners(signal, 'abort').length)
+  })
+  await Promise.all([...reading, expect(contents.of(join(folder, 'none'))).rejects.toThrow("can't be read")])
+  expect(most).toBeLessThan(3)
+  expect((await contents.of(join(folder, '0.png'))).url).toMatch(/^ipfs:/)
 })

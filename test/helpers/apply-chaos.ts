@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
@@ -70,9 +70,10 @@ interface Shown {
 }
 
 /**
- * Applies a manifest, edits it and applies it again. Some rows get their IDs after they were minted. Meanwhile gdn and the backend are killed, responses are lost, blocks
- * are removed, and holders transfer their tokens. After each round the chain equals the manifest, and in the end the
- * events on chain are exactly those of the edits.
+ * Applies a manifest, edits it and applies it again. Some rows get their IDs after they were minted. If its path is the
+ * label, the manifest is moved and adopted, and another drop of its file name is applied. Meanwhile gdn and the backend
+ * are killed, responses are lost, blocks are removed, and holders transfer their tokens. After each round the chain
+ * equals the manifest, and in the end the events on chain are exactly those of the edits.
  */
 export async function applyChaos(options: ApplyChaosOptions) {
   const { rows: most, rounds, kills: killsPerRound, mostMs, lifeMs, random } = options
@@ -96,7 +97,18 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const holders: PrivateKeyAccount[] = Array.from({ length: 5 }, () => privateKeyToAccount(generatePrivateKey()))
   const holderOf = (address: string) => holders.find((one) => one.address === address) as PrivateKeyAccount
   const chain = createPublicClient({ transport: http(network.url), batch: { multicall: false } })
-  const figures = { rows: 0, mints: 0, pairs: 0, updates: 0, transfers: 0, strangers: 0, burns: 0, applies: 0 }
+  const figures = {
+    rows: 0,
+    mints: 0,
+    pairs: 0,
+    adopted: 0,
+    others: 0,
+    updates: 0,
+    transfers: 0,
+    strangers: 0,
+    burns: 0,
+    applies: 0,
+  }
   const chaos = { killed: 0, backends: 0, reorgs: 0 }
 
   let isOver = false
@@ -155,8 +167,14 @@ export async function applyChaos(options: ApplyChaosOptions) {
   )
   const { contract_address: contract } = JSON.parse(created.stdout) as { contract_address: string }
   const address = getAddress(contract)
-  // The name of the run is the label of its reference IDs.
-  const target = ['-c', contract, '--run', 'chaos']
+  // The label of the reference IDs: the name of the run, or the path of the manifest in its repository.
+  const isNamedByPath = random() < 0.5
+  const target = ['-c', contract, ...(isNamedByPath ? [] : ['--run', 'chaos'])]
+  for (const home of homes) {
+    for (const name of ['.git', 'jan', 'feb', 'moved']) await mkdir(join(home, name))
+  }
+  let folder = 'jan'
+  const write = (gdn: typeof first, text: string) => gdn.file(`${folder}/drop.csv`, text)
   const rows: Row[] = []
   const live = () => rows.filter(({ pruned }) => !pruned)
 
@@ -247,7 +265,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
     )
     const rest = live().filter((row) => !gone.has(row))
     const saved = join(homes[0] ?? '', 'plan.json')
-    const manifest = await first.file('drop.csv', manifestOf(rest))
+    const manifest = await write(first, manifestOf(rest))
     await repeat(first, ['plan', manifest, ...target, '--prune', '--out', saved])
     const burns = (await readFile(saved, 'utf8')).split('\n').filter((line) => line.includes('"action":"burn"'))
     const argv = ['apply', saved, '--yes', '--max-burns', String(burns.length)]
@@ -260,7 +278,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       figures.burns++
     }
     expect([...gone].filter(({ pruned }) => pruned)).toHaveLength(burns.length)
-    for (const gdn of machines) await gdn.file('drop.csv', manifestOf(live()))
+    for (const gdn of machines) await write(gdn, manifestOf(live()))
   }
 
   /** Gives IDs to the rows that have none. No flag permits to mint one of them again. */
@@ -275,7 +293,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const applyEverywhere = async (flags: readonly string[]) => {
     const runs = await Promise.all(
       machines.map(async (gdn) => {
-        const argv = ['apply', await gdn.file('drop.csv', manifestOf(live())), ...target, '--yes', ...flags]
+        const argv = ['apply', await write(gdn, manifestOf(live())), ...target, '--yes', ...flags]
         return { gdn, argv }
       }),
     )
@@ -286,6 +304,25 @@ export async function applyChaos(options: ApplyChaosOptions) {
     }
     for (const { gdn, argv } of runs) await repeat(gdn, argv)
     return runs
+  }
+
+  /** Moves the manifest to another folder on all machines, which adopt it there. */
+  const moveManifest = async () => {
+    for (const home of homes) await rm(join(home, folder, 'drop.csv'))
+    folder = 'moved'
+    figures.adopted++
+    await applyEverywhere(['--adopt'])
+  }
+
+  /** Applies another drop of this file name, which has the same IDs. It must change nothing. */
+  const applyOther = async () => {
+    const gdn = anyOf(machines)
+    const others = live().map((row) => ({ ...row, isNamed: true, title: `${row.id} of another drop` }))
+    const manifest = await gdn.file('feb/drop.csv', manifestOf(others))
+    const { exitCode, stderr } = await gdn.run('apply', manifest, ...target, '--yes', '--json')
+    expect(exitCode, stderr).not.toBe(0)
+    expect(['seems_minted', 'already_accepted']).toContain(JSON.parse(stderr).error.code)
+    figures.others++
   }
 
   /** Compares the chain with the manifest. */
@@ -314,6 +351,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
     isDisturbed = true
     nameRows()
     if (round > 0) await applyEverywhere([])
+    if (round === 1 && isNamedByPath) await moveManifest()
     edit(round)
     // Rows that were pruned are missing while others are new.
     const runs = await applyEverywhere(['--new-rows'])
@@ -328,6 +366,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       const last = await gdn.run(...argv)
       expect(last.exitCode, last.stderr).toBe(0)
     }
+    if (isNamedByPath) await applyOther()
     await compare()
     figures.rows = live().length
     if (process.env.GDN_CHAOS_LOG)
@@ -352,7 +391,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       .filter((one, index) => JSON.stringify(one) !== JSON.stringify(wanted[index])),
   ).toEqual([])
   const faults = Object.entries(proxy.counts).reduce((sum, [name, count]) => sum + (name === 'none' ? 0 : count), 0)
-  return { ...figures, ...chaos, faults, seconds: Math.round((performance.now() - since) / 1000) }
+  return { ...figures, ...chaos, isNamedByPath, faults, seconds: Math.round((performance.now() - since) / 1000) }
 
   /** Counts the events of each token on the final chain. */
   async function countEvents() {

@@ -7,7 +7,7 @@ import type { BackendOptions } from '../../src/server/main.ts'
 import { setUpCluster, withCluster } from '../../src/server/setup/cluster.ts'
 import { startTestBackend, type TestBackend } from './backend.ts'
 import type { TestCluster } from './solana-cluster.ts'
-import { forgetDatabaseOf, placeOf } from './test-database.ts'
+import { chainPlaceOf, forgetDatabaseOf } from './test-database.ts'
 
 export interface ClusterPlace {
   dataDir: string
@@ -53,7 +53,7 @@ export async function clusterPlace(cluster: TestCluster): Promise<ClusterPlace> 
     signer: address,
     write,
     async setUp() {
-      const place = { ...(await placeOf(dataDir)), credentialsDirectory: undefined }
+      const place = await chainPlaceOf(dataDir)
       await withCluster(place, 'solana', (opened) => setUpCluster(opened, Date.now()))
     },
     start: (options = {}) => startTestBackend(dataDir, options),

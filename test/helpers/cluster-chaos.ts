@@ -7,7 +7,7 @@ import type { Db } from '../../src/server/store/schema.ts'
 import { WALLETS } from './backend.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { startFaultyProxy } from './faulty-proxy.ts'
-import { type Member, startTogether, type Together } from './together.ts'
+import { type Member, type ProcessCluster, startCluster } from './process-cluster.ts'
 
 const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
@@ -89,7 +89,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
     for (const step of undo.splice(0).reverse()) await step()
   }
   let faults = () => 0
-  const together = await startTogether({
+  const cluster = await startCluster({
     async rpcUrl({ url }) {
       const proxy = await startFaultyProxy(url, { random, share: FAULTY_SHARE, silentMs: SILENT_MS })
       undo.push(() => proxy.close())
@@ -100,10 +100,10 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
       return proxy.url
     },
   })
-  undo.push(() => together.close())
+  undo.push(() => cluster.close())
   const logged = ['--log-level', 'info']
-  const apis = [0, 1].map((number) => together.member('api', number, ['--drain', DRAIN, ...logged]))
-  const workers = [0, 1, 2].map((number) => together.member('worker', number, logged))
+  const apis = [0, 1].map((number) => cluster.member('api', number, ['--drain', DRAIN, ...logged]))
+  const workers = [0, 1, 2].map((number) => cluster.member('worker', number, logged))
   const members: readonly [string, Member][] = [
     ...apis.map((api, index): [string, Member] => [`api ${index}`, api]),
     ...workers.map((worker, index): [string, Member] => [`worker ${index}`, worker]),
@@ -115,7 +115,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
     await Promise.all(members.map(([, member]) => member.start()))
     const ask = repeatedly({
       url: balancer.url,
-      apiKey: together.apiKey,
+      apiKey: cluster.apiKey,
       patienceMs,
       logs: () => apis.map((api) => api.log()),
     })
@@ -153,7 +153,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
           while (busy) {
             const { turn, body, keep } = nextRequest(1)
             const began = performance.now()
-            const answer = await post(balancer.url, together.apiKey(), '/api/v1/createnft', body, `nfts ${turn}`)
+            const answer = await post(balancer.url, cluster.apiKey(), '/api/v1/createnft', body, `nfts ${turn}`)
             figures.slowestAnswerSeconds = Math.max(figures.slowestAnswerSeconds, seconds(began))
             const status = answer?.status ?? 0
             figures.answers[status] = (figures.answers[status] ?? 0) + 1
@@ -175,7 +175,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
         busy = false
         await Promise.all(asking)
         figures.seconds = seconds(since)
-        await (await openDrained(together.databaseUrl, patienceMs)).close()
+        await (await openDrained(cluster.databaseUrl, patienceMs)).close()
         return figures
       },
 
@@ -190,7 +190,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
 
       async killAtRandom({ requests, killEvery, databaseKills }) {
         const since = performance.now()
-        const wild = unleash({ apis, workers, together, random, killEvery, databaseKills })
+        const wild = unleash({ apis, workers, cluster, random, killEvery, databaseKills })
         let left = requests
         const client = async () => {
           while (left-- > 0) {
@@ -202,12 +202,12 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
         await Promise.all(Array.from({ length: clients }, client))
         const acceptSeconds = seconds(since)
         // Kills continue until all pending requests are complete.
-        const store = await openDrained(together.databaseUrl, patienceMs)
+        const store = await openDrained(cluster.databaseUrl, patienceMs)
         const drainSeconds = seconds(since)
         try {
           await wild.settled()
-          const transactions = await expectNoGaps(store.db, together)
-          await expectEachOnce({ ask, together, accepted, collections })
+          const transactions = await expectNoGaps(store.db, cluster)
+          await expectEachOnce({ ask, cluster, accepted, collections })
           const { answers } = ask
           const found = { answers, transactions, kills: wild.kills, rpcFaults: faults(), balancer: balancer.counts }
           return { nfts: accepted.size, ...found, acceptSeconds, drainSeconds }
@@ -281,14 +281,14 @@ async function makeCollections(ask: Ask, count: number): Promise<string[]> {
 function unleash({
   apis,
   workers,
-  together,
+  cluster,
   random,
   killEvery,
   databaseKills,
 }: Pick<KillOptions, 'killEvery' | 'databaseKills'> & {
   apis: readonly Member[]
   workers: readonly Member[]
-  together: Together
+  cluster: ProcessCluster
   random: () => number
 }) {
   const kills = { api: 0, worker: 0, drained: 0, database: 0 }
@@ -311,9 +311,9 @@ function unleash({
     while (kills.database < databaseKills && (busy || kills.database === 0)) {
       await sleep(killEvery * (0.5 + random()))
       kills.database += 1
-      await together.postgres.kill()
+      await cluster.postgres.kill()
       await sleep(random() * 800)
-      await together.postgres.start()
+      await cluster.postgres.start()
     }
   }
   const killing = Promise.all([members(), database()])
@@ -331,16 +331,16 @@ function unleash({
 /** Checks with the API and the chain that everything accepted exists once, with its owner, and nothing else does. */
 async function expectEachOnce({
   ask,
-  together,
+  cluster,
   accepted,
   collections,
 }: {
   ask: Ask
-  together: Together
+  cluster: ProcessCluster
   accepted: ReadonlyMap<string, PlannedNft>
   collections: readonly string[]
 }): Promise<void> {
-  const reader = createPublicClient({ transport: http(together.network.url) })
+  const reader = createPublicClient({ transport: http(cluster.network.url) })
   for (const collection of collections) {
     const mine = [...accepted].filter(([, nft]) => nft.collection === collection)
     const body = { contract_addresses: collection, blockchain: 'polygon' }
@@ -402,7 +402,7 @@ async function whatWaits(db: Db) {
  * Checks that each signer's nonces have no gap, are all final and match the network. @returns the number of
  * transactions
  */
-async function expectNoGaps(db: Db, { network, operators }: Together): Promise<number> {
+async function expectNoGaps(db: Db, { network, operators }: ProcessCluster): Promise<number> {
   const rows = await db.selectFrom('transactions').selectAll().orderBy('nonce').execute()
   const signers = await db.selectFrom('signer_nonces').selectAll().execute()
   for (const operator of operators) {

@@ -75,7 +75,9 @@ export interface Container {
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** The mounts of `docker run --read-only --tmpfs /tmp -v volume:/data`: root, volume, and the devices of a container. */
+/**
+ * The mounts of `docker run --read-only --tmpfs /tmp -v volume:/data`: root, volume, and the devices of a container.
+ */
 const START = `set -e
 root=$1 volume=$2 user=$3; shift 3
 mount --bind "$root" "$root"
@@ -88,8 +90,8 @@ mount -o remount,bind,ro "$root"
 exec setpriv --no-new-privs chroot --userspec="$user" --groups= "$root" "$@"`
 
 /**
- * Runs an image in namespaces of its own, with the network of this machine. Its program is the first process, as without
- * an init.
+ * Runs an image in namespaces of its own, with the network of this machine. Its program is the first process, as
+ * without an init.
  */
 export function startContainer(
   { root, config }: { root: string; config: ImageConfig },

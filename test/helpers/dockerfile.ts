@@ -41,7 +41,8 @@ function instructionsOf(text: string): [name: string, rest: string][] {
 const list = (json: string): string[] => JSON.parse(json)
 
 /**
- * Builds an image without a daemon: interprets the instructions of a Dockerfile in root directories, and rejects others.
+ * Builds an image without a daemon: interprets the instructions of a Dockerfile in root directories, and rejects
+ * others.
  *
  * @param context the folder from which files are copied
  * @param baseOf returns the root directory of a base image

@@ -1,10 +1,10 @@
 import { encodeFunctionResult, zeroAddress } from 'viem'
 import type { EvmBlockchain } from '../../src/api/blockchains.ts'
 import { gdnCollection } from '../../src/server/chain/evm/contracts/generated/artifacts.ts'
+import type { GetSigningTerms } from '../../src/server/chain/evm/evm-signer.ts'
 import type { PublicNetwork } from '../../src/server/chain/evm/network.ts'
 import type { RemoteChains } from '../../src/server/chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../src/server/chain/evm/remote/remote-network.ts'
-import type { AskSigning } from '../../src/server/chain/evm/signers.ts'
 import type { ChainDriver } from '../../src/server/pipeline/driver.ts'
 import { createEvmDriver, type EvmDriverOptions } from '../../src/server/pipeline/evm/driver.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
@@ -28,7 +28,7 @@ export interface EvmDriverFacts {
 /** The driver of a chain, for tests that only sign. */
 export function evmDriver(
   store: Store,
-  signing: AskSigning,
+  signing: GetSigningTerms,
   { blockchain = 'polygon', now = Date.now, publicNetwork }: EvmDriverFacts = {},
 ): ChainDriver {
   const network = { publicNetwork, request: async () => WITHOUT_TOKENS } as unknown as RemoteNetwork

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pngNamed } from './pictures.ts'
+import { pngNamed } from './images.ts'
 
 /** Handles one request. `count` is the number of requests for this path so far, including this one. */
 export type FileHandler = (request: IncomingMessage, response: ServerResponse, count: number) => void

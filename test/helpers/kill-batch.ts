@@ -100,8 +100,8 @@ async function toTheEnd(gdn: Gdn, argv: readonly string[]): Promise<Run> {
 
 /**
  * Mints a drop with the built gdn on the hosted service, over a connection that disrupts 30 % of the requests, while
- * gdn is killed at random and 30 % of the responses to mints have wrong IDs or are late. Afterwards no row is minted twice, every row has an outcome, and rows reported as absent or
- * minted are exactly that.
+ * gdn is killed at random and 30 % of the responses to mints have wrong IDs or are late. Afterwards no row is minted
+ * twice, every row has an outcome, and rows reported as absent or minted are exactly that.
  */
 export async function killBatchOnHosted(
   options: KillBatchOptions & { othersMint: boolean },

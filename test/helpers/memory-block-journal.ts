@@ -20,7 +20,8 @@ export const GENESIS_TIMESTAMP = 1_750_000_000
  * A journal for an embedded chain of a test.
  *
  * @example
- * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal: memoryBlockJournal(), stateDir })
+ * const journal = memoryBlockJournal()
+ * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir })
  */
 export function memoryBlockJournal(entries: readonly HashedBlock<Hex>[] = []): MemoryBlockJournal {
   const kept = entries.map((entry) => ({ ...entry }))

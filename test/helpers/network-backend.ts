@@ -13,7 +13,7 @@ import { startTestBackend, type TestBackend } from './backend.ts'
 import { writeKeystore, writePassword } from './keystore-file.ts'
 import type { PublicNetwork } from './public-network.ts'
 import { COLLECTION_ABI, type OwnersCall } from './rpc-wallets.ts'
-import { forgetDatabaseOf, placeOf } from './test-database.ts'
+import { chainPlaceOf, forgetDatabaseOf } from './test-database.ts'
 
 /** A data dir whose polygon is a network by RPC URL after its setup, with funded signers. */
 export interface NetworkPlace {
@@ -69,7 +69,7 @@ export async function setUpNetwork(
   await write({ urls: [real.url] })
   const stopMining = real.mineEvery(30)
   try {
-    const place = { ...(await placeOf(dataDir)), credentialsDirectory: undefined }
+    const place = await chainPlaceOf(dataDir)
     await withChain(place, 'polygon', async ({ store, network, operators: opened }) => {
       const operators = opened.map(({ address }) => address)
       const plan = await planSetup({ store, network, admin: admin.address, operators })

@@ -24,7 +24,7 @@ interface Receipt {
 export class PaidFees {
   readonly #network: PublicNetwork
   readonly #since: number
-  readonly #blocks = new Map<Hex, PaidFee[]>()
+  readonly #blocks = new Map<number, { hash: Hex; paid: PaidFee[] }>()
 
   private constructor(network: PublicNetwork, since: number) {
     this.#network = network
@@ -37,23 +37,27 @@ export class PaidFees {
   }
 
   async read(): Promise<PaidFee[]> {
-    const paid: PaidFee[] = []
     const height = Number(await this.#network.call('eth_blockNumber'))
-    for (let number = height; number > this.#since; number--) paid.push(...(await this.#readBlock(number)))
-    return paid
+    for (const number of this.#blocks.keys()) if (number > height) this.#blocks.delete(number)
+    const blocks = new Map<number, { hash: Hex; paid: PaidFee[] }>()
+    for (let number = height; number > this.#since; number--) {
+      const block = await this.#network.call<Block>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])
+      // The blocks below a known one are its ancestors.
+      if (this.#blocks.get(number)?.hash === block.hash) break
+      blocks.set(number, { hash: block.hash, paid: await this.#readBlock(number, block) })
+    }
+    // Only now, because a failed read must not hide the blocks below.
+    for (const [number, block] of blocks) this.#blocks.set(number, block)
+    return [...this.#blocks.values()].flatMap(({ paid }) => paid)
   }
 
-  async #readBlock(number: number): Promise<PaidFee[]> {
-    const block = await this.#network.call<Block>('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])
-    const known = this.#blocks.get(block.hash)
-    if (known !== undefined) return known
+  async #readBlock(number: number, block: Block): Promise<PaidFee[]> {
     const paid: PaidFee[] = []
     for (const { hash, input } of block.transactions) {
       const receipt = await this.#network.call<Receipt>('eth_getTransactionReceipt', [hash])
       const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)
       paid.push({ hash, fee, block: number, hasEffect: receipt.status === '0x1' && input !== '0x' })
     }
-    this.#blocks.set(block.hash, paid)
     return paid
   }
 }

@@ -42,6 +42,8 @@ export interface Reader {
    * @returns what the terminal of the failed command has printed; null if none failed
    */
   paste(text: string, standIns: readonly StandIn[]): Promise<string | null>
+  /** Returns the names of the files and folders in the clone. */
+  filesInClone(): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -80,6 +82,7 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
       await run(STOP_TERMINALS)
       return null
     },
+    filesInClone: () => readdir(clone),
     async close() {
       await run(`${STOP_TERMINALS}\ngdn local stop`)
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
@@ -94,7 +97,9 @@ const STOP_TERMINALS = `for pid in $(cat "$HOME/running" 2>/dev/null); do
 done
 rm -f "$HOME/running"`
 
-/** gdn, whose commands that keep running return when they are ready. `gdn serve` listens on a port that is free here. */
+/**
+ * gdn, whose commands that keep running return when they are ready. `gdn serve` listens on a port that is free here.
+ */
 const gdnInTerminal = (port: number) => `case "$1 \${2:-}" in
   serve*) set -- "$@" --port ${port};;
   worker*|'local listen') ;;

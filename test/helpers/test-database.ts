@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { Secret } from '../../src/core/secret.ts'
 import type { DatabasePlace } from '../../src/server/settings/database.ts'
+import type { ChainPlace } from '../../src/server/setup/setup.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
 /** Databases that replace the SQLite file, by data dir. */
@@ -74,3 +75,10 @@ export async function placeOf(dataDir: string): Promise<DatabasePlace> {
   const url = await databaseUrlOf(dataDir)
   return url === undefined ? { dataDir } : { dataDir, database: { url: new Secret(url) } }
 }
+
+/** The same with a network in its configuration. */
+export const chainPlaceOf = async (dataDir: string): Promise<ChainPlace> => ({
+  ...(await placeOf(dataDir)),
+  credentialsDirectory: undefined,
+  signal: new AbortController().signal,
+})

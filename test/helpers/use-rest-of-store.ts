@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { adoptMembers, withdrawBatch } from '../../src/server/state/nfts.ts'
+import { adoptMembers, withdrawBundle } from '../../src/server/state/nfts.ts'
 import { returnLostTransaction, returnTransaction } from '../../src/server/state/transactions.ts'
 import * as updateStates from '../../src/server/state/updates.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
@@ -50,6 +50,7 @@ export async function useRestOfStore(
     },
   ])
   await attempts.attemptsOf(db, [signed.id])
+  await transactions.heldCollections(db, [collectionId])
   await collectionAddresses(db, 'polygon')
   await hasCollections(db, 'polygon')
   const { account_id = '' } = (await findCollectionById(db, collectionId)) ?? {}
@@ -98,7 +99,7 @@ export async function useRestOfStore(
   await collectionsOf(db, 'solana')
   await nfts.listTokens(db, collectionId, { after: 0, limit: 100 })
   await adoptMembers(db, [])
-  await withdrawBatch(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
+  await withdrawBundle(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
   const files = storedFiles(db, transaction, 'place')
   await files.size('cid')
   await files.among(['cid'])

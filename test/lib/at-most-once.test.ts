@@ -195,6 +195,22 @@ describe('an idempotency key', () => {
     expect(service.made).toBe(1)
   })
 
+  test('that another machine has used for another request is rejected at once, and leaves no record', {
+    tags: ['promise'],
+  }, async () => {
+    const { nfts } = await gdn.mint(MINT, { idempotencyKey: 'order-42' })
+    const elsewhere = connect(join(folder, 'another machine'))
+    const wrong = { ...MINT, receiver_wallet_address: OTHER } as MintRequest
+    expect(await failure(elsewhere.mint(wrong, { idempotencyKey: 'order-42' }))).toMatchObject({
+      code: 'idempotency_key_reused',
+      message: 'the idempotency key "order-42" identifies another request on the server',
+      operationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    })
+    expect(service.arrived).toHaveLength(2)
+    expect((await elsewhere.mint(MINT, { idempotencyKey: 'order-42' })).nfts).toEqual(nfts)
+    expect(service.made).toBe(1)
+  })
+
   test('may be used again after the server refused its request', async () => {
     service.faults = [{ status: 422 }]
     const wrong = { ...MINT, receiver_wallet_address: OTHER } as MintRequest

@@ -190,7 +190,11 @@ describe('readManifest', () => {
   test('returns a missing file as a problem, and throws for an unknown blockchain', async () => {
     const path = join(folder, 'missing.csv')
     expect((await readManifest(path)).problems).toEqual([
-      { text: `${path}: doesn't exist`, file: path, message: "doesn't exist" },
+      {
+        text: `${path}: doesn't exist`,
+        ...{ file: path, message: "doesn't exist" },
+        hint: 'Check the path, or run `gdn batch template` to create a manifest.',
+      },
     ])
     await expect(readManifest(path, { blockchain: 'polygn' })).rejects.toMatchObject({
       ...{ code: 'invalid_input', message: 'unknown blockchain "polygn"', place: { field: 'blockchain' } },

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ALICE, BOB, read, told } from './helpers.ts'
 
@@ -33,7 +34,15 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `${HEAD},file:a,extra:a\n${GOOD},,\n`,
     ['stdin:1:5 the columns "file:a" and "extra:a" are the same key'],
   ],
-  ['a column without a name', `${HEAD},\n${GOOD},x\n`, ['stdin:1:4 a column has no name']],
+  [
+    'a cell in a column without a name at the end, once for each column',
+    `${HEAD},,\n${GOOD},,\n${GOOD},x,\n${GOOD},y,z\n${GOOD}, , \n${GOOD}\n`,
+    [
+      'stdin:3:4 has a cell in column D, which has no name in the header',
+      'stdin:4:5 has a cell in column E, which has no name in the header',
+    ],
+  ],
+  ['a column without a name before others', `title,,description,receiver\n`, ['stdin:1:2 a column has no name']],
   [
     'a zero-width space in a column name',
     `${HEAD},ti\u200btle\n${GOOD},x\n`,
@@ -59,6 +68,16 @@ const CASES: [string, string | Uint8Array, string[]][] = [
       'stdin:1 the column "title" is missing',
       'stdin:1 the column "description" is missing',
       'stdin:1 the column "receiver" is missing',
+      `stdin:2:1 (image) image doesn't exist: ${resolve('x')}`,
+    ],
+  ],
+  [
+    'no receiver, and rows with other problems',
+    'title,description,image\nDawn,x,\n,x,\nDusk,x,none.png\n',
+    [
+      'stdin:1 the column "receiver" is missing',
+      'stdin:3:1 (title) title is required',
+      `stdin:4:3 (image) image doesn't exist: ${resolve('none.png')}`,
     ],
   ],
   [
@@ -337,6 +356,11 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:1 has the columns of the results of a run'],
   ],
   [
+    'a list of NFTs',
+    `token_id,status,${HEAD},nft_gdn_id\n1,deployed,${GOOD},id\n`,
+    ['stdin:1 has the columns of a list of NFTs: token_id, status, nft_gdn_id'],
+  ],
+  [
     'Latin-1',
     Buffer.from(`${HEAD}\nD\u00e4mmerung,First,${ALICE}\n`, 'latin1'),
     [`stdin:2 is not UTF-8: invalid byte 0xE4 (byte ${HEAD.length + 3})`],
@@ -433,20 +457,23 @@ test.each([
   ['descripton', 'description'],
   ['imgae', 'image'],
   ['atr:', 'attr:'],
+  ['atr:hour', 'attr:hour'],
+  ['flie:animation_url', 'file:animation_url'],
+  ['attribute:habitat', 'attr:habitat'],
 ])('the hint about the unknown column %s suggests %s', async (name, meant) => {
   const { issues } = await read(`${HEAD},${name}\n${GOOD},x\n`)
   expect(issues[0]?.hint).toContain(`Did you mean "${meant}"?`)
 })
 
-test('suggests no key of an attribute that begins with the word', async () => {
-  const { issues } = await read(`${HEAD},attribute:habitat\n${GOOD},x\n`)
-  expect(issues[0]?.hint).toContain('--map attribute:habitat=attr:habitat,')
+test('the hint about a mistyped prefix maps the column to what was meant', async () => {
+  const { issues } = await read(`${HEAD},atr:hour\n${GOOD},x\n`)
+  expect(issues[0]?.hint).toBe('Did you mean "attr:hour"? Rename the column, or add --map atr:hour=attr:hour.')
 })
 
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
-    'To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',
-    `To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns.`,
+    'To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns. To leave it out, add --map email=ignore.',
+    `To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To leave it out, add --map 'Fur Color'\\''s=ignore'.`,
   ])
 })

@@ -100,6 +100,13 @@ describe('columnMap', () => {
 })
 
 describe('unknown columns', () => {
+  test('are compared with common names of columns too, unless these are short', async () => {
+    const hintsOf = async (name: string) => (await read(`${name},x\n`)).issues.map(({ hint }) => hint ?? '')
+    expect((await hintsOf('nam'))[0]).toContain('Did you mean "name"?')
+    expect((await hintsOf('Walet'))[0]).toContain('Did you mean "wallet"?')
+    expect((await hintsOf('no'))[0]).not.toContain('Did you mean')
+  })
+
   const TEXT = `title,description,receiver,Mood,Fur Color\nDawn,First,${ALICE},calm,red\n`
 
   test('become attributes or extra keys on request, and are reported', async () => {

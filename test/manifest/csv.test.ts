@@ -75,6 +75,37 @@ describe('a CSV manifest', () => {
     }
   })
 
+  test.each([
+    ['sep=;', ';', '\n'],
+    ['sep=,', ',', '\r\n'],
+    ['"sep=;"', ';', '\r'],
+    ['SEP=|', '|', '\n'],
+    ['sep=\t', '\t', '\r\n'],
+  ])('takes its separator from a first line %j, which spreadsheets do not count', async (first, delimiter, newline) => {
+    // A header in which another separator has more names.
+    const table = [
+      ['title', 'description', 'receiver', 'attr:a,b;c'],
+      ['Dawn', 'x', ALICE, 'a'],
+      ['Dusk', 'x', '1', 'b'],
+    ]
+    const text = first + newline + Papa.unparse(table, { newline, delimiter, quotes: true })
+    for (const content of [text, `\ufeff${text}`]) {
+      for (const size of [1, 1000]) {
+        const { rows, issues } = await read(content, { size })
+        expect(rows.map(({ line, metadata }) => [line, metadata.title])).toEqual([[2, 'Dawn']])
+        expect(issues.map(({ place }) => [place.line, place.column])).toEqual([[3, 3]])
+      }
+    }
+  })
+
+  test('is empty with nothing but a line for the separator', async () => {
+    for (const content of ['sep=;', 'sep=;\n', '\ufeffsep=;\r\n\r\n']) {
+      const { rows, issues } = await read(content)
+      expect(rows).toEqual([])
+      expect(issues.map(told)).toEqual(['stdin is empty'])
+    }
+  })
+
   test('counts rows like a spreadsheet: a row of several lines once, and blank rows too', async () => {
     const { rows, issues } = await read(`\n\n${HEAD}\n\n"Da\nwn","a\n\nb",${ALICE}\n,,\nDusk,x,${ALICE}\n\nNoon,x,1\n`)
     expect(rows.map(({ line }) => line)).toEqual([5, 7])

@@ -5,11 +5,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readPicture } from '../../src/cli/picture/read-picture.ts'
+import { readImage } from '../../src/cli/image/read-image.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
 import { type ManifestOptions, readManifest, validateManifest } from '../../src/manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../../src/manifest/row.ts'
-import { pngNamed } from '../helpers/pictures.ts'
+import { pngNamed } from '../helpers/images.ts'
 import { ALICE, BOB, OPTIONS, read, told } from './helpers.ts'
 
 const HEAD = 'title,description,receiver'
@@ -56,7 +56,7 @@ describe.skipIf(process.platform === 'darwin')('a file whose name has another Un
     const [named] = rows[0]?.localFiles ?? []
     expect(named?.path).toBe(join(folder, cell ?? ''))
     expect(await new LocalContents().of(named?.path ?? '')).toEqual(await new LocalContents().of(file))
-    expect(await readPicture(named?.path ?? '')).toEqual(Buffer.from(pngNamed('gull')))
+    expect(await readImage(named?.path ?? '')).toEqual(Buffer.from(pngNamed('gull')))
   })
 
   test('is not guessed where several files match', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readManifest } from '../../src/manifest/read.ts'
-import { pngNamed } from '../helpers/pictures.ts'
+import { pngNamed } from '../helpers/images.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, OPTIONS } from './helpers.ts'
 
@@ -59,8 +59,8 @@ test('text suggests a missing title or description, and addresses a missing rece
   const sheet = `Titel,Text,Empfänger,Jahr,Bild\nDüne,Ein langer Abend am Meer,${ALICE},1999,media/1.png\nWatt,Noch ein Abend,${BOB},2001,media/2.png\n`
   expect(await hintsOf(sheet)).toEqual({
     Titel:
-      'If it is the title of the NFT, add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel.',
-    Text: 'If it is the description of the NFT, add --map Text=description. To make it a public attribute, add --map Text=attr:Text.',
+      'If it is the title of the NFT, rename the column to title, or add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel. To leave it out, add --map Titel=ignore.',
+    Text: 'If it is the description of the NFT, rename the column to description, or add --map Text=description. To make it a public attribute, add --map Text=attr:Text. To leave it out, add --map Text=ignore.',
     Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
     Jahr: expect.stringMatching(/^To make it a public attribute, add --map Jahr=attr:Jahr,/),
     Bild: 'Its cells name images: add --map Bild=image.',

@@ -4,7 +4,7 @@ import type { ApiClient } from '../../src/client/api-client.ts'
 import { TransportError } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
-import { claimOperation } from '../../src/operations/hold.ts'
+import { claimOperation } from '../../src/operations/held-run.ts'
 import { contentOf } from '../../src/operations/reconcile/content.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import { CREATING } from '../helpers/endpoints.ts'
@@ -246,6 +246,44 @@ describe('--operation', () => {
     } finally {
       await elsewhere.stop()
     }
+  })
+
+  describe('that another machine has used for another request', () => {
+    const reused = expect.objectContaining({ code: 'idempotency_key_reused', exitCode: 2 })
+    const other = { ...named, content: TO_OTHER, request: async () => TO_OTHER }
+
+    test('is rejected at once, and leaves no record', { tags: ['promise'] }, async () => {
+      const service = new Service(true)
+      const elsewhere = await Machine.start()
+      try {
+        await elsewhere.command(service, 'createnft', named)
+        const wrong = await machine.command(service, 'createnft', other)
+        expect(wrong.error).toEqual(reused)
+        expect(service.arrived).toHaveLength(2)
+        expect(await machine.live()).toEqual([])
+        expect(printedIds(await machine.command(service, 'createnft', named))).toEqual(['nft-1'])
+      } finally {
+        await elsewhere.stop()
+      }
+    })
+
+    test('leaves an attempt unknown whose outcome was unknown before', { tags: ['promise'] }, async () => {
+      const service = new Service(true)
+      const elsewhere = await Machine.start()
+      try {
+        await elsewhere.command(service, 'createnft', named)
+        service.faults = ['cut_before']
+        for (const arrived of [3, 4]) {
+          const doubtful = await machine.command(service, 'createnft', other)
+          expect(doubtful.error).toEqual(unknown)
+          // The server would return the same response.
+          expect(service.arrived).toHaveLength(arrived)
+        }
+        expect(await machine.live()).toHaveLength(1)
+      } finally {
+        await elsewhere.stop()
+      }
+    })
   })
 
   test('resolves an operation that was set aside with an unknown outcome', async () => {
@@ -492,7 +530,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     const { error } = await machine.command(service, 'createnft', { unresolved: new Set([contentOf(DAWN)]) })
     expect(error).toEqual(unknown)
-    expect(error?.message).toContain('to a batch whose outcome is unknown too')
+    expect(error?.message).toContain('to a run whose outcome is unknown too')
   })
 
   test('stays undecided and names the NFTs if more have the content than were requested', async () => {
@@ -502,7 +540,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     const { error } = await machine.command(service, 'createnft')
     expect(error).toEqual(unknown)
     expect(error).toMatchObject({ details: { nft_gdn_ids: ['nft-1', 'nft-2'] } })
-    expect(error?.message).toContain('more NFTs than were requested')
+    expect(error?.message).toContain('2 NFTs with the same metadata were found, more than the 1 requested')
   })
 
   test('prefers the NFT with the right owner', async () => {
@@ -517,7 +555,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     for (const nft of service.nfts) nft.owner = OTHER
     const { error } = await machine.command(service, 'createnft')
-    expect(error?.message).toContain('they belong to another wallet now')
+    expect(error?.message).toContain('belongs to another wallet')
   })
 
   test('continues until the owner of the NFT is known', async () => {
@@ -525,7 +563,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     for (const nft of service.nfts) nft.owner = null
     const tried = await machine.command(service, 'createnft')
-    expect(tried.error?.message).toContain('their owner is not known yet')
+    expect(tried.error?.message).toContain('its owner is not known yet')
     expect(tried.slept).toBeGreaterThan(25_000)
     for (const nft of service.nfts) nft.owner = RECEIVER
     expect(printedIds(await machine.command(service, 'createnft'))).toEqual(['nft-1'])
@@ -566,7 +604,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     service.listable = true
     const { error } = await machine.command(service, 'createnft')
-    expect(error?.message).toContain('it is not known whether they existed before')
+    expect(error?.message).toContain('the collection could not be listed before')
   })
 
   test('counts operations that were set aside, so that two operations need two NFTs', async () => {
@@ -575,7 +613,9 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     service.faults = ['cut_after']
     expect((await machine.command(service, 'createnft', { again: true })).error).toEqual(unknown)
-    expect((await machine.command(service, 'createnft')).error?.message).toContain('fewer NFTs than were requested')
+    expect((await machine.command(service, 'createnft')).error?.message).toContain(
+      'fewer NFTs with this metadata than were requested',
+    )
     service.hidden.clear()
     expect(printedIds(await machine.command(service, 'createnft'))).toHaveLength(1)
     expect(service.made).toBe(2)

@@ -15,13 +15,13 @@ describe('a request of unknown outcome is sent again', () => {
     ['not if the server no longer does so, and honors keys since then', WITH_REFERENCE, false, true, false, false],
     ['only once the server responds', PLAIN, true, null, false, null],
     ['only once the server responds, also with a reference ID', WITH_REFERENCE, true, null, true, null],
-  ])('%s', async (_when, body, honorsKey, honorsNow, supportsReferences, expected) => {
-    const client = { learnIdempotency: async () => honorsNow, supportsReferences: () => supportsReferences }
+  ])('%s', async (_when, body, honorsKey, honorsNow, hasReferences, expected) => {
+    const client = { learnIdempotency: async () => honorsNow, supports: () => hasReferences }
     expect(await isRepeatable(client, { body, honorsKey }, { refresh: true })).toBe(expected)
   })
 })
 
 test('a server that cannot make a repetition take effect once is not asked', async () => {
-  const client = { learnIdempotency: () => Promise.reject(new Error('asked')), supportsReferences: () => true }
+  const client = { learnIdempotency: () => Promise.reject(new Error('asked')), supports: () => true }
   expect(await isRepeatable(client, { body: PLAIN, honorsKey: false }, { refresh: true })).toBe(false)
 })

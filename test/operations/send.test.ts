@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { creatingNfts } from '../../src/api/creation.ts'
 import { unknownOutcome } from '../../src/client/outcome.ts'
 import { createPacer } from '../../src/client/pacer.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -15,22 +16,20 @@ interface MintOptions {
   key?: string
   record?: typeof SILENT
   signal?: AbortSignal
-  problem?: () => string | null
+  request?: object
   onWait?: (reason: string) => void
 }
 
 /** Creates MINT with a new key. */
 async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
-  const { doubt = null, key = randomUUID(), record = SILENT, problem = () => null, onWait = () => {} } = options
+  const { doubt = null, key = randomUUID(), record = SILENT, onWait = () => {} } = options
   const { signal = new AbortController().signal } = options
-  const body = Buffer.from(JSON.stringify(MINT))
-  const { clock } = it
-  const outcome = await sendOperation({
-    ...{ client: it, clock, signal, endpoint: 'createnft', body, key, doubt, record, problem, onWait },
-    isRepeatable: () => it.learnIdempotency({ signal, refresh: true }),
+  const attempt = await sendOperation({
+    ...{ client: it, clock: it.clock, signal, endpoint: 'createnft', creates: creatingNfts, doubt, record, onWait },
+    request: { body: JSON.stringify(options.request ?? MINT), key, honorsKey: true },
   })
-  if (outcome.kind === 'created') return outcome.response
-  throw outcome.kind === 'no_effect' ? outcome.error : unknownOutcome('createnft', outcome.reason)
+  if (attempt.outcome === 'accepted') return attempt.created
+  throw attempt.outcome === 'unknown' ? unknownOutcome('createnft', attempt.message) : attempt.error
 }
 
 describe('sending an operation', () => {
@@ -349,7 +348,7 @@ describe('sending an operation', () => {
 
   test('leaves the outcome unknown if the response fails its check', async () => {
     const server = await serve((request) => (isProbe(request) ? NFTS : CREATED))
-    const error = await rejection(mint(client(server.url), { problem: () => 'two ids for one NFT' }))
+    const error = await rejection(mint(client(server.url), { request: { ...MINT, metadata: [] } }))
     expect(error).toMatchObject({ code: 'unknown_outcome', message: expect.stringContaining('breaks the contract') })
   })
 })

@@ -145,6 +145,8 @@ export class Service {
   /** The owner that the API returns. */
   owner: string | null = SENDER
   readonly #replies = new Map<string, unknown>()
+  /** The first request of each Idempotency-Key. */
+  readonly #bodies = new Map<string, string>()
 
   constructor(idempotency: boolean) {
     this.idempotency = idempotency
@@ -182,6 +184,9 @@ export class Service {
     if (fault === 'max_cost') return this.#answer(409, refusal, { 'error-code': 'run_max_cost' })
     if (fault === 'cut_before') throw new TransportError('socket hang up', true)
     if (fault !== null && typeof fault === 'object' && !fault.after) return this.#answer(fault.status, refusal)
+    if (this.#isKeyReused(request.headers['idempotency-key'] ?? '', body)) {
+      return this.#answer(422, refusal, { 'error-code': 'idempotency_key_reused' })
+    }
     const json = this.#create(endpoint, request.headers['idempotency-key'] ?? '', JSON.parse(body))
     this.onCreated()
     killer.step()
@@ -244,6 +249,13 @@ export class Service {
       })
     }
     return null
+  }
+
+  #isKeyReused(key: string, body: string): boolean {
+    if (!this.idempotency) return false
+    const earlier = this.#bodies.get(key)
+    this.#bodies.set(key, earlier ?? body)
+    return earlier !== undefined && earlier !== body
   }
 
   #create(endpoint: string, key: string, body: CreatingBody): unknown {

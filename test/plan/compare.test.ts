@@ -120,7 +120,7 @@ describe('compareRow', () => {
       { request_metadata: { ...METADATA, title: 'x' }, is_dynamic: false },
       {},
       {},
-      ['impossible update: the NFT is not dynamic'],
+      ['impossible update: the NFT is not dynamic: only a transfer or a burn is possible'],
     ],
     [
       'an edit of a frozen NFT',

@@ -173,14 +173,33 @@ test('rows of a renamed manifest are taken as minted by the command that apply n
   const other = await machine(collection, { 'jan/later.csv': FILES['jan/drop.csv'] })
   const { code, stderr } = await other.apply('jan/later.csv')
   expect(code).toBe(EXIT.unknownOutcome)
-  expect(stderr).toContain(
-    'To treat these rows as minted and send the others, run `gdn batch mint <manifest> --adopt`.',
-  )
+  expect(stderr).toContain('To treat these rows as minted, run `gdn batch mint` with --adopt.\n')
   expect(stderr).toContain('If the manifest was renamed since its mint, add --run <former file name>.')
   await succeeded(other.mint('jan/later.csv', '--adopt', '--listing-wait', '1s'))
   await succeeded(other.apply('jan/later.csv'))
   expect(await nftsOf(collection)).toEqual(JANUARY)
 })
+
+test.each(['mint', 'plan'] as const)(
+  'names the edited rows of a renamed manifest that --adopt would mint: %s',
+  async (command) => {
+    const collection = await newCollection()
+    const rows = ['a', 'b', 'c', 'd'].map((id): [string, string, string] => [id, `Title ${id}`, ALICE])
+    await succeeded((await machine(collection, { 'drop.csv': csv(...rows) })).mint('drop.csv'))
+    const edit = (n: number) =>
+      csv(...rows.map(([id, title, to], i): [string, string, string] => [id, i < n ? 'New' : title, to]))
+    for (const [n, says] of [
+      [1, 'Line 2 would be minted as a new NFT.'],
+      [2, 'Lines 2, 3 would be minted as new NFTs.'],
+    ] as const) {
+      const other = await machine(collection, { 'moved.csv': edit(n) })
+      const { code, stderr } = await other[command]('moved.csv')
+      expect(code).toBe(EXIT.unknownOutcome)
+      expect(stderr).toContain(`To treat these rows as minted, run \`gdn batch mint\` with --adopt. ${says}\n`)
+      expect(stderr.indexOf('--run <former file name>')).toBeLessThan(stderr.indexOf('--adopt'))
+    }
+  },
+)
 
 test('a saved plan gives the run of a moved manifest its new path, also without a label', async () => {
   const collection = await newCollection()
@@ -198,7 +217,7 @@ test('a manifest outside of a repository and a project has no label, and works a
   const collection = await newCollection()
   await succeeded((await machine(collection, FILES, '')).mint('jan/drop.csv'))
   const { stderr } = await succeeded((await machine(collection)).plan('feb/drop.csv'))
-  expect(stderr).toContain('1 to mint, 1 to update, 1 to transfer')
+  expect(stderr).toContain('1 to transfer, 1 to update, 1 to mint')
 })
 
 test('a project without a repository has labels too', async () => {

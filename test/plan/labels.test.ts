@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
 import { COMMANDS, DROPS, run, writeShop } from './two-drops.ts'
 import { ALICE, Machine, row, Server } from './world.ts'
 
@@ -131,14 +132,45 @@ describe('the same drop', () => {
     })
   })
 
-  test('is not asked for its label where the state knows its NFTs', async () => {
+  test('is not said to have other content if its comparison is interrupted', async () => {
+    await run(await start(), 'mint', 'jan')
+    const stop = new AbortController()
+    server.onRequest = (endpoint) => {
+      if (endpoint === 'getreferences') stop.abort(new GdnError('interrupted', 'interrupted'))
+      return undefined
+    }
+    const options = { ...jan.options, signal: stop.signal }
+    await expect((await start()).mint(jan.rows, options)).rejects.toMatchObject({ code: 'interrupted' })
+    expect(server.sent).toHaveLength(1)
+  })
+
+  test('is changed by the machine that minted it where the path has another label since', async () => {
     const machine = await start()
     await run(machine, 'mint', 'jan')
-    server.label('archive/drop.csv')
     const edited = [row('a', ALICE, 'New'), row('b', ALICE, 'January 2')]
-    expect(await machine.apply(edited, jan.options)).toMatchObject({ update: { done: 1 } })
+    expect(await machine.apply(edited, { ...jan.options, label: 'shop/jan/drop.csv' })).toMatchObject({
+      update: { done: 1 },
+    })
     expect(server.titles).toEqual(['New', 'January 2'])
   })
+
+  test.each(['plan', 'apply'] as const)(
+    'stops %s on the machine that minted it once another one has adopted its NFTs, until --adopt',
+    async (command) => {
+      const machine = await start()
+      await run(machine, 'mint', 'jan')
+      await run(await start(), 'apply', 'feb', { adopt: true })
+      expect(server.titles.slice(0, 2)).toEqual(['February 1', 'February 2'])
+      await expect(run(machine, command, 'jan')).rejects.toMatchObject({
+        code: 'seems_minted',
+        message: 'the NFTs of 2 rows now belong to the run "feb/drop.csv", and this run is "jan/drop.csv"',
+        hint: expect.stringContaining('add --adopt'),
+        details: { rows: [{ key: 'a', label: 'feb/drop.csv' }, { key: 'b' }], count: 2, label: 'jan/drop.csv' },
+      })
+      expect(server.titles.slice(0, 2)).toEqual(['February 1', 'February 2'])
+      await run(machine, command, 'jan', { adopt: true })
+    },
+  )
 })
 
 describe('a server without labels', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ErrorCode, GdnError } from '../../src/core/errors.ts'
 import { timeUp } from '../../src/core/time-up.ts'
-import { type Accepted, makeChanges } from '../../src/plan/make-changes.ts'
+import { type Accepted, makeChanges, type Outcomes } from '../../src/plan/make-changes.ts'
 import { gate } from '../helpers/gate.ts'
 
 interface Change {
@@ -24,6 +24,8 @@ interface Options {
   /** By default, each accepted change has ended at the next look. */
   endsOf?: (page: readonly Sent[]) => Promise<Map<Sent, string | null>>
   onEnd?: (sent: Sent, reason: string | null) => Promise<void>
+  shortage?: (outcomes: Outcomes) => Promise<string | null>
+  onProgress?: (outcomes: Outcomes) => void
   /** Called when time has passed. It may throw, as an interruption does. */
   onSleep?: () => void
 }
@@ -33,7 +35,16 @@ class World {
   now = 0
   readonly sent: string[] = []
 
-  make({ changes = changesUpTo(20), timeoutMs = 600_000, onSleep, onSend, endsOf = allEnded, onEnd }: Options) {
+  make({
+    changes = changesUpTo(20),
+    timeoutMs = 600_000,
+    onSleep,
+    onSend,
+    endsOf = allEnded,
+    onEnd,
+    ...more
+  }: Options) {
+    const { onProgress = () => {}, shortage = async () => null } = more
     return makeChanges(
       (async function* () {
         yield* changes
@@ -53,7 +64,7 @@ class World {
           onSleep?.()
           await new Promise(setImmediate)
         },
-        ...{ signal: new AbortController().signal, timeoutMs, onProgress: () => {} },
+        ...{ signal: new AbortController().signal, timeoutMs, onProgress, shortage },
       },
     )
   }
@@ -76,13 +87,17 @@ class World {
 }
 
 test.each([
-  ['the server was unreachable', down],
-  ['a proxy could not reach it', proxyError(502)],
-  ['a proxy limited the rate', proxyError(429)],
-])('goes on after %s, with each change once', async (_, reason) => {
+  ['the server was unreachable', down, true],
+  ['a proxy could not reach it', proxyError(502), false],
+  ['a proxy limited the rate', proxyError(429), false],
+])('goes on after %s, with each change once', async (_, reason, isUnreachable) => {
   const world = new World()
   const isDown = (now: number) => (now > 50 && now < 30_000) || (now > 30_100 && now < 60_000)
-  expect(await world.makeWhile(isDown, { reason })).toMatchObject({ done: 20, pending: 0, unsent: false })
+  const seen = new Set<boolean>()
+  const onProgress = (outcomes: Outcomes) => void seen.add(outcomes.isUnreachable)
+  const made = await world.makeWhile(isDown, { reason, onProgress })
+  expect(made).toMatchObject({ done: 20, pending: 0, unsent: false, isUnreachable: false })
+  expect(seen.has(true)).toBe(isUnreachable)
   expect(world.sent.sort()).toEqual(
     changesUpTo(20)
       .map(({ key }) => key)
@@ -94,19 +109,36 @@ test('ends where the server stays unreachable', async () => {
   await expect(new World().makeWhile((now) => now > 50)).rejects.toMatchObject({ code: 'unreachable' })
 })
 
-test('ends after seconds where no signer can pay, and nothing is pending that may leave more', async () => {
+test('waits while no signer can pay, until it is funded or the timeout is over', async () => {
   const unfunded = () => new GdnError('not_ready', 'the signer has 0 POL', { details: { status: 503 } })
   const world = new World()
-  await expect(world.makeWhile(() => true, { reason: unfunded })).rejects.toMatchObject({ code: 'not_ready' })
-  expect(world.now).toBeLessThan(60_000)
-  expect(world.sent).toEqual([])
-  // A change is pending until the signer has more.
-  const other = new World()
-  const endsOf = async (page: readonly Sent[]) => (other.now > 50_000 ? await allEnded(page) : new Map())
+  const held = new Set<string | null>()
+  const onProgress = (seen: Outcomes) => void held.add(seen.held)
+  const shortage = async ({ done }: Outcomes) => `send 2 POL, ${20 - done} are left`
+  const isDown = (now: number) => now > 50 && now < 200_000
+  const made = await world.makeWhile(isDown, { reason: unfunded, shortage, onProgress, timeoutMs: 300_000 })
+  expect(made).toMatchObject({ done: 20, pending: 0, held: null })
+  expect([...held].filter((text) => text !== null)).not.toEqual([])
+  for (const text of held) expect(text ?? 'send 2 POL').toMatch(/^send 2 POL/)
+  const never = new World()
+  const options = { reason: unfunded, shortage, timeoutMs: 300_000 }
+  await expect(never.makeWhile(() => true, options)).rejects.toMatchObject({
+    code: 'not_ready',
+    message: 'send 2 POL, 20 are left',
+  })
+  expect(never.now).toBeLessThan(400_000)
+  expect(never.sent).toEqual([])
+})
+
+test('waits longer than the timeout for funds that are enough for one change after another', async () => {
+  const world = new World()
+  let next = 0
   const onSend = () => {
-    if (other.sent.length > 0 && other.now < 45_000) throw unfunded()
+    if (world.now < next) throw new GdnError('not_ready', 'the signer has 0 POL', { details: { status: 503 } })
+    next = world.now + 30_000
   }
-  expect(await other.make({ onSend, endsOf })).toMatchObject({ done: 20, pending: 0 })
+  expect(await world.make({ changes: changesUpTo(10), onSend, timeoutMs: 60_000 })).toMatchObject({ done: 10 })
+  expect(world.now).toBeGreaterThan(200_000)
 })
 
 test.each(['interrupted', 'terminated'] as const)(
@@ -151,6 +183,20 @@ test('says why changes are pending while the server says it', async () => {
   expect(await new World().make({})).toMatchObject({ done: 20, reason: null })
 })
 
+test('asks every few seconds what a signer lacks, and not at each look', async () => {
+  let [looks, asked] = [0, 0]
+  const endsOf = async (page: readonly Sent[]) => {
+    looks++
+    for (const sent of page) sent.pendingReason = 'the signer 0x12 has 0 POL'
+    return new Map()
+  }
+  const shortage = async () => `send 2 POL, asked ${++asked} times`
+  const made = await new World().make({ timeoutMs: 20_000, endsOf, shortage })
+  expect(looks).toBeGreaterThan(20)
+  expect(asked).toBe(5)
+  expect(made.reason).toBe('send 2 POL, asked 5 times')
+})
+
 test('counts the outcome of each change by its error, and makes the others', async () => {
   const errors = [error('refused'), error('not_found'), error('invalid_input'), error('unknown_outcome')]
   const onSend = ({ line }: Change) => {
@@ -159,7 +205,7 @@ test('counts the outcome of each change by its error, and makes the others', asy
   }
   const problem = (line: number) => ({ key: `r${line}`, line, reason: errors[line]?.message })
   expect(await new World().make({ onSend })).toEqual({
-    ...{ done: 16, pending: 0, unsent: false, reason: null },
+    ...{ done: 16, pending: 0, unsent: false, reason: null, held: null, isUnreachable: false },
     failed: { count: 3, first: [problem(0), problem(1), problem(2)] },
     unknown: { count: 1, first: [problem(3)] },
   })

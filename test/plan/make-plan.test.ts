@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { TransportError } from '../../src/client/transport.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
 
@@ -85,15 +87,21 @@ describe('--prune on a machine that did not mint the drop', () => {
     (await (await Machine.start(server)).plan(rows, { prune: true })).notes
   const where = 'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
+  /** An NFT of the server with its title, which is the ID of its row, and its token. */
+  const nftOf = (key: string) => {
+    const { id } = server.nft(key)
+    return `${id} ("${key}", token ${id.replace('nft-', '')})`
+  }
+
   const notesOf = (key: string) => [
     "1 NFT of the collection has no row, and was not minted on this machine. gdn can't tell whether it belongs to this drop",
-    `Without a row: ${server.nft(key).id}`,
+    `Without a row: ${nftOf(key)}`,
     where,
   ]
 
   test('names the NFTs without a row, and where they can be burned', async () => {
     await machine.mint([row('a'), row('b'), row('c'), row('d')])
-    const ids = ['b', 'c', 'd'].map((key) => server.nft(key).id).join(', ')
+    const ids = ['b', 'c', 'd'].map(nftOf).join(', ')
     expect(await away([row('a')])).toEqual([
       "3 NFTs of the collection have no row, and were not minted on this machine. gdn can't tell whether they belong to this drop",
       `Without a row: ${ids}`,
@@ -134,6 +142,17 @@ describe('--prune on a machine that did not mint the drop', () => {
 })
 
 describe('--prune', () => {
+  test('of an unknown drop ends with an interruption of its listing', async () => {
+    const stop = new AbortController()
+    server.onRequest = (endpoint) => {
+      if (endpoint !== 'getnftgdnids') return undefined
+      stop.abort(new GdnError('interrupted', 'interrupted'))
+      throw new TransportError('interrupted', true)
+    }
+    const planned = (await Machine.start(server)).plan([row('a')], { prune: true, signal: stop.signal })
+    await expect(planned).rejects.toMatchObject({ code: 'interrupted' })
+  })
+
   const rows = [row('a'), row('b'), row('c')]
   const burn = (id: string) => `burn burn ${id}: owner ${ALICE} → null`
 
@@ -152,6 +171,12 @@ describe('--prune', () => {
     await machine.mint(rows, { adopt: true })
     expect(server.nfts).toHaveLength(3)
     expect((await machine.plan([row('c')], { prune: true })).changes).toEqual([burn('b')])
+  })
+
+  test.each(['failed', 'error'] as const)('burns no NFT whose mint has the status %s', async (status) => {
+    await machine.mint(rows)
+    Object.assign(server.nft('b'), { status })
+    expect((await machine.plan([row('c')], { prune: true })).changes).toEqual([burn('a')])
   })
 
   test('burns no NFT that its holder sold on chain', async () => {

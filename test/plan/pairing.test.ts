@@ -401,6 +401,31 @@ describe('a row that was edited and got its ID at once', () => {
     expect(server.sent).toHaveLength(1)
   })
 
+  test('is refused without an ID too, where another machine has minted the label', { tags: ['promise'] }, async () => {
+    await mint(await start(), DROPPED)
+    const rows = rowsOf('A', 'B', 'C!')
+    const again = await start()
+    await mint(again, DROPPED)
+    const refusal = { code: 'edited_rows', details: { vanished: 1, new: 1 } }
+    for (const command of [plan, apply, mint]) {
+      await expect(command(await start(), rows)).rejects.toMatchObject(refusal)
+    }
+    await expect(mint(again, rows)).rejects.toMatchObject(refusal)
+    expect(server.titles).toEqual(['A', 'B', 'C'])
+    const other = await start()
+    expect((await plan(other, [...DROPPED, row('D', 5)])).counts).toMatchObject({ mint: 1, unchanged: 3 })
+    await mint(other, rows, { newRows: true })
+    expect(server.titles).toEqual(['A', 'B', 'C', 'C!'])
+  })
+
+  test('is noted without an ID where a drop has no label', async () => {
+    const unlabeled = { label: null }
+    await mint(await start(), DROPPED, unlabeled)
+    const { notes } = await plan(await start(), rowsOf('A', 'B', 'C!'), unlabeled)
+    expect(notes).toContainEqual(expect.stringMatching(/^The drop has no label, so gdn mints a row again/))
+    expect((await plan(await start(), DROPPED, unlabeled)).notes).toEqual([])
+  })
+
   test('is minted with --new-rows, and the others are paired', async () => {
     const machine = await start()
     await mint(machine, DROPPED)
@@ -487,14 +512,35 @@ describe('a row without an ID', () => {
       const { changes } = await plan(each, rows)
       expect(changes).toEqual([
         'update update 1: title A → A!',
-        expect.stringMatching(/^impossible mint .*: the NFT of this row got an ID: add it to the row, or/),
+        expect.stringMatching(/^impossible mint .*: its NFT got an ID on another machine: add .* to the row, or/),
       ])
       await expect(mint(each, rows)).rejects.toMatchObject({
         code: 'seems_minted',
-        message: '1 row without an ID has the content of NFTs whose rows got IDs',
+        message: expect.stringMatching(/^1 row without an ID has the content of NFTs whose rows got IDs/),
       })
       expect(server.titles).toEqual(['A', 'B', 'C'])
     }
+  })
+
+  test('that got an ID on another machine names this ID, if it is a usual one', async () => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    await apply(machine, [
+      { ...row('A', 2), id: '001' },
+      { ...row('B', 3), id: 'B' },
+      { ...row('C', 4), id: 'other' },
+    ])
+    const other = await start()
+    const reason = (id: string) =>
+      `its NFT got an ID on another machine: add ${id} to the row, or mint the row with another ID`
+    const { changes } = await plan(other, DROPPED)
+    expect(changes).toEqual(
+      ['id=001', 'id=B', 'it'].map((id) => expect.stringMatching(new RegExp(`^impossible mint .*: ${reason(id)}$`))),
+    )
+    await expect(mint(other, DROPPED)).rejects.toMatchObject({
+      message:
+        '3 rows without an ID have the content of NFTs whose rows got IDs\nline 2: add id=001\nline 3: add id=B\nand 1 more',
+    })
   })
 
   test('that was edited is described as such, and no other row is', async () => {
@@ -546,5 +592,52 @@ describe('a server without aliases', () => {
       counts: { unchanged: expect.any(Number) },
     })
     expect(server.titles).toEqual(['A', 'B', 'C'])
+  })
+})
+
+describe('a hostile server', () => {
+  const rows = withIds(DROPPED)
+  /** Answers a request for the NFTs without an ID in place of the server. */
+  const answer = (reply: (n: number) => object) => {
+    let n = 0
+    server.onRequest = (endpoint, requests) =>
+      endpoint === 'getcontentreferences' ? { status: 200, json: { requests, ...reply(n++) } } : undefined
+  }
+  const page = (next: string | null, ...references: object[]) => ({ references, next })
+  const unknown = { reference_id: 'x', nft_gdn_id: 'nft-99' }
+
+  test.each<[string, (n: number) => object, string | null]>([
+    ['pages without an end', (n) => page(String(n).padStart(6, '0')), 'bad_answer'],
+    ['a page that refers to itself', () => page('1'), null],
+    ['pages that refer to each other', (n) => page(String(n % 2)), null],
+    ['no list', () => ({ references: 'none', next: null }), 'bad_answer'],
+    ['an NFT without an ID', () => page(null, { reference_id: 'x' }), 'bad_answer'],
+    ['a next page that is a number', () => ({ references: [], next: 1 }), 'bad_answer'],
+    ['an NFT that no row can be compared with', () => page(null, unknown), 'edited_rows'],
+  ])('that lists %s is not waited for, and nothing is minted', async (_, reply, code) => {
+    await mint(await start(), rowsOf('other'))
+    answer(reply)
+    const ends = plan(await start(), rows).then(
+      () => null,
+      (error: { code: string }) => error.code,
+    )
+    expect(await ends).toBe(code)
+    expect(server.titles).toEqual(['other'])
+  })
+
+  test.each([
+    ['no number', { status: 200, json: { requests: {}, aliased: 'all' } }, 'bad_answer'],
+    ['a list', { status: 200, json: [] }, 'bad_answer'],
+  ])('that answers the storing of IDs with %s leaves the state as it is', async (_, reply, code) => {
+    const machine = await start()
+    await mint(machine, DROPPED)
+    server.onRequest = (endpoint) => (endpoint === 'aliasreferences' ? reply : undefined)
+    await expect(apply(machine, rows)).rejects.toMatchObject({ code })
+    server.onRequest = () => undefined
+    await apply(machine, rows)
+    expect([server.titles, server.aliased]).toEqual([
+      ['A', 'B', 'C'],
+      ['A', 'B', 'C'],
+    ])
   })
 })

@@ -1,12 +1,12 @@
 /** @module-tag slow */
 import { createHash, randomUUID } from 'node:crypto'
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
-import { cli } from '../cli/harness.ts'
+import { type CliOptions, cli, timeUpWhileWaiting } from '../cli/harness.ts'
 import {
   call,
   createTestCollection,
@@ -52,18 +52,23 @@ describe('gdn plan and apply against a backend', () => {
     const { path, options } = await folder()
     const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
     const target = ['-c', collection.address, '-b', collection.blockchain, '--base-url', backend.url]
-    const run = async (command: string[], manifest: string, ...more: string[]) => {
+    const runWith = async (own: CliOptions, command: string[], manifest: string, ...more: string[]) => {
       await writeFile(path('drop.csv'), manifest)
-      return await cli([...command, path('drop.csv'), ...target, ...more], { ...options, env })
+      return await cli([...command, path('drop.csv'), ...target, ...more], { ...options, env, ...own })
     }
+    const run = async (command: string[], manifest: string, ...more: string[]) =>
+      await runWith({}, command, manifest, ...more)
     return {
       path,
       cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
+      at: (argv: string[]) => cli([...argv, ...target], { ...options, env }),
       mint: async (manifest: string, ...more: string[]) => {
         const { code, stderr } = await run(['batch', 'mint'], manifest, ...more)
         expect(code, stderr).toBe(0)
       },
       run,
+      runUntilItWaits: async (command: string[], manifest: string, ...more: string[]) =>
+        await runWith(timeUpWhileWaiting(), command, manifest, ...more),
       plan: async (manifest: string, ...more: string[]) => {
         const { code, stdout, stderr } = await run(['plan'], manifest, '--json', ...more)
         expect(code, stderr).toBe(0)
@@ -121,7 +126,7 @@ describe('gdn plan and apply against a backend', () => {
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
     const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
     const expected = [
-      'impossible update a, title Dawn → Dawn!, the NFT is not dynamic',
+      'impossible update a, title Dawn → Dawn!, the NFT is not dynamic: only a transfer or a burn is possible',
       `transfer transfer b, receiver ${BOB} → ${CAROL}`,
     ]
     expect(await one.plan(edited)).toEqual(expected)
@@ -201,10 +206,11 @@ describe('gdn plan and apply against a backend', () => {
     const granted = `id,title,description,receiver,sender\na,Dawn,x,${BOB},${ALICE}\nb,Dusk,x,${BOB},${ALICE}`
     await (await machine(collection)).mint(without)
     expect(await (await machine(collection)).plan(granted)).toEqual(['mint mint b'])
-    await (await machine(collection)).run(['apply'], granted)
+    await (await machine(collection)).run(['apply', '--yes'], granted)
     expect(await nftsOf(collection)).toHaveLength(2)
     const plain = csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB])
-    for (const command of ['apply', 'batch mint']) await (await machine(collection)).run(command.split(' '), plain)
+    for (const command of ['apply --yes', 'batch mint --yes'])
+      await (await machine(collection)).run(command.split(' '), plain)
     expect(await nftsOf(collection)).toHaveLength(2)
   })
 
@@ -238,6 +244,21 @@ describe('gdn plan and apply against a backend', () => {
     expect(await one.plan(named)).toEqual([])
   })
 
+  test('says which changes undo what another machine did, in a plan and before it is applied', async () => {
+    const collection = await collectionOf()
+    const one = await machine(collection)
+    const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
+    await one.mint(rows)
+    const other = await machine(collection)
+    expect((await other.run(['apply', '--yes'], csv(['a', 'Dawn', ALICE], ['b', 'Dusk', CAROL]))).code).toBe(0)
+    const said = '1 row to change was not edited here: its NFT was changed since, for example by another machine'
+    expect((await one.run(['plan'], rows)).stderr).toContain(said)
+    const edited = csv(['a', 'Dawn', CAROL], ['b', 'Dusk', BOB])
+    expect((await one.run(['apply', '--yes'], edited)).stderr).toContain(said)
+    const mine = csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB])
+    expect((await one.run(['plan'], mine)).stderr).not.toContain('not edited here')
+  })
+
   test('exits with 10 for pending changes, if asked to', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
@@ -260,7 +281,7 @@ describe('gdn plan and apply against a backend', () => {
       [other, { minted: 0, transferred: 0 }],
       [one, { minted: 0, transferred: 0 }],
     ] as const) {
-      const { code, stdout, stderr } = await at.run(['apply'], edited, '--json')
+      const { code, stdout, stderr } = await at.run(['apply'], edited, '--yes', '--json')
       expect(code, stderr).toBe(0)
       expect(JSON.parse(stdout)).toMatchObject({ ...expected, rows: 3, pending: 0, failed: 0, unknown: 0 })
       expect(await at.plan(edited)).toEqual([])
@@ -269,7 +290,7 @@ describe('gdn plan and apply against a backend', () => {
     // Back to the first owner and again to the second one: the names of transfers don't repeat.
     for (const receiver of [ALICE, CAROL, ALICE]) {
       const back = edited.replace(CAROL, receiver)
-      expect((await one.run(['apply'], back, '--json')).code).toBe(0)
+      expect((await one.run(['apply'], back, '--yes', '--json')).code).toBe(0)
       expect(await other.plan(back)).toEqual([])
     }
   })
@@ -286,6 +307,27 @@ describe('gdn plan and apply against a backend', () => {
     expect(await nftsOf(collection)).toHaveLength(2)
   })
 
+  test('needs --yes without a terminal, also where nothing costs money', { tags: ['promise'] }, async () => {
+    const collection = await collectionOf({ dynamic: true })
+    const one = await machine(collection)
+    const rows = csv(['a', 'Dawn', ALICE])
+    const refused = async (manifest: string, ...more: string[]) => {
+      const { code, stderr } = await one.run(['apply'], manifest, ...more)
+      expect([code, stderr]).toEqual([
+        3,
+        expect.stringMatching(/confirmation required: .*\?\n {2}Add --yes to confirm\./),
+      ])
+    }
+    await refused(rows)
+    expect((await one.plan(rows)).at(0)).toBe('mint mint a')
+    await one.mint(rows)
+    await refused(csv(['a', 'Dusk', BOB]))
+    await refused(`${rows}\nb,Noon,x,${ALICE}`, '--only', 'mint')
+    expect(await nftsOf(collection)).toMatchObject([
+      { receiver_wallet_address: ALICE, request_metadata: { title: 'Dawn' } },
+    ])
+  })
+
   test('sends nothing while a change is impossible, unless only mints are wanted', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
@@ -293,6 +335,9 @@ describe('gdn plan and apply against a backend', () => {
     const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', BOB])
     expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
     expect(await nftsOf(collection)).toHaveLength(1)
+    const asked = await one.run(['apply'], edited, '--only', 'mint')
+    expect(asked.stderr).toContain('Mint 1 NFT (1 other change is left out by --only mint) on polygon')
+    expect(asked.stderr).not.toContain('add --only mint')
     const { code, stderr } = await one.run(['apply'], edited, '--yes', '--only', 'mint')
     expect(code, stderr).toBe(0)
     expect(await nftsOf(collection)).toHaveLength(2)
@@ -301,7 +346,7 @@ describe('gdn plan and apply against a backend', () => {
   describe('updates', () => {
     const dynamic = () => collectionOf({ dynamic: true })
     const applied = async (one: Awaited<ReturnType<typeof machine>>, manifest: string, ...more: string[]) => {
-      const { code, stdout, stderr } = await one.run(['apply'], manifest, '--json', ...more)
+      const { code, stdout, stderr } = await one.run(['apply'], manifest, '--yes', '--json', ...more)
       expect(code, stderr).toBe(0)
       return JSON.parse(stdout) as { minted: number; updated: number; transferred: number }
     }
@@ -405,6 +450,91 @@ describe('gdn plan and apply against a backend', () => {
       expect(await results()).toEqual(await present())
     })
 
+    test('record the rows that another machine has minted, in the order of the manifest', {
+      tags: ['promise'],
+    }, async () => {
+      const collection = await dynamic()
+      const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
+      const one = await machine(collection)
+      await one.mint(rows)
+      const results = async (each: typeof one) => {
+        const argv = ['batch', 'results', each.path('drop.csv'), '--verify', '--json', '--fields']
+        const { code, stdout, stderr } = await each.cli(...argv, 'line,title,status,verified')
+        expect(code, stderr).toBe(0)
+        return (JSON.parse(stdout) as object[]).map((row) => Object.values(row).join(' '))
+      }
+      const added = csv(['c', 'Noon', CAROL], ['b', 'Dusk', BOB], ['a', 'Dawn', ALICE])
+      const two = await machine(collection)
+      expect(await applied(two, added)).toMatchObject({ minted: 1 })
+      const all = ['2 Noon deployed true', '3 Dusk deployed true', '4 Dawn deployed true']
+      expect(await results(two)).toEqual(all)
+      expect(await applied(one, added)).toMatchObject({ minted: 0, updated: 0 })
+      expect(await results(one)).toEqual(all)
+      // A machine without a run gets one, also by updates alone.
+      const edited = added.replace('Noon', 'Noon!')
+      const three = await machine(collection)
+      expect(await applied(three, edited)).toMatchObject({ minted: 0, updated: 1 })
+      expect(await results(three)).toEqual(all.map((row) => row.replace('Noon', 'Noon!')))
+      expect((await three.cli('batch', 'status', three.path('drop.csv'))).code).toBe(0)
+      expect(await applied(three, edited.replace('Dawn', 'Dawn!'))).toMatchObject({ minted: 0, updated: 1 })
+      expect(await three.plan(edited.replace('Dawn', 'Dawn!'))).toEqual([])
+    })
+
+    test.each([
+      ['batch mint', ['batch', 'mint']],
+      ['apply --only mint', ['apply', '--only', 'mint', '--yes']],
+    ])('that %s leaves out are not in the results, and are no difference to verify', async (_, command) => {
+      const one = await machine(await dynamic())
+      await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      const added = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL], ['c', 'Noon', CAROL])
+      const { code, stderr } = await one.run(command, added)
+      expect(code, stderr).toBe(0)
+      const argv = ['batch', 'results', one.path('drop.csv')]
+      const { stdout } = await one.cli(...argv, '-o', 'csv')
+      expect(stdout.split('\r\n').map((line) => line.split(',').slice(0, 4).join())).toEqual([
+        'id,title,description,receiver',
+        `a,Dawn,x,${ALICE}`,
+        `b,Dusk,x,${BOB}`,
+        `c,Noon,x,${CAROL}`,
+        '',
+      ])
+      const verified = await one.cli(...argv, '--verify', '--json', '--fields', 'title,verified,verify_error')
+      expect([verified.code, JSON.parse(verified.stdout)]).toEqual([
+        0,
+        ['Dawn', 'Dusk', 'Noon'].map((title) => ({ title, verified: true, verify_error: null })),
+      ])
+    })
+
+    test('are compared with the local files of the rows by --verify, while these are unchanged', async () => {
+      const one = await machine(await dynamic())
+      for (const name of ['a', 'b']) await writeFile(one.path(`${name}.png`), pngOf(name))
+      const rows = (image: string) => `id,title,description,receiver,image\na,Dawn,x,${ALICE},${image}.png\n`
+      await one.mint(rows('a'))
+      await applied(one, rows('b'))
+      const verify = async () => {
+        const argv = [
+          'batch',
+          'results',
+          one.path('drop.csv'),
+          '--verify',
+          '--json',
+          '--fields',
+          'verified,verify_error',
+        ]
+        const { stdout } = await one.cli(...argv)
+        return JSON.parse(stdout) as unknown
+      }
+      expect(await verify()).toEqual([{ verified: true, verify_error: null }])
+      const changed = {
+        verified: null,
+        verify_error: 'changed since the mint, according to the server: updated',
+      }
+      await writeFile(one.path('b.png'), pngOf('other'))
+      expect(await verify()).toEqual([changed])
+      await rm(one.path('b.png'))
+      expect(await verify()).toEqual([changed])
+    })
+
     test('name local files as the manifest does, where their content is known', async () => {
       const one = await machine(await dynamic())
       await mkdir(one.path('media'))
@@ -439,13 +569,49 @@ describe('gdn plan and apply against a backend', () => {
       for (let repeated = 0; repeated < 2; repeated++) expect(await mint()).not.toContain('changed')
     })
 
+    test('are not named where a moved drop got IDs, beside a new row', async () => {
+      const one = await machine(await dynamic())
+      await mkdir(one.path('old/media'), { recursive: true })
+      for (const name of ['a', 'b', 'c']) await writeFile(one.path(`old/media/${name}.png`), pngOf(name))
+      const rows = (...lines: string[]) => ['title,description,receiver,image,id', ...lines].join('\n')
+      const line = (name: string, id: string) => `${name},x,${ALICE},media/${name}.png,${id}`
+      const run = async (from: string, command: string[], ...lines: string[]) => {
+        await writeFile(one.path(`${from}/drop.csv`), rows(...lines))
+        return await one.at([...command, one.path(`${from}/drop.csv`)])
+      }
+      expect((await run('old', ['batch', 'mint'], line('a', ''), line('b', ''))).code).toBe(0)
+      await rename(one.path('old'), one.path('new'))
+      const named = [line('a', '1'), line('b', '2'), line('c', '3')]
+      const minted = await run('new', ['batch', 'mint', '--adopt'], ...named)
+      expect(minted.code, minted.stderr).toBe(0)
+      const again = await run('new', ['batch', 'mint'], ...named, line('c', '4'))
+      expect(again.code, again.stderr).toBe(0)
+      expect(again.stderr).toContain('1 row added, 0 changed')
+    })
+
+    test('of a moved drop name no image that was moved with it', async () => {
+      const one = await machine(await dynamic())
+      await mkdir(one.path('old/media'), { recursive: true })
+      for (const name of ['a', 'b']) await writeFile(one.path(`old/media/${name}.png`), pngOf(name))
+      const run = async (from: string, command: string[], ...lines: string[]) => {
+        await writeFile(one.path(`${from}/drop.csv`), ['title,description,receiver,image,id', ...lines].join('\n'))
+        return await one.at([...command, one.path(`${from}/drop.csv`)])
+      }
+      const line = (title: string, name: string, id: string) => `${title},x,${ALICE},media/${name}.png,${id}`
+      expect((await run('old', ['batch', 'mint'], line('Dawn', 'a', ''), line('Dusk', 'b', ''))).code).toBe(0)
+      await rename(one.path('old'), one.path('new'))
+      const { stderr } = await run('new', ['plan', '--adopt'], line('Dawn', 'a', '1'), line('Noon', 'b', '2'))
+      expect(stderr).toContain('sent line 3: Dusk\n    title: "Dusk" → "Noon"\n')
+      expect(stderr).not.toContain('image:')
+    })
+
     test('leave new columns to the results', async () => {
       const one = await machine(await dynamic())
       const rows = ['id,title,description,receiver', `a,Dawn,x,${ALICE}`, `b,Dusk,x,${BOB}`]
       await one.mint(rows.join('\n'))
       await applied(one, rows.map((row, at) => `${row},${['attr:mood', 'calm', ''][at]}`).join('\n'))
       const { stdout } = await one.cli('batch', 'results', one.path('drop.csv'), '-o', 'csv')
-      expect(stdout).toMatch(/^title,description,receiver,id,attr:mood,.*\r\nDawn,x,\w+,a,calm,.*\r\nDusk,x,\w+,b,,/)
+      expect(stdout).toMatch(/^id,title,description,receiver,attr:mood,.*\r\na,Dawn,x,\w+,calm,.*\r\nb,Dusk,x,\w+,,/)
     })
 
     test('take a row that another machine has minted for no edit of one that is gone', async () => {
@@ -498,6 +664,38 @@ describe('gdn plan and apply against a backend', () => {
       expect(await updatesOf(collection)).toHaveLength(2)
     })
 
+    test('settles the rows that an interrupted apply left accepted, and sends nothing', {
+      tags: ['promise'],
+    }, async () => {
+      const collection = await dynamic()
+      const one = await machine(collection)
+      const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', ALICE])
+      const letGo = await holdSigning(data.path, 'mint')
+      const interrupted = await one.runUntilItWaits(['apply'], rows, '--yes')
+      expect(interrupted.code, interrupted.stderr).toBe(8)
+      const waiting = await one.runUntilItWaits(['apply'], rows, '--yes', '--json')
+      expect(waiting.code, waiting.stderr).toBe(8)
+      expect(JSON.parse(waiting.stdout)).toMatchObject({ minted: 0, pending: 2 })
+      await letGo()
+      await until(
+        () => nftsOf(collection),
+        (nfts) => nfts.length === 2 && nfts.every(({ status }) => status === 'deployed'),
+      )
+      const states = async () => {
+        const { stdout } = await one.cli('batch', 'results', one.path('drop.csv'), '--json')
+        const results = JSON.parse(stdout) as { status: string; token_id: string | null; metadata_url: string | null }[]
+        return results.map(({ status, token_id, metadata_url }) => [status, token_id, metadata_url !== null])
+      }
+      const edited = csv(['a', 'Noon', ALICE], ['b', 'Dusk', ALICE])
+      expect(await applied(one, edited)).toMatchObject({ minted: 2, updated: 1, pending: 0 })
+      expect(await states()).toEqual([
+        ['deployed', '1', true],
+        ['deployed', '2', true],
+      ])
+      expect(await applied(one, edited)).toMatchObject({ minted: 0, updated: 0 })
+      expect(await nftsOf(collection)).toHaveLength(2)
+    })
+
     test('of NFTs that are frozen, or were minted as not dynamic, are impossible', async () => {
       const collection = await dynamic()
       const one = await machine(collection)
@@ -548,13 +746,15 @@ describe('gdn plan and apply against a backend', () => {
       const one = await machine(collection)
       await one.mint(rows)
       const file = one.path('plan.json')
-      expect((await one.run(['plan'], without, '--prune', '--out', file)).code).toBe(0)
+      const { code, stderr: saved } = await one.run(['plan'], without, '--prune', '--out', file)
+      expect(code, saved).toBe(0)
       const apply = (...flags: string[]) => one.cli('apply', file, '--yes', '--json', ...flags)
-      return { collection, one, file, apply }
+      return { collection, one, file, apply, saved }
     }
 
     test('are made once, only by a saved plan, and at most --max-burns', { tags: ['promise'] }, async () => {
-      const { collection, one, apply } = await pruned()
+      const { collection, one, apply, saved } = await pruned()
+      expect(saved).toMatch(/To apply exactly this plan: gdn apply .*\nIn a script, add --yes --max-burns 1\.\n/)
       const unsaved = await one.run(['apply'], without, '--yes')
       expect(unsaved.code).toBe(0)
       expect(unsaved.stderr).toContain('burned only by a plan that was saved with --prune and --out')
@@ -618,12 +818,15 @@ describe('gdn plan and apply against a backend', () => {
       const found = JSON.parse(await results('--json', '--fields', 'title,status,burned'))
       expect(found).toEqual([
         { title: 'Dawn', status: 'deployed', burned: false },
-        { title: 'Dusk', status: 'deployed', burned: true },
         { title: 'Noon', status: 'deployed', burned: false },
+        { title: 'Dusk', status: 'deployed', burned: true },
       ])
-      expect(await results('--fields', 'title,status')).toBe('Dawn\tdeployed\nDusk\tburned\nNoon\tdeployed\n')
+      expect(await results('--fields', 'title,status')).toBe('Dawn\tdeployed\nNoon\tdeployed\nDusk\tburned\n')
       expect(await results('--status', 'burned', '--fields', 'title')).toBe('Dusk\n')
       expect(await results('--status', 'deployed', '--fields', 'title')).toBe('Dawn\nNoon\n')
+      const csv = ['--status', 'burned', '--fields', 'title,status,burned', '-o', 'csv']
+      expect(await results(...csv)).toBe('title,status,burned\r\nDusk,deployed,true\r\n')
+      expect(await results(...csv, '--for-spreadsheet')).toBe('\ufefftitle,status,burned\r\nDusk,burned,true\r\n')
       const status = await one.cli('batch', 'status', one.path('drop.csv'), '--json')
       expect(JSON.parse(status.stdout)).toMatchObject({ total: 3, deployed: 3, burned: 1 })
     })
@@ -688,7 +891,9 @@ describe('gdn plan and apply against a backend', () => {
       expect(JSON.parse(elsewhere.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })
       for (const each of [one, two]) {
         const { stderr } = await each.run(['batch', 'mint'], rows, '--yes')
-        expect(stderr).toContain("1 row was burned and isn't minted again")
+        const gone = 'all 3 rows of the run .* are deployed, and 1 of them was burned since'
+        expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`Nothing is left to do: ${gone}\\.`))
+        expect(stderr.replaceAll(/\s+/g, ' ')).toContain('To mint a burned row again, give it another id.')
       }
       expect(await stateOf(collection)).toEqual([false, true, false])
     })
@@ -958,10 +1163,10 @@ describe('gdn plan and apply against a backend', () => {
     const rows = Array.from({ length: 8 }, (_, n): [string, string, string] => [`r${n}`, `Title ${n}`, ALICE])
     await one.mint(csv(...rows))
     const edited = csv(...rows.map(([id, title]): [string, string, string] => [id, `${title}!`, BOB]))
-    const results = await Promise.all(both.map((each) => each.run(['apply'], edited, '--json')))
+    const results = await Promise.all(both.map((each) => each.run(['apply'], edited, '--yes', '--json')))
     // A transfer is an operation of one process of a machine at a time.
     for (const { code, stderr } of results) expect(code, stderr).toBeOneOf(areApart ? [0] : [0, 2])
-    for (const each of both) expect((await each.run(['apply'], edited, '--json')).code).toBe(0)
+    for (const each of both) expect((await each.run(['apply'], edited, '--yes', '--json')).code).toBe(0)
     const counts = await withStore(data.path, async ({ db }) => {
       const count = async (table: 'transfers' | 'updates') =>
         (await db.selectFrom(table).select('id').where('collection_id', '=', collection.id).execute()).length

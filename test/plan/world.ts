@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
+import { CAPABILITIES, HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { storeMove } from '../../src/batch/moved-run.ts'
 import { relabel } from '../../src/batch/other-labels.ts'
 import { runBatch } from '../../src/batch/run.ts'
 import { storeAliases, storePairs } from '../../src/batch/store-pairs.ts'
+import { storeRows } from '../../src/batch/store-rows.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/client/client.ts'
@@ -20,6 +21,7 @@ import { applyUpdates, type Update } from '../../src/plan/apply-updates.ts'
 import type { Change } from '../../src/plan/compare.ts'
 import type { Outcomes } from '../../src/plan/make-changes.ts'
 import { withPlan } from '../../src/plan/make-plan.ts'
+import { noteMade, noteSeen } from '../../src/plan/note-changes.ts'
 import type { ChangePlan, PlannedChange, PlanOptions } from '../../src/plan/planned.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
@@ -367,9 +369,9 @@ export class Server {
   }
 
   #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
-    const ours: string[] = [HEADERS.idempotencySupported, HEADERS.referenceIdsSupported, HEADERS.updatesSupported]
-    if (this.#hasLabels) ours.push(HEADERS.referenceLabelsSupported)
-    if (this.#hasAliases) ours.push(HEADERS.referenceAliasesSupported)
+    const ours: string[] = [CAPABILITIES.idempotency, CAPABILITIES.references, CAPABILITIES.updates]
+    if (this.#hasLabels) ours.push(CAPABILITIES.labels)
+    if (this.#hasAliases) ours.push(CAPABILITIES.aliases)
     const headers = Object.fromEntries(this.#isOurs ? ours.map((name) => [name, 'yes']) : [])
     return {
       status,
@@ -451,11 +453,14 @@ export class Machine {
   }
 
   async mint(rows: readonly ManifestRow[], more: Partial<BatchOptions> = {}): Promise<void> {
-    const pacer = { take: async () => ({ done: () => {} }), hold: () => {} }
-    const deps = { client: this.client, pacer, ...this.time }
-    const { counts, stopped } = await runBatch(this.options(more), { ...deps, readManifest: () => itemsOf(rows) })
+    const deps = { ...this.#deps(), readManifest: () => itemsOf(rows) }
+    const { counts, stopped } = await runBatch(this.options(more), deps)
     if (stopped !== null) throw new GdnError(stopped.code, stopped.message, { hint: stopped.hint ?? '' })
     if (counts.deployed !== counts.total) throw new Error(`not all rows were minted: ${JSON.stringify(counts)}`)
+  }
+
+  #deps() {
+    return { client: this.client, pacer: { take: async () => ({ done: () => {} }), hold: () => {} }, ...this.time }
   }
 
   /** @param saved the changes of a saved plan, which the plan is compared with */
@@ -477,6 +482,18 @@ export class Machine {
       transfer: await this.transfer(only('transfer', plan.changes()), signal),
       burn: await applyBurns(CONTRACT, making, only('burn', plan.burns())),
     }))
+  }
+
+  /** Records what the NFTs are, as `gdn apply` does. Makes only the changes of some kinds: others fail. */
+  async applyAndNote(rows: readonly ManifestRow[], kinds: readonly ('update' | 'transfer')[]): Promise<void> {
+    await this.#withPlan(rows, {}, null, async (plan) => {
+      await noteSeen(this.options(), plan)
+      if (kinds.includes('update')) await this.update(plan.updates())
+      if (kinds.includes('transfer')) await this.transfer(only('transfer', plan.changes()))
+      await noteMade(this.options(), this.client, plan)
+      if (plan.counts.mint === 0)
+        await storeRows(this.options(), { ...this.#deps(), readManifest: () => itemsOf(rows) })
+    })
   }
 
   async #relabel({ relabeled }: ChangePlan, { label }: Options): Promise<object> {

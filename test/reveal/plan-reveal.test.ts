@@ -49,7 +49,7 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
   if (commitment === null) throw new Error('the manifest has problems')
   const deps = { client: machine.client, readManifest: () => itemsOf(rows), rows: commitment }
   return await withRevealPlan({ ...machine.options(), ...more }, deps, async (found) => {
-    const { run: _, leftRows, updates: find, relabeled, paired, movedFrom, ...counts } = found
+    const { run: _, leftRows, updates: find, seen: __, relabeled, paired, movedFrom, ...counts } = found
     const updates: Update[] = []
     for await (const update of find()) updates.push(update)
     const replaced: string[] = []

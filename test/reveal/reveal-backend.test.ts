@@ -58,7 +58,8 @@ async function machine(collection: TestCollection) {
     cliAt: (url: string, ...argv: string[]) => cli([...argv, '--base-url', url], { ...options, env }),
     mint: (manifest: string, ...more: string[]) =>
       run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
-    reveal: (manifest: string, ...more: string[]) => run(['reveal'], manifest, ...more),
+    ask: (manifest: string) => run(['reveal'], manifest),
+    reveal: (manifest: string, ...more: string[]) => run(['reveal', '--yes'], manifest, ...more),
     run,
   }
 }
@@ -96,12 +97,42 @@ test('mints the placeholder after the commitment, and reveals on a machine witho
   const other = await machine(collection)
   expect(JSON.parse((await other.reveal(ROWS, '--dry-run')).stdout)).toMatchObject({ to_reveal: 3, revealed: 0 })
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  const asked = await other.ask(ROWS)
+  expect([asked.code, asked.stderr]).toEqual([3, expect.stringContaining('Add --yes to confirm.')])
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   const { code, stderr, stdout } = await other.reveal(ROWS)
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ rows: 3, revealed: 3, to_reveal: 0, not_minted: 0, left: 0 })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
   expect((await other.reveal(ROWS)).code).toBe(0)
   expect(Math.max(...(await nftsOf(collection)).map(({ revision }) => revision))).toBeLessThanOrEqual(3)
+})
+
+test('shows revealed rows in results as in the manifest', { tags: ['promise'] }, async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const HEADER = 'title,description,image,receiver,id,attr:hour'
+  const rows = [HEADER, `Dawn,x,art/1.txt,${ALICE},a,6`, `Noon,x,,${BOB},b,12`].join('\n')
+  expect((await one.mint(rows)).code).toBe(0)
+  const results = async (...more: string[]) => (await one.cli('batch', 'results', one.path('drop.csv'), ...more)).stdout
+  const csvOf = async () => (await results('-o', 'csv')).split('\r\n').map((line) => line.split(',').slice(0, 6).join())
+  const [hidden = ''] = await csvOf()
+  expect(hidden).toBe('title,description,image,receiver,id,key')
+  const [{ metadata_url: before } = { metadata_url: '' }] = JSON.parse(await results('--json'))
+  for (let times = 0; times < 2; times++) {
+    expect((await one.reveal(rows)).code).toBe(0)
+    expect((await csvOf()).slice(0, 3)).toEqual(rows.split('\n'))
+    const shown = JSON.parse(await results('--json'))
+    expect(shown).toMatchObject([{ title: 'Dawn' }, { title: 'Noon' }])
+    expect(shown[0].metadata_url).not.toBe(before)
+  }
+  expect(JSON.parse(await results('--verify', '--json', '--fields', 'line,verified,verify_error'))).toEqual([
+    { line: 2, verified: true, verify_error: null },
+    { line: 3, verified: true, verify_error: null },
+  ])
+  // The run still knows its rows as they were sent.
+  const { code, stdout } = await one.mint(rows)
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { deployed: 2, requests: 0, kept_accepted: 0 }])
 })
 
 test('uploads no file of a row before the reveal', async () => {
@@ -141,7 +172,11 @@ test('mints nothing as it is on another machine once the collection is committed
   expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
   const other = await machine(collection)
   const open = (...more: string[]) => other.run(['batch', 'mint'], ROWS, ...more)
-  for (const { error } of [await open(), await open(), await other.run(['apply'], ROWS, '--only', 'mint', '--yes')]) {
+  for (const { error } of [
+    await open(),
+    await open(),
+    await other.run(['apply', '--yes'], ROWS, '--only', 'mint', '--yes'),
+  ]) {
     if (error !== null) expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining('committed') })
     expect(await nftsOf(collection)).toEqual([])
   }
@@ -260,7 +295,9 @@ test('anybody proves a reveal from node and gateway, without a server and a key'
   const prove = (...argv: string[]) =>
     cli(['nft', 'verify', `${collection.address}/1`, '-b', 'polygon', '--json', ...argv], { env })
   expect(await prove(...sources)).toMatchObject({ code: 2, stderr: expect.stringContaining('--on-chain') })
-  expect(await prove('--on-chain')).toMatchObject({ code: 6, stderr: expect.stringContaining('--gateway') })
+  expect(await prove('--on-chain')).toMatchObject({ code: 2, stderr: expect.stringContaining('--gateway') })
+  const missing = ['nft', 'verify', `${collection.address}/99`, '--on-chain', '-b', 'polygon', ...sources]
+  expect(await cli(missing, { env })).toMatchObject({ code: 5, stderr: expect.stringContaining('has no token 99') })
   const hidden = await prove('--on-chain', ...sources)
   expect(JSON.parse(hidden.stdout), hidden.stderr).toMatchObject({ verified: true, provenance: { is_revealed: false } })
   await one.reveal(ROWS)
@@ -337,11 +374,11 @@ test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference afte
     )
   }
   expect(new Set(await reasons())).toEqual(new Set(['impossible: it is not revealed: use gdn reveal']))
-  await one.run(['apply'], ROWS, '--take-over')
+  await one.run(['apply', '--yes'], ROWS, '--take-over')
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   await one.reveal(ROWS)
   expect(await reasons()).toEqual([])
-  expect((await one.run(['apply'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect((await one.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
 })
 
@@ -382,7 +419,7 @@ test('reveals rows that got their IDs after the mint, and any machine finds them
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
   const other = await machine(collection)
-  expect((await other.run(['apply'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect((await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
 })
 
@@ -391,7 +428,7 @@ test('reveals a renamed manifest under its former name, and says that it needs t
   await minted(collection)
   const other = await machine(collection)
   await writeFile(other.path('renamed.csv'), ROWS)
-  const argv = ['reveal', other.path('renamed.csv'), '-c', collection.address, '-b', collection.blockchain]
+  const argv = ['reveal', '--yes', other.path('renamed.csv'), '-c', collection.address, '-b', collection.blockchain]
   const refused = await other.cli(...argv)
   expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('renamed since the mint, add --run') })
   const { stdout, stderr } = await other.cli(...argv, '--run', 'drop.csv', '--json')
@@ -406,29 +443,6 @@ async function forwarded({ method, path, headers, body }: SeenRequest) {
   const { 'content-encoding': _, 'content-length': _length, ...sent } = Object.fromEntries(answer.headers)
   return { status: answer.status, headers: sent, text: await answer.text() }
 }
-
-test('needs a confirmation where the server does not say that coins have no value', async () => {
-  const collection = await collectionOf()
-  const one = await minted(collection)
-  const relay = await startHttpServer(async (request) => {
-    const { headers, ...answer } = await forwarded(request)
-    const { 'blockchains-without-value': names, ...rest } = headers
-    expect(names).toBe('*')
-    return { ...answer, headers: rest }
-  })
-  try {
-    await writeFile(one.path('drop.csv'), ROWS)
-    const argv = ['reveal', one.path('drop.csv'), '-c', collection.address, '-b', collection.blockchain, '--json']
-    const reveal = () => one.cliAt(relay.url, ...argv, '--rpc-url', `${backend.url}/rpc/polygon`)
-    const result = await reveal()
-    expect([result.code, errorOf(result).code]).toEqual([3, 'not_confirmed'])
-    expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
-    argv.push('--yes')
-    expect((await reveal()).code).toBe(0)
-  } finally {
-    await relay.close()
-  }
-})
 
 test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
@@ -450,10 +464,42 @@ test('counts a row as revealed whose update of another machine ends during the r
   try {
     const other = await machine(collection)
     await writeFile(other.path('drop.csv'), ROWS)
-    const argv = ['reveal', other.path('drop.csv'), '-c', collection.address, '-b', collection.blockchain, '--json']
+    const argv = [
+      'reveal',
+      '--yes',
+      other.path('drop.csv'),
+      '-c',
+      collection.address,
+      '-b',
+      collection.blockchain,
+      '--json',
+    ]
     const { stdout, stderr } = await other.cliAt(relay.url, ...argv, '--rpc-url', `${backend.url}/rpc/polygon`)
     expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 3, to_reveal: 0 })
     expect(looks).toBeGreaterThan(1)
+  } finally {
+    await relay.close()
+  }
+})
+
+test('prints what was revealed before an error that ends the reveal', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  let updates = 0
+  const relay = await startHttpServer(async (request) => {
+    if (!request.path.endsWith('/updatednft') || ++updates === 1) return await forwarded(request)
+    return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
+  })
+  try {
+    const other = await machine(collection)
+    await writeFile(other.path('drop.csv'), ROWS)
+    const target = ['-c', collection.address, '-b', collection.blockchain, '--rpc-url', `${backend.url}/rpc/polygon`]
+    const argv = ['reveal', '--yes', other.path('drop.csv'), ...target, '--json']
+    const { code, stdout, stderr } = await other.cliAt(relay.url, ...argv)
+    expect([code, JSON.parse(stderr).error.code]).toEqual([4, 'forbidden'])
+    const { revealed, pending, ...record } = JSON.parse(stdout)
+    expect(record).toMatchObject({ rows: 3, to_reveal: 3 - revealed, failed: 0, unknown: 0 })
+    expect(revealed + pending).toBe(1)
   } finally {
     await relay.close()
   }

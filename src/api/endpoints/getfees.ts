@@ -11,12 +11,21 @@ export const feesRecord = z.looseObject({
   /** Symbol of the network's coin; null if it isn't known. */
   currency: z.string().nullable(),
   /**
-   * Prices of a unit of gas, from recent blocks. `offered`: the highest price of a transaction that is signed now. `max`:
-   * the highest that the server ever offers, also for a transaction that is stuck.
+   * Prices of a unit of gas, from recent blocks. `offered`: the highest price of a transaction that is signed now.
+   * `max`: the highest that the server ever offers, also for a transaction that is stuck.
    */
   gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei, max: wei.optional() }),
   /** What the data of a transaction of so many bytes costs in addition: a fee (OP stack) or gas (Arbitrum). */
   data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
+  /** The signer with the most funds, as of the last check. Null if none is known. */
+  funds: z.looseObject({ signer: z.string(), balance: wei, owed: wei }).nullish(),
+  /**
+   * What a signer needs for all accepted requests, if no signer can pay for the next one: of several signers, the one
+   * that lacks least. Null if nothing is missing.
+   */
+  shortage: z
+    .looseObject({ signer: z.string(), balance: wei, needed: wei, reserve: wei, waiting_nfts: z.int().nonnegative() })
+    .nullish(),
 })
 
 export const getfees = defineEndpoint({
@@ -41,6 +50,12 @@ export const getfees = defineEndpoint({
           max: '500000000000',
         },
         data: { bytes: 6734, fee: '0', gas: '0' },
+        funds: {
+          signer: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+          balance: '2500000000000000000',
+          owed: '0',
+        },
+        shortage: null,
       },
     },
   },

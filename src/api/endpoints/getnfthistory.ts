@@ -32,7 +32,9 @@ export const historyRecord = z.looseObject({
   /** Number of further changes, beyond the first 100. */
   changes_left_out: z.number(),
   error: text,
-  /** What the mint of this NFT used and paid, in wei: its share of a transaction with others. Absent for other events. */
+  /**
+   * What the mint of this NFT used and paid, in wei: its share of a transaction with others. Absent for other events.
+   */
   gas_used: z.string().nullish(),
   fee_paid: z.string().nullish(),
   currency: z.string().nullish(),

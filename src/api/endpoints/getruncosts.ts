@@ -25,7 +25,10 @@ export const runCosts = z.looseObject({
   counted: digits.nullable().optional(),
   /** The most that the run offers for a unit of gas; null without a limit. */
   max_fee: digits.nullable(),
-  /** Why nothing is signed for its NFTs now, as what the signers lack, or what its limit waits for before more are accepted; null if neither. */
+  /**
+   * Why nothing is signed for its NFTs now, as what the signers lack, or what its limit waits for before more are
+   * accepted; null if neither.
+   */
   waiting: z.string().nullable(),
 })
 

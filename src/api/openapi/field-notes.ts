@@ -60,7 +60,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   pending_change:
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason:
-    'Why no transaction is signed for it yet: the last problem with the files of an NFT, or why the signers of its blockchain are unable to sign. Absent if nothing delays it.',
+    'Why it is delayed: the last problem with the files of an NFT, why the signers of its blockchain are unable to sign, or why an NFT waits for the network or for an earlier transaction of its collection. Absent if nothing delays it.',
   provenance: 'The hash: 0x and 64 hex digits.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_alias: 'The reference ID that the NFT got when its row got an ID. Null without one.',
@@ -161,6 +161,14 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     bytes: 'Number of bytes.',
     fee: 'The fee in wei, on networks of the OP Stack and Scroll; otherwise 0.',
     gas: 'The gas, on Arbitrum; otherwise 0.',
+    funds: 'The signer with the most funds, at most 15 seconds old; null if none is known.',
+    owed: 'The most that its pending transactions can cost, in wei.',
+    shortage: 'What a signer needs for all accepted requests; null while a signer can pay for the next one.',
+    signer: 'Address of the signer. In a shortage, it is the one that lacks least.',
+    balance: 'Its balance in wei.',
+    needed: 'Balance in wei that is enough for all accepted requests at the current fees.',
+    reserve: 'The part of needed that the signer must have to sign, and does not spend, in wei.',
+    waiting_nfts: 'Number of accepted NFTs without a transaction.',
   },
   getruncosts: {
     blockchain: 'The blockchain of the run.',

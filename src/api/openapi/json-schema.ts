@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isObject } from '../../core/json.ts'
 import { FIELD_NOTES } from './field-notes.ts'
 
 /** Part of an OpenAPI document or of a JSON Schema. */
@@ -9,8 +10,6 @@ const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   const { def } = schema._zod as z.core.$ZodPipe['_zod']
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'
 }
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 /** Adds descriptions to fields that have none, by their names. */
 export function describeFields(schema: unknown, notes: Readonly<Record<string, string>>): void {

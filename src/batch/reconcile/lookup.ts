@@ -1,20 +1,36 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { contentOf } from '../../operations/reconcile/content.ts'
-import { type Asker, readUnlessStopped } from '../../operations/reconcile/listing.ts'
+import { type Asker, readPages } from '../../operations/reconcile/listing.ts'
+import type { Match } from '../../operations/reconcile/match-groups.ts'
 import { addressKey, ownersOf } from '../../operations/reconcile/owners.ts'
 import type { KeptRow } from '../manifest-row.ts'
-import type { Match } from './match-groups.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
 /** An NFT that matches a row, with its present holder and the hash of its whole metadata. */
 type FoundNft = Match & { holder: string | null; content: string }
 
+/** NFTs of one look at the collection. */
+export interface LookCounts {
+  fresh: number
+  unread: number
+  incomplete: number
+}
+
 /** A row, and the NFT that matches it. */
 export interface FoundRow {
   row: KeptRow
   match: FoundNft
+}
+
+/**
+ * Whether an NFT was minted to an owner of its row, or was transferred to one since. An NFT whose owner isn't known yet
+ * may have been.
+ */
+export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean {
+  const owners = ownersOf(row.row)
+  return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
 }
 
 /**
@@ -28,6 +44,8 @@ export class RowLookup {
   /** The distinct sets of file keys that rows have local files for. */
   readonly #localKeys = new Map<string, string[]>()
   readonly #read = new Set<string>()
+  /** Those of them that had no metadata, which may follow. */
+  readonly #incomplete: string[] = []
   readonly #matches = new Map<string, FoundNft[]>()
   #indexed = false
 
@@ -37,25 +55,27 @@ export class RowLookup {
   }
 
   /**
-   * Reads the IDs that weren't read before.
+   * Reads the IDs that weren't read before, and those again that had no metadata.
    *
-   * @returns how many of them were new, and how many have no record yet; null when it was stopped
+   * @returns how many of them were new, how many have no record yet, and how many have one without metadata
+   * @throws as `readPages`
    */
   async read(
     asker: Asker,
     ids: Iterable<string>,
     onProgress: (done: number, total: number) => void,
-  ): Promise<{ fresh: number; unread: number } | null> {
+  ): Promise<LookCounts> {
     const fresh = [...ids].filter((id) => !this.#read.has(id))
-    if (fresh.length === 0) return { fresh: 0, unread: 0 }
+    const asked = [...fresh, ...this.#incomplete.splice(0)]
+    if (asked.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }
     await this.#index()
-    let read = 0
-    const finished = await readUnlessStopped(asker, fresh, (nfts, done) => {
-      read += nfts.length
+    let unread = asked.length
+    for await (const { nfts, done } of readPages(asker, asked)) {
+      unread -= nfts.length
       for (const nft of nfts) this.#sort(nft)
-      onProgress(done, fresh.length)
-    })
-    return finished ? { fresh: fresh.length, unread: fresh.length - read } : null
+      onProgress(done, asked.length)
+    }
+    return { fresh: fresh.length, unread, incomplete: this.#incomplete.length }
   }
 
   get hasMatches(): boolean {
@@ -95,7 +115,10 @@ export class RowLookup {
     // It may have been transferred or burned since its mint.
     const owner = minted_to ? addressKey(minted_to) : holder
     this.#read.add(id)
-    if (request_metadata === null || typeof request_metadata !== 'object') return
+    if (request_metadata === null || typeof request_metadata !== 'object') {
+      this.#incomplete.push(id)
+      return
+    }
     const metadata = { ...request_metadata } as Metadata
     if (this.#markerKey !== undefined) delete metadata[this.#markerKey]
     for (const keys of this.#localKeys.values()) {
@@ -109,13 +132,16 @@ export class RowLookup {
   }
 }
 
-/** Returns the NFT that was minted to the right owner, else one that was transferred to it, else one whose owner isn't known yet, else any. */
+/**
+ * Returns the NFT that belongs to an owner of the row, else one that was minted to it, else one whose owner isn't known
+ * yet, else any.
+ */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)
-  const right = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
-  const moved = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
+  const held = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
+  const minted = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
   const untold = matches.findIndex(({ owner }) => owner === null)
-  const [match] = matches.splice([right, moved, untold].find((at) => at >= 0) ?? 0, 1)
+  const [match] = matches.splice([held, minted, untold].find((at) => at >= 0) ?? 0, 1)
   return match ?? null
 }
 

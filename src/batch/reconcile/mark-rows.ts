@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import { readUnlessStopped } from '../../operations/reconcile/listing.ts'
+import { readRecords } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.ts'
@@ -26,7 +26,12 @@ export async function markRows(context: RunContext, words: readonly Word[]): Pro
     throw wrong('a row is repeated in --row', 'Give each row once.')
   }
   const ids = settled.flatMap(({ nftGdnId }) => (nftGdnId === null ? [] : [nftGdnId]))
-  if (!(await checkIds(context, ids))) return
+  try {
+    await checkIds(context, ids)
+  } catch (error) {
+    if (context.halt.aborted) return
+    throw error
+  }
   await store.write((sql) => {
     for (const { id, nftGdnId } of settled) {
       if (nftGdnId === null) markAbsent(sql, id, MARKED_ABSENT)
@@ -49,26 +54,20 @@ function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
   return row.id
 }
 
-/** Returns false if the run was stopped meanwhile. */
-async function checkIds(context: RunContext, ids: readonly string[]): Promise<boolean> {
-  const { options, asker, store } = context
+async function checkIds({ options, asker, store }: RunContext, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     if (await store.read((sql) => givenNfts(sql, [id]).size > 0)) {
       throw wrong(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }
   if (new Set(ids).size < ids.length) throw wrong('one NFT is given for two rows', 'Give each row its own NFT.')
-  const places = new Map<string, string | null>()
-  const finished = await readUnlessStopped(asker, ids, (nfts) => {
-    for (const nft of nfts) places.set(nft.nft_gdn_id, nft.contract_address ?? null)
-  })
-  if (!finished) return false
+  const records = await readRecords(asker, ids)
   for (const id of ids) {
-    const contract = places.get(id)
-    if (contract === undefined) throw wrong(`the server has no NFT ${id}`, 'Run `gdn nft list` to list the NFTs.')
-    if (contract !== null && contract.toLowerCase() !== options.contractAddress.toLowerCase()) {
+    const record = records.get(id)
+    if (record === undefined) throw wrong(`the server has no NFT ${id}`, 'Run `gdn nft list` to list the NFTs.')
+    const contract = record.contract_address?.toLowerCase()
+    if (contract !== undefined && contract !== options.contractAddress.toLowerCase()) {
       throw wrong(`${id} is in another collection`, 'Run `gdn nft list` to list the NFTs of this collection.')
     }
   }
-  return true
 }

@@ -1,6 +1,5 @@
-import { contentOf, sentMetadata } from '../../operations/reconcile/content.ts'
+import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
-import { unresolvedBodies } from '../../state/row-requests.ts'
 import type { RunStore } from '../run-store.ts'
 
 /** What this machine knows of a collection apart from one run. */
@@ -12,13 +11,9 @@ export interface Others {
 }
 
 export async function readOthers(store: RunStore, ids: readonly string[]): Promise<Others> {
-  const { bodies, given } = await store.read((sql) => ({
-    bodies: unresolvedBodies(sql, store.collections(sql), store.id),
+  const collection = { ...store.drop, backendId: store.drop.backend.id }
+  return await store.read((sql) => ({
+    unresolved: unresolvedContents(sql, collection, store.id),
     given: givenNfts(sql, ids),
   }))
-  const unresolved = bodies.flatMap(({ body, position }) => {
-    const metadata = sentMetadata(body)
-    return (position === null ? metadata : metadata.slice(position, position + 1)).map(contentOf)
-  })
-  return { unresolved: new Set(unresolved), given }
 }

@@ -1,6 +1,13 @@
 import { isBackendChange } from '../../client/backend.ts'
 import { GdnError } from '../../core/errors.ts'
 import { LISTING_LAG_MS, LOOK_GAP_MS } from '../../operations/reconcile/listing.ts'
+import {
+  decideGroup,
+  type GroupVerdict,
+  type Match,
+  MOVED,
+  type RowVerdict,
+} from '../../operations/reconcile/match-groups.ts'
 import { isRepeatable } from '../../operations/repeatable.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { giveNft, markAbsent, markLate, markUndecided } from '../../state/row-outcomes.ts'
@@ -9,7 +16,6 @@ import { ABSENCE, UNDECIDED } from '../results.ts'
 import type { RunContext } from '../run-context.ts'
 import { resendable } from '../send.ts'
 import { type Open, openSendings, type Sending } from './copies.ts'
-import { decideGroup, type GroupVerdict, type Match, MOVED, type RowVerdict } from './match-groups.ts'
 import type { Others } from './others.ts'
 import { CollectionSweep, type Look } from './sweep-collection.ts'
 
@@ -96,10 +102,9 @@ async function decide(
   for (;;) {
     const askedAt = now()
     const look = await tolerant(() => sweep.look())
-    if (look === null || halt.aborted) return null
+    if (look instanceof GdnError && stops(look)) context.stop(look)
+    if (halt.aborted) return null
     if (look instanceof GdnError) {
-      if (stops(look)) context.stop(look)
-      if (halt.aborted) return null
       const failed = undecideAll(open, `the collection can't be listed: ${look.message}`)
       if (look.code === 'refused' || !waits || now() + LOOK_GAP_MS > deadline) return failed
       earlier = null

@@ -1,12 +1,12 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
-import { listIds, readUnlessStopped } from '../../operations/reconcile/listing.ts'
+import { listIds, readPages, readRecords } from '../../operations/reconcile/listing.ts'
+import type { Match } from '../../operations/reconcile/match-groups.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
 import { missingFrom, unrecordedNfts } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../match.ts'
 import type { RunContext } from '../run-context.ts'
-import type { Match } from './match-groups.ts'
 
 /** What accepted rows show about the server: whether it lists what it accepted, unchanged. */
 export interface Proof {
@@ -44,6 +44,8 @@ export class CollectionSweep {
   readonly #alike: Map<string, number>
   /** IDs that were read and match no open row. */
   readonly #dismissed = new Set<string>()
+  /** Those of them that had no metadata, which may follow: they are read again. */
+  readonly #incomplete: string[] = []
 
   constructor(
     context: RunContext,
@@ -56,29 +58,25 @@ export class CollectionSweep {
     this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
   }
 
-  /**
-   * @returns null when the run was stopped
-   * @throws GdnError
-   */
-  async look(): Promise<Look | null> {
+  /** @throws GdnError, also when the run is stopped */
+  async look(): Promise<Look> {
     const { asker, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
     const listed = await listIds(asker, options)
-    if (listed === null) return null
+    for (const id of this.#incomplete.splice(0)) this.#dismissed.delete(id)
     const own = await this.#missing(listed, askedAt)
     const { collectionId, listedAt } = store.drop
     const unrecorded = await store.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
     const candidates = unrecorded.filter((id) => !this.#dismissed.has(id))
     const matches = new Map<string, Match[]>()
     let read = 0
-    const finished = await readUnlessStopped(asker, candidates, (nfts, done) => {
+    for await (const { nfts, done } of readPages(asker, candidates)) {
       read += nfts.length
       for (const nft of nfts) this.#sort(nft, matches)
       emit({ type: 'reconciling', phase: 'reading', ms: 0, done, total: candidates.length })
-    })
-    const proof = finished ? await this.#prove() : null
-    if (proof === null) return null
+    }
+    const proof = await this.#prove()
     const unread = candidates.length - read
     const lacks =
       own.missing > 0
@@ -102,6 +100,7 @@ export class CollectionSweep {
     const identity = identityOf(nft.request_metadata, this.#markerKey)
     if (!this.#identities.has(identity)) {
       this.#dismissed.add(nft.nft_gdn_id)
+      if (!nft.request_metadata) this.#incomplete.push(nft.nft_gdn_id)
       const title = looseTitle(nft.request_metadata)
       const alike = this.#alike.get(title)
       if (alike !== undefined) this.#alike.set(title, alike + 1)
@@ -126,7 +125,7 @@ export class CollectionSweep {
   }
 
   /** Compares the last accepted request with the server's records of it. `unread`: there are none yet. */
-  async #prove(): Promise<Proof | 'unread' | null> {
+  async #prove(): Promise<Proof | 'unread'> {
     const { asker, store } = this.#context
     // NFTs that failed may be gone, and prove nothing.
     const last = await store.read((sql) => {
@@ -136,11 +135,7 @@ export class CollectionSweep {
     if (last === null) return { request: null, rewrites: false }
     const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     if (ids.length < last.rows.length) return { request: null, rewrites: true }
-    const found = new Map<string, NftRecord>()
-    const finished = await readUnlessStopped(asker, ids, (nfts) => {
-      for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
-    })
-    if (!finished) return null
+    const found = await readRecords(asker, ids)
     if (found.size < ids.length) return 'unread'
     const as = (said: unknown) => identityOf(said, this.#markerKey)
     const matched = matchIds(

@@ -14,22 +14,20 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 const VIEW = { width: 1040, height: 680 }
 const MAX_BYTES = 120_000
 
-/** @returns the names and sizes of the pictures */
+/** @returns the names and sizes of the images */
 export async function screenshots(url, nft, folder) {
-  const runs = `${url}/explorer/runs?limit=1`
-  const answer = await fetch(runs)
-  if (!answer.ok) throw new Error(`no screenshots: ${runs} returned ${answer.status}`)
-  const { items } = await answer.json()
+  const shown = `${url}/explorer/nfts/${nft}`
+  const answer = await fetch(shown)
+  if (!answer.ok) throw new Error(`no screenshots: ${shown} returned ${answer.status}`)
+  const { collection } = await answer.json()
   const executablePath = PLACES.find((path) => existsSync(path))
   if (executablePath === undefined) throw new Error(`no screenshots: install Chromium as one of ${PLACES.join(', ')}`)
-  const { collection } = await (await fetch(`${url}/explorer/nfts/${nft}`)).json()
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   const made = []
   try {
     for (const [name, path, colorScheme] of [
       ['gallery', `/collections/${collection.transaction_gdn_id}`, 'light'],
       ['nft', `/nfts/${nft}`, 'dark'],
-      ['run', `/runs/${items[0]?.run}`, 'light'],
     ]) {
       const page = await browser.newPage({ viewport: VIEW, colorScheme, reducedMotion: 'reduce' })
       await page.goto(url + path)
@@ -50,13 +48,13 @@ export async function screenshots(url, nft, folder) {
 
 const SEEN = 'document.images.length > 0 && [...document.images].every(({ complete }) => complete)'
 
-/** Waits until every picture of the page is loaded. */
+/** Waits until every image of the page is loaded. */
 async function seen(page) {
   for (let tries = 0; tries < 50; tries++) {
     if (await page.evaluate(SEEN)) return
     await page.waitForTimeout(200)
   }
-  throw new Error(`pictures are missing on ${page.url()}`)
+  throw new Error(`images are missing on ${page.url()}`)
 }
 
 /** Reduces a screenshot to 256 colors, which takes a third of the bytes without a visible difference. */

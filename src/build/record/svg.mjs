@@ -48,19 +48,19 @@ function drawLine(runs) {
   let drawn = ''
   for (let i = 0; i < runs.length; i++) {
     const run = runs[i]
-    if (isPicture(run)) {
+    if (isImage(run)) {
       const from = i
-      while (i + 1 < runs.length && isPicture(runs[i + 1])) i++
-      drawn += picture(runs.slice(from, i + 1))
+      while (i + 1 < runs.length && isImage(runs[i + 1])) i++
+      drawn += image(runs.slice(from, i + 1))
     } else drawn += text(run)
   }
   return drawn
 }
 
-const isPicture = ({ text, fg }) => text[0] === BLOCK && typeof fg === 'string'
+const isImage = ({ text, fg }) => text[0] === BLOCK && typeof fg === 'string'
 
 /** Draws half blocks as two rows of pixels, which takes a hundredth of the size of their characters. */
-function picture(runs) {
+function image(runs) {
   const cells = runs.flatMap(({ text, fg, bg }) => [...text].map(() => [fg, bg]))
   const data = new Uint8Array(cells.length * 2 * 4)
   for (const row of [0, 1]) {

@@ -1,11 +1,11 @@
 import type { Server } from '../../config/server.ts'
+import { count } from '../../core/count.ts'
 import { formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
 import type { UrlFinding } from '../../files/check-urls.ts'
 import type { Prober } from '../../files/prober.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
 import { VERSION } from '../version.ts'
 
 /** The first place of a file URL in a manifest, and the number of rows that use it. */

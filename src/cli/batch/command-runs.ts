@@ -1,6 +1,6 @@
 import type { ServerOfRuns } from '../../batch/runs.ts'
 import type { RowStatus } from '../../batch/types.ts'
-import { seemsAtWork } from '../../core/lock-holder.ts'
+import { seemsActive } from '../../core/lock-holder.ts'
 import { openStateIfThere } from '../../state/open-state.ts'
 import { type CommandRun, commandRuns } from '../../state/runs.ts'
 import type { OperationState } from '../../state/transitions.ts'
@@ -33,7 +33,7 @@ export async function commandRunRecords(stateDir: string, server: ServerOfRuns |
 }
 
 async function recordOf(run: CommandRun): Promise<DataRecord> {
-  const running = run.holder !== null && (await seemsAtWork(run.holder, run.beatAt))
+  const running = run.holder !== null && (await seemsActive(run.holder, run.beatAt))
   const status = ROW_STATUS[run.state]
   const counts = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0, [status]: 1 }
   return {

@@ -4,6 +4,7 @@ import { extraKeys } from '../../api/metadata.ts'
 import { dryRunBatch } from '../../batch/dry-run.ts'
 import type { BatchOptions, DryRun } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
@@ -15,7 +16,6 @@ import { costLimit } from '../cost/limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
-import { count } from '../render/count.ts'
 import type { Output } from '../render/output.ts'
 import type { Card, View } from '../render/view.ts'
 import { type FileUrls, printWarnings } from './check-files.ts'
@@ -25,6 +25,7 @@ import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
+import { spendingOfRun } from './run-costs.ts'
 import { checkPlannedFiles, hasBegun } from './send-run.ts'
 
 export const DRY_RUN_VIEW: View = {
@@ -51,6 +52,7 @@ export const DRY_RUN_VIEW: View = {
   columns: ['run', 'rows', 'to_send', 'requests'],
   id: 'run',
   card: planCard,
+  forms: { first_request: firstPairs },
 }
 
 interface DryRunning {
@@ -96,7 +98,7 @@ export async function printBatchDryRun(
         onPlanned: ({ receiver, sender, count }) => meter.add(receiver, count, sender),
         confirm: async (planned) => {
           await limit?.refuseBelowOne(hasBegun(planned))
-          const { duplicates = { count: 0, rows: [] } } = planned
+          const { duplicates } = planned
           if (planned.rows.pending > 0) {
             found = [
               ...(warnings?.all ?? []),
@@ -106,13 +108,22 @@ export async function printBatchDryRun(
           printWarnings(io, { warnings: found })
           refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
           if (connection !== null && planned.rows.pending > 0)
-            await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })
+            found.push(...(await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })))
         },
       },
     ).catch(async (error: unknown) => {
       finished = await finishedRun(error, options)
       return planOf(finished)
     })
+    if (connection !== null && finished === null && deps.quote !== null) {
+      const { blockchain } = options
+      const given = limit?.wei ?? null
+      const maxFee = flags.maxFeeGwei ?? null
+      const spending = await spendingOfRun(deps, plan, { connection, blockchain, given, kept: null, maxFee, others: 0 })
+      // What accepted rows typically use isn't known.
+      const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
+      if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
+    }
     const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
     const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
     const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
@@ -180,9 +191,15 @@ function planData(plan: DryRun, options: BatchOptions): DataRecord {
   }
 }
 
+function tokenIdsText({ reordered, order }: DataRecord): string {
+  if (reordered) return "not in the manifest's order; --in-order keeps it"
+  const mayDiffer = String(order).includes('--in-order')
+  return mayDiffer ? "may differ from the manifest's order; --in-order keeps it" : "in the manifest's order"
+}
+
 /** Formats the plan for a terminal. */
 function planCard(plan: DataRecord): Card {
-  const { rows, to_send, requests, bytes, seconds, requests_per_second, reordered, files } = plan
+  const { rows, to_send, requests, bytes, seconds, requests_per_second, files } = plan
   const before = Number(rows) - Number(to_send)
   return [
     ['run', plan.run],
@@ -196,7 +213,7 @@ function planCard(plan: DataRecord): Card {
       'time',
       Number(requests) === 0 ? null : `${timeText(Number(seconds))} at ${requests_per_second} requests per second`,
     ],
-    ['token IDs', reordered ? "not in the manifest's order; --in-order keeps it" : "in the manifest's order"],
+    ['token IDs', tokenIdsText(plan)],
     ...estimateCard(plan),
     ['first request', firstPairs(plan.first_request)],
   ]
@@ -235,6 +252,15 @@ interface Request {
 const fileText = (url: string): string =>
   /^ipfs:\/\/ba{40,}$/.test(url) ? 'local file, uploaded before the request' : url
 
+const MAX_SHOWN_TEXT = 160
+const MAX_SHOWN_KEYS = 12
+
+/** Shortens a value of any length for a terminal. */
+function shortened(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT).toWellFormed()} …` : text
+}
+
 /** Returns the fields of the first request that a person checks. `--json` prints all of it. */
 function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
@@ -242,15 +268,22 @@ function firstPairs(request: unknown): [string, unknown][] | null {
   const [first, ...others] = body.metadata
   if (first === undefined) return null
   const sender = body.sender_wallet_address
+  const keys: [string, unknown][] = [
+    ...(first.attribute ?? []).map(({ tag, value }): [string, unknown] => [`attr ${tag}`, value]),
+    ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
+  ]
+  const more = [
+    ...(keys.length > MAX_SHOWN_KEYS ? [count(keys.length - MAX_SHOWN_KEYS, 'more key')] : []),
+    ...(others.length > 0 ? [count(others.length, 'more NFT')] : []),
+  ]
   return [
     ['endpoint', endpoint],
     ...(sender === undefined ? [] : [['sender', sender] as [string, string]]),
     ['receiver', body.receiver_wallet_address],
-    ['title', first.title],
-    ['description', first.description],
-    ...first.file_fields.map(({ key, url }): [string, string] => [`file ${key}`, fileText(url)]),
-    ...(first.attribute ?? []).map(({ tag, value }): [string, string] => [`attr ${tag}`, value]),
-    ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
-    ...(others.length === 0 ? [] : [['and', count(others.length, 'more NFT')] as [string, string]]),
+    ['title', shortened(first.title)],
+    ['description', shortened(first.description)],
+    ...first.file_fields.map(({ key, url }): [string, string] => [`file ${key}`, shortened(fileText(url))]),
+    ...keys.slice(0, MAX_SHOWN_KEYS).map(([name, value]): [string, string] => [name, shortened(value)]),
+    ...(more.length === 0 ? [] : [['and', more.join(', ')] as [string, string]]),
   ]
 }

@@ -1,7 +1,7 @@
 import type { EditedPair } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
 import type { GdnError } from '../../core/errors.ts'
 import { type Io, safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
 const MAX_SHOWN = 10

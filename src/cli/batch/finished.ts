@@ -7,12 +7,14 @@ import { GdnError } from '../../core/errors.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
+import { keptText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
 import { detailsOfRun } from './run-error.ts'
-import { keptText, refuseDiffering, verifyFinished } from './send-run.ts'
-import { burnedText, summaryData } from './summary.ts'
+import { writeJobSummary } from './send-run.ts'
+import { summaryData } from './summary.ts'
+import { refuseDiffering, verifyFinished } from './verify-run.ts'
 
 /** A run that has nothing left to do. */
 export interface FinishedRun {
@@ -55,18 +57,21 @@ export async function printFinished(
   { by, settings, options, output, flags }: Printing,
 ): Promise<void> {
   const { io } = deps
-  const { status } = finished
+  const { status, kept, rows } = finished
+  const changes = { keptAccepted: kept }
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
   const data = {
     ...summaryData(
-      { run: status, counts: status.counts, burned: status.burned, ...NOTHING_SENT },
+      { run: status, counts: status.counts, burned: status.burned, ...NOTHING_SENT, changes },
       options,
       verified?.counts ?? null,
+      [],
     ),
     ...NOTHING_KNOWN,
   }
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
+  await writeJobSummary(deps, { run: status, counts: status.counts, requests: 0, changes, ...rows, stopped: null })
   if (verified !== null) refuseDiffering(verified)
   const limits = [
     flags.maxCost === undefined ? [] : '--max-cost',
@@ -101,8 +106,10 @@ export function noteFinished(
       details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
     })
   }
-  if (burned > 0) io.note(burnedText(burned))
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${safe(name)} ${total === 1 ? 'is' : 'are'} deployed`
-  io.note(`${NOTHING_TO_DO[by]}: ${deployed}.`)
-  if (by === 'mint') io.note('With --again, gdn mints every row a second time.')
+  const gone = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'was' : 'were'} burned since`
+  io.note(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and was burned since' : gone}.`)
+  if (by !== 'mint') return
+  const again = burned === 0 ? '' : ' To mint a burned row again, give it another id.'
+  io.note(`With --again, gdn mints every row a second time.${again}`)
 }

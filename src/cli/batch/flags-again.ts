@@ -3,7 +3,9 @@ import type { ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
-/** Formats the flags that select the rows, the collection and the server, for another command with the same manifest. */
+/**
+ * Formats the flags that select the rows, the collection and the server, for another command with the same manifest.
+ */
 export function flagsAgain(flags: BatchMintFlags): string {
   const { contract, blockchain, receiver, sender } = flags
   const given = valuesAgain({ contract, blockchain, receiver, sender })

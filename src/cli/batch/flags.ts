@@ -1,8 +1,14 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { shellWord } from '../../core/shell-word.ts'
-import { COLUMN_NAMES, meaningProblem, UNKNOWN_COLUMNS, type UnknownColumns } from '../../manifest/columns.ts'
+import {
+  COLUMN_NAMES,
+  IGNORED,
+  mapFlag,
+  meaningProblem,
+  UNKNOWN_COLUMNS,
+  type UnknownColumns,
+} from '../../manifest/columns.ts'
 import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../command.ts'
 import { addVerifyFlags, type VerifyFlags } from '../connect/open-verifier.ts'
 import { addCostFlags } from '../cost/fees.ts'
@@ -70,12 +76,17 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
 
 /** Adds flags that set the meaning of manifest columns. */
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
-  valueFlag(command, '--map <column=meaning>', 'Read a column as another, such as Mood=attr:Mood; repeatable', {
-    group,
-    parse: columnMapping,
-    repeatable: true,
-  })
-  return valueFlag(command, '--unknown-columns <as>', 'Treat unknown columns as attr, extra or error (error)', {
+  valueFlag(
+    command,
+    '--map <column=meaning>',
+    'Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable',
+    {
+      group,
+      parse: columnMapping,
+      repeatable: true,
+    },
+  )
+  return valueFlag(command, '--unknown-columns <as>', 'Treat unknown columns as attr, extra, ignore or error (error)', {
     group,
     parse: oneOf(UNKNOWN_COLUMNS),
   })
@@ -87,11 +98,11 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const { key, value } = mapping
   const problem = meaningProblem(value)
   if (problem === null) return mapping
-  const near = nearest(value, [...COLUMN_NAMES])
-  const meant = near === undefined ? '' : `Did you mean --map ${shellWord(`${key}=${near}`)}? `
+  const near = nearest(value, [...COLUMN_NAMES, IGNORED])
+  const meant = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: `${meant}Name a column of the manifest and its meaning, such as --map Mood=attr:Mood. Run \`gdn help manifest\` to list them.`,
+    hint: `${meant}Name a column of the manifest and its meaning, such as --map Mood=attr:Mood, or leave it out with ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list them.`,
   })
 }
 
@@ -108,7 +119,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
     group: RUN,
     parse: notEmpty,
   })
-  switchFlag(command, '--again', 'Mint a second drop: of a finished run, or of rows accepted in another run', RUN)
+  switchFlag(command, '--again', 'Mint a finished run again, or rows accepted in another run', RUN)
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN)
   addDuplicatesFlag(command, RUN)
   switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN)
@@ -134,7 +145,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
 
 /** Adds `--allow-duplicates`. */
 export function addDuplicatesFlag(command: GdnCommand, group?: string): GdnCommand {
-  return switchFlag(command, '--allow-duplicates', 'Mint rows that equal another row without a prompt', group)
+  return switchFlag(command, '--allow-duplicates', 'Mint duplicate rows without a prompt', group)
 }
 
 /** Adds flags for the number of rows per request and the request rate. */

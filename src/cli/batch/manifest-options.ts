@@ -95,7 +95,8 @@ export class MappedColumns {
     const { columnMap, unknownColumns } = this.#settings
     const names = Object.keys(columnMap?.value ?? {}).map((name) => name.toLowerCase())
     if (columnMap !== null && mapped.some(([name]) => names.includes(name.toLowerCase()))) return columnMap.from
-    const isUnknown = mapped.some(([name, meaning]) => meaning === `${unknownColumns?.value}:${name}`)
+    const as = unknownColumns?.value
+    const isUnknown = mapped.some(([name, meaning]) => meaning === `${as}:${name}` || meaning === as)
     return isUnknown ? (unknownColumns?.from ?? null) : null
   }
 }

@@ -11,6 +11,7 @@ import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestItem, ManifestOptions } from '../../manifest/read.ts'
 import { readManifest } from '../../manifest/read.ts'
 import { RowWarnings } from '../../manifest/row-warnings.ts'
+import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { type Collection, whichCollection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
@@ -23,7 +24,7 @@ import type { BatchMintFlags } from './flags.ts'
 import { flagsAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
-import { collectionOfRuns } from './run-collection.ts'
+import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
 import { linesOf } from './run-error.ts'
 import { summaryView } from './summary.ts'
 
@@ -119,6 +120,7 @@ export async function openManifest(
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName: flags.run }
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, { settings, server, named })
+  if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
   const warnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
@@ -217,10 +219,10 @@ async function checkManifestFile(manifest: string): Promise<void> {
   try {
     await access(manifest, constants.R_OK)
   } catch (error) {
-    const message = systemCode(error) === 'ENOENT' ? "doesn't exist" : `can't be read: ${messageOf(error)}`
-    throw new GdnError('invalid_manifest', message, {
+    const isMissing = systemCode(error) === 'ENOENT'
+    throw new GdnError('invalid_manifest', isMissing ? "doesn't exist" : `can't be read: ${messageOf(error)}`, {
       place: { file: manifest },
-      hint: 'Run `gdn batch template` to create a manifest.',
+      hint: isMissing ? NO_MANIFEST_HINT : undefined,
       cause: error,
     })
   }
@@ -236,7 +238,9 @@ interface Target {
   named: Omit<Parameters<typeof collectionOfRuns>[0], 'blockchain'>
 }
 
-/** Returns the collection from flags, the manifest's columns or configuration, or else that of its runs or a known one. */
+/**
+ * Returns the collection from flags, the manifest's columns or configuration, or else that of its runs or a known one.
+ */
 async function targetOf(
   deps: Deps,
   manifest: string,

@@ -21,7 +21,8 @@ const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒
 const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 
 const MAX_COLUMNS = 100
-const MAX_PHASE_LINES = 3
+/** A reason to wait of a server may have any length. Those of gdn take at most six lines of 80 columns. */
+const MAX_PHASE_LINES = 8
 
 /** Formats the block on a terminal: run, bar of all rows, rows by state, rate and time left, and current phase. */
 export function formatBlock(state: ProgressState, now: number, look: BlockLook): string[] {
@@ -32,7 +33,9 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
   }
   lines.push(cutToWidth([...paceOf(state, now), `${clock(now - state.startedAt)} elapsed`].join(dot(look)), width))
   const doing = wrap(phaseText(state.phase(now), state, now), width).map((line) => cutToWidth(line, width))
-  return [...lines, ...doing.slice(0, MAX_PHASE_LINES)]
+  const rest = doing.slice(MAX_PHASE_LINES - 1)
+  const last = rest.length > 1 ? [cutToWidth(`${rest[0]} …`, width)] : rest
+  return [...lines, ...doing.slice(0, MAX_PHASE_LINES - 1), ...last]
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { BatchEvent } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
 import { stateOf } from '../../core/state-of.ts'
 import type { Now } from '../../core/time.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import { type Io, safe } from '../io/io.ts'
 import type { LiveBlock } from '../io/live-block.ts'
 import type { Signals } from '../io/signals.ts'
-import { count } from '../render/count.ts'
 import { type Known, type Phase, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 

@@ -1,6 +1,6 @@
+import { count } from '../../core/count.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
 import type { DataRecord } from '../render/cells.ts'
-import { count } from '../render/count.ts'
 import type { Card, View } from '../render/view.ts'
 import { roughly } from './progress-text.ts'
 

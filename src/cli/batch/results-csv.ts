@@ -6,10 +6,12 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import type { Io } from '../io/io.ts'
 import { type DataRecord, plainCell } from '../render/cells.ts'
 import type { Csv } from '../render/csv.ts'
+import { fieldsOf, selectFrom } from '../render/fields.ts'
+import type { View } from '../render/view.ts'
 
 const CHUNK_CHARS = 64 * 1024
 
-/** A result as it is printed, with its row; null if the row is no longer in the manifest. */
+/** A result as it is printed, with its row; null if the row was removed from the manifest and isn't recorded. */
 export interface ResultRecord {
   record: DataRecord
   row: ManifestRow | null
@@ -18,9 +20,16 @@ export interface ResultRecord {
 interface ResultsCsv {
   /** The columns that the rows use. */
   columns: ShownColumns
-  /** The fields of the results that follow them. */
-  fields: readonly string[]
+  chosen: readonly ChosenColumn[]
   csv: Csv
+  /** Returns the fields of a result as they are shown; as they are by default. */
+  shown?: View['cells'] | undefined
+}
+
+/** A column of the output: the manifest's at `at`, or null for a field of the results. */
+interface ChosenColumn {
+  name: string
+  at: number | null
 }
 
 interface ShownColumns {
@@ -30,17 +39,23 @@ interface ShownColumns {
 }
 
 /**
- * Returns columns in the order of a manifest's header, by the names in it. Those that it doesn't have (any more), or that
- * only `--map` gave a meaning, follow by the names of the documentation.
+ * Returns columns in the order of a manifest's header, by the names in it or by those of the documentation. Those that
+ * it doesn't have (any more), or that only `--map` gave a meaning, follow by the names of the documentation.
  */
-export function columnsLike(columns: ManifestColumns, header: CsvHeader | null, naming: ColumnNaming): ShownColumns {
+export function columnsLike(
+  columns: ManifestColumns,
+  header: CsvHeader | null,
+  naming: ColumnNaming,
+  names: 'of the header' | 'of the documentation' = 'of the header',
+): ShownColumns {
   if (header === null) return columns
   const left = columns.names.map((name, index) => ({ name, index }))
   const shown = header.names.flatMap((name) => {
     const parsed = parseColumnName(name, naming)
     const meaning = 'role' in parsed ? spellingOf(parsed.role) : null
     const at = left.findIndex((column) => column.name === meaning)
-    return at === -1 ? [] : left.splice(at, 1).map(({ index }) => ({ name, index }))
+    if (at === -1) return []
+    return left.splice(at, 1).map((column) => (names === 'of the header' ? { ...column, name } : column))
   })
   const all = [...shown, ...left]
   return {
@@ -52,14 +67,46 @@ export function columnsLike(columns: ManifestColumns, header: CsvHeader | null, 
   }
 }
 
-/** Prints the manifest with the outcome of each row: its own columns unchanged, then those of the results. */
+/**
+ * Returns the columns that `--fields` selects, or all: the manifest's own, then the fields of the results. A manifest's
+ * column has its name in the header or in the documentation, and precedes a field of the results with the same name.
+ *
+ * @throws GdnError `usage`
+ */
+export function chooseFields(
+  given: readonly string[] | undefined,
+  view: View,
+  columns: ShownColumns,
+  aliases: readonly string[],
+): ChosenColumn[] {
+  if (given === undefined) {
+    // The title is one of the manifest's own columns.
+    const fields = view.fields.filter((field) => field !== 'title')
+    return ownAnd(columns, fields)
+  }
+  const known = [...columns.names, ...aliases]
+  const fields = given.map((field) => (known.includes(field) ? field : fieldsOf([field], { ...view, more: known })[0]))
+  return fields.flatMap((name) => {
+    if (name === undefined) return []
+    const at = known.indexOf(name)
+    return { name, at: at === -1 ? null : at % columns.names.length }
+  })
+}
+
+/** Returns all columns of a manifest, and fields that follow them. */
+export const ownAnd = ({ names }: ShownColumns, fields: readonly string[]): ChosenColumn[] => [
+  ...names.map((name, at) => ({ name, at })),
+  ...fields.map((name) => ({ name, at: null })),
+]
+
+/** Prints the chosen columns of each row. The manifest's cells are unchanged. */
 export async function printResultsCsv(
   io: Io,
   results: AsyncIterable<ResultRecord>,
-  { columns, fields, csv }: ResultsCsv,
+  { columns, chosen, csv, shown = (record) => record }: ResultsCsv,
 ): Promise<void> {
   const { names } = columns
-  let text = csv.head([...names, ...fields])
+  let text = csv.head(chosen.map(({ name }) => name))
   for await (const { record, row } of results) {
     const own = row === null ? names.map(() => '') : columns.cells(row)
     if (own === null) {
@@ -67,7 +114,10 @@ export async function printResultsCsv(
         hint: 'Another gdn process resumed the run. Run the command again.',
       })
     }
-    text += csv.line([...own, ...fields.map((field) => plainCell(record[field]))])
+    const fields = shown(record)
+    text += csv.line(
+      chosen.map(({ name, at }) => (at === null ? plainCell(selectFrom(fields, [name])[name]) : (own[at] ?? ''))),
+    )
     if (text.length < CHUNK_CHARS) continue
     await io.data(text)
     text = ''

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { changesSince } from '../../batch/manifest-changes.ts'
 import { runBatch } from '../../batch/run.ts'
 import { openRun, type Run, runStatus } from '../../batch/runs.ts'
-import type { BatchOptions } from '../../batch/types.ts'
+import type { BatchOptions, RunStatus } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { finishedRun, printFinished } from './finished.ts'
@@ -45,46 +45,65 @@ export async function resumeRun(
     ...(run.runName === null ? {} : { runName: run.runName }),
     ...more,
   }
-  const isEdited = more.reconcileOnly !== true && (await warnOfEdits(deps, run))
-  if (isEdited && deps.io.interactive && !flags.dryRun && !flags.yes) await confirmPlanned(deps)
+  const { isEdited, editedRows } =
+    more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run)
+  const status = await runStatus(run)
+  const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
+  if (mayPrompt && rowsToSend(status, more) > 0) await confirmPlanned(deps)
   const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
   const backend = await deps.identify(await settings.server())
-  const sending = { settings, options: { ...options, backend }, read: null, flags }
+  const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags }
   try {
     if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, by, output })
-    await sendAndPrint(deps, { ...sending, output, run: runBatch, known: await runStatus(run) })
+    await sendAndPrint(deps, { ...sending, output, run: runBatch, known: status })
   } catch (error) {
     await printFinished(deps, await finishedRun(error, options), { by, settings, options, output, flags })
   }
 }
 
-/** Finds a run on any server: `settingsOfRun` rejects a flag for another one. If several match, the flag selects one. */
+/**
+ * Finds a run on any server: `settingsOfRun` rejects a flag for another one. If several match, the flag selects one.
+ */
 async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
   const { stateDir } = await deps.settings(flags)
   try {
-    return await openRun(stateDir, name, { cwd: deps.cwd })
+    return await openRun(stateDir, name, { collection: flags.contract, cwd: deps.cwd })
   } catch {
     return await findRun(deps, name, flags)
   }
 }
 
+/** Returns the number of rows that may be sent. Those that are accepted already are not sent again. */
+const rowsToSend = (
+  { counts: { pending, failed, unknown } }: RunStatus,
+  { retryFailed }: Partial<BatchOptions>,
+): number => pending + unknown + (retryFailed === true ? failed : 0)
+
 /** Prompts before rows are minted that the manifest has no more. @throws GdnError `not_confirmed` */
 async function confirmPlanned({ io }: Deps): Promise<void> {
-  if (await io.confirm('Send the rows as they were planned?', '--yes')) return
-  throw new GdnError('not_confirmed', 'nothing was sent')
+  await io.confirm('Send the rows as they were planned?', '--yes')
 }
 
-/** Warns if the manifest differs from the planned rows, which are sent as planned. Returns whether it does. */
-async function warnOfEdits(deps: Deps, run: Run): Promise<boolean> {
+interface Edits {
+  /** Whether the manifest differs from the planned rows. */
+  isEdited: boolean
+  /** Its rows with other content than was sent; undefined where it is unchanged or can't be read. */
+  editedRows?: ReadonlySet<string>
+}
+
+/** Warns if the manifest differs from the planned rows, which are sent as planned. */
+async function warnOfEdits(deps: Deps, run: Run): Promise<Edits> {
   const { manifestPath, blockchain, contractAddress } = run
-  if (manifestPath === null || !existsSync(manifestPath)) return false
+  if (manifestPath === null || !existsSync(manifestPath)) return { isEdited: false }
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
   const { io } = deps
   const name = safe(manifestPath)
   const word = shellWord(name)
   try {
-    const changes = await changesSince(run, readManifest({ path: manifestPath }, options))
-    if (changes === null) return false
+    const found = await changesSince(run, readManifest({ path: manifestPath }, options))
+    if (found === null) return { isEdited: false }
+    const { changes, edited: editedRows } = found
+    if (changes === null) return { isEdited: false, editedRows }
     const { added, changed, removed, examples } = changes
     io.warn(
       `${name} has changed since the run was planned: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`,
@@ -93,10 +112,11 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<boolean> {
       io.warn(`  ${kind}: ${safe(key)} (line ${line})`)
     if (examples.length > MAX_SHOWN_EDITS) io.warn(`  and ${added + changed + removed - MAX_SHOWN_EDITS} more`)
     io.warn(`The run continues with the planned rows. To make NFTs equal to the manifest, run \`gdn apply ${word}\`.`)
+    return { isEdited: true, editedRows }
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_manifest') throw error
     io.warn(`${name} has changed since the run was planned, and now has errors: ${safe(error.message)}`)
     io.warn(`The run continues with the planned rows. Run \`gdn batch validate ${word}\` to list the errors.`)
+    return { isEdited: true }
   }
-  return true
 }

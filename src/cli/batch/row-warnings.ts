@@ -1,26 +1,21 @@
 import type { DuplicateRow, Duplicates } from '../../batch/duplicate-rows.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
-import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { Deps } from '../deps.ts'
-import { count } from '../render/count.ts'
-import { printWarning, printWarnings } from './check-files.ts'
+import { printWarning } from './check-files.ts'
 
 const MAX_SHOWN = 10
+const NONE: Duplicates = { count: 0, rows: [] }
 
 const told = ({ line, equals }: DuplicateRow) => `line ${line} equals line ${equals}`
 
 /** Returns a warning for each of the first identical rows of a manifest. */
-export function duplicateWarnings(file: string, { count: all, rows }: Duplicates): ManifestIssue[] {
+export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
   const shown = rows.map(({ line, equals }) => ({ place: { file, line }, message: `equals line ${equals}` }))
   const left = all - rows.length
   const last = { place: { file }, message: `${count(left, 'more row')} equal${left === 1 ? 's' : ''} an earlier one` }
   return left > 0 ? [...shown, last] : shown
-}
-
-/** Prints the warnings of a manifest before its rows are minted. */
-export function printRowWarnings({ io }: Pick<Deps, 'io'>, warnings: Pick<RowWarnings, 'all'> | undefined): void {
-  if (warnings !== undefined) printWarnings(io, { warnings: warnings.all })
 }
 
 const MAX_BRIEF = 3
@@ -37,7 +32,7 @@ export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly Manife
 export function refuseDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
-  { count: all, rows }: Duplicates,
+  { count: all, rows }: Duplicates = NONE,
   file?: string,
 ): void {
   const [first] = rows
@@ -57,7 +52,7 @@ export function refuseDuplicates(
 export async function confirmDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
-  duplicates: Duplicates = { count: 0, rows: [] },
+  duplicates: Duplicates = NONE,
   file?: string,
 ): Promise<void> {
   const { count: all } = duplicates
@@ -65,11 +60,10 @@ export async function confirmDuplicates(
   refuseDuplicates({ io }, allowed, duplicates, file)
   printDuplicates({ io }, duplicates, file)
   if (allowed) return
-  const question = `Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
-  if (await io.confirm(question, '--allow-duplicates')) return
+  const question = `If you answer no, nothing is sent. Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
   const [first] = duplicates.rows
   const row = all === 1 && first !== undefined ? `Remove line ${first.line}` : 'Remove the identical rows'
-  throw new GdnError('not_confirmed', 'nothing was sent', {
+  await io.confirm(question, '--allow-duplicates', {
     hint: `${row}, or give each row an ID of its own. Then run the same command again.`,
   })
 }

@@ -1,11 +1,25 @@
-import { listRuns } from '../../batch/runs.ts'
+import { sameAddress } from '../../api/same-address.ts'
+import { listRuns, type Run } from '../../batch/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
+import { refuseOtherBackend, type SeenBackend } from '../../client/backend.ts'
+import type { Server } from '../../config/server.ts'
+import type { Settings } from '../../config/settings.ts'
+import { parseUrl } from '../../core/parse-url.ts'
+import { findByAddress, knownCollections } from '../connect/known-collections.ts'
 import type { Collection } from '../connect/which-collection.ts'
+import type { Deps } from '../deps.ts'
 
 /** What names the runs of a manifest on a server. */
 type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
   runName: string | undefined
   blockchain: string | undefined
+}
+
+interface Place {
+  settings: Settings
+  server: Server
+  named: Pick<Named, 'origin' | 'manifestPath' | 'runName'>
+  backend: SeenBackend
 }
 
 /** Returns the collection of a manifest's runs on this machine; null if it has none, or several collections. */
@@ -18,12 +32,35 @@ export async function collectionOfRuns({
 }: Named): Promise<Collection | null> {
   const found = new Map<string, Collection>()
   for (const run of await listRuns(stateDir)) {
-    const isNamed =
-      runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
-    if (!isNamed || run.origin !== origin || (blockchain ?? run.blockchain) !== run.blockchain) continue
+    if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
+    if ((blockchain ?? run.blockchain) !== run.blockchain) continue
     const { contractAddress: contract } = run
     found.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
   }
   const [only, ...others] = found.values()
   return others.length === 0 ? (only ?? null) : null
+}
+
+const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>
+  runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
+
+/**
+ * Refuses a manifest whose run in the collection belongs to another backend that was at the address of this one, for
+ * example before `gdn local reset`. A collection that is known to be of this backend is another one.
+ *
+ * @throws GdnError `wrong_backend`
+ */
+export async function refuseRunOfOther(
+  deps: Deps,
+  { settings, server, named, backend }: Place,
+  { contract, blockchain }: Collection,
+): Promise<void> {
+  if (backend.id === null) return
+  const runs = (await listRuns(settings.stateDir)).filter(
+    (run) => isOf(run, named) && run.blockchain === blockchain && sameAddress(run.contractAddress, contract),
+  )
+  const other = runs.find(({ url, backendId }) => backendId !== null && parseUrl(url)?.origin === server.origin)
+  if (other === undefined || runs.some(({ origin }) => origin === named.origin)) return
+  if (findByAddress(await knownCollections(deps, { settings, server }), contract) !== undefined) return
+  refuseOtherBackend(`the run ${other.name}`, { url: other.url, id: other.backendId, incarnation: null }, backend)
 }

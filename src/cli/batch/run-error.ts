@@ -1,8 +1,8 @@
 import type { NamedRows } from '../../batch/summary.ts'
 import type { BatchSummary } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
 import { type ErrorCode, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
-import { count } from '../render/count.ts'
 import type { RunCommands } from './run-commands.ts'
 
 const CODE_BY_EXIT: Readonly<Record<number, ErrorCode>> = {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { createnft } from '../../api/endpoints/createnft.ts'
+import { openRows } from '../../batch/row-counts.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { withTemporaryFolder } from '../../core/temporary-folder.ts'
@@ -18,13 +19,17 @@ import { mintManifest } from './mint-manifest.ts'
 
 const CLOSE_WITHIN_MS = 5000
 const LOOK_EVERY_MS = 500
-/** How often in a row signers must be found unable to sign. */
+/** How often in a row signers must be found unable to sign, for the same reason and with the same rows. */
 const HALTED_LOOKS = 6
+const HINT = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
 const NO_ROWS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
 
 export interface RehearseFlags extends BatchMintFlags, StoredFilesFlags, DataDirFlags {
   config?: string
 }
+
+/** An event of the run: `planned`, `rows`, `holding` or `summary`. */
+type Line = { event: string; requests: number; reason: string; message: string } & RowCounts
 
 interface FailedRow {
   key: string
@@ -72,6 +77,8 @@ export async function runRehearsal(
         const spent = await rehearsal.end()
         rehearsal.failed.throwIfAborted()
         return { report: reportOf(target, rehearsal, minted, spent, elapsedMs), failure: minted.failure }
+      } catch (error) {
+        throw rehearsal.realSigners.inError(error)
       } finally {
         await withTimeout(rehearsal.close(), CLOSE_WITHIN_MS)
       }
@@ -99,8 +106,11 @@ interface Minted {
 /** @throws the error of a run that didn't begin */
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
   const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
+  /** Why the backend accepts nothing: what a signer lacks for all rows, also for those that it has not accepted. */
+  let lack: string | null = null
   const read = (text: string) => {
-    const { event, ...data } = JSON.parse(text) as { event: string; requests: number } & RowCounts
+    const { event, ...data } = JSON.parse(text) as Line
+    if (event === 'holding' && data.reason === 'not_ready') lack = data.message
     if (event === 'planned') seen.requests = data.requests
     if (event === 'summary') seen.hasEnded = true
     if (event === 'rows' || event === 'summary') seen.counts = data
@@ -114,9 +124,11 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   signal.addEventListener('abort', onSignal, { once: true })
   rehearsal.failed.addEventListener('abort', onFailure, { once: true })
   const over = new AbortController()
-  const watching = watchSigners(rehearsal, over.signal, (reason) => {
+  const rows = () => JSON.stringify(seen.counts)
+  const watching = watchSigners(rehearsal, { over: over.signal, rows }, (reason) => {
     const { pending } = seen.counts
-    stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', reason))
+    const message = `in the rehearsal, ${rehearsal.withDebts((pending > 0 ? lack : null) ?? reason)}`
+    stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', message, { hint: HINT }))
   })
   try {
     const { contract, blockchain } = target
@@ -128,8 +140,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
     return { ...seen, failure: null }
   } catch (error) {
     if (!seen.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
-    const hint = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
-    return { ...seen, failure: error.with({ hint }) }
+    return { ...seen, failure: rehearsal.realSigners.inError(error.with({ hint: HINT })) as GdnError }
   } finally {
     over.abort()
     signal.removeEventListener('abort', onSignal)
@@ -170,11 +181,18 @@ async function depsOf(
 }
 
 /** Calls back once no signer can sign any more: funds never arrive on a copy. */
-async function watchSigners(rehearsal: Rehearsal, over: AbortSignal, onHalt: (reason: string) => void): Promise<void> {
+async function watchSigners(
+  rehearsal: Rehearsal,
+  { over, rows }: { over: AbortSignal; rows: () => string },
+  onHalt: (reason: string) => void,
+): Promise<void> {
   let halted = 0
+  let before = ''
   while (!over.aborted && halted < HALTED_LOOKS) {
     const reason = await rehearsal.halt().catch(() => null)
-    halted = reason === null ? 0 : halted + 1
+    const now = `${reason} ${rows()}`
+    halted = reason === null ? 0 : now === before ? halted + 1 : 1
+    before = now
     if (reason !== null && halted === HALTED_LOOKS) onHalt(reason)
     await sleep(LOOK_EVERY_MS, over).catch(() => {})
   }
@@ -196,7 +214,7 @@ function reportOf(
     rows: counts.total,
     minted,
     failed: counts.failed,
-    waiting: counts.pending + counts.accepted + counts.unknown,
+    waiting: openRows(counts),
     transactions,
     gas: Number(gas),
     gas_price_wei: String(gas === 0n ? 0n : cost / gas),

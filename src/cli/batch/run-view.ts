@@ -32,16 +32,18 @@ const FIELDS = [
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
 
 /** The view of one run or a list of runs. A terminal shows the age of a run, other output its start time. */
-export function runView({ stdoutTty }: Io, now: number, stateDir: string | undefined): View {
+export function runView({ stdoutTty, columns }: Io, now: number, stateDir: string | undefined): View {
   return {
     fields: FIELDS,
     columns: stdoutTty
-      ? ['run', 'state', 'rows', 'age']
+      ? ['run', 'manifest_file', ...(columns < WIDE ? [] : ['contract_address']), 'state', 'rows', 'age']
       : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
     id: 'run',
-    more: ['rows', 'age'],
+    sparse: ['manifest_file'],
+    more: ['manifest_file', 'rows', 'age'],
     cells: (record) => ({
       ...record,
+      manifest_file: typeof record.manifest === 'string' ? shortPath(record.manifest) : null,
       rows: rowsByState(record),
       age: age(now - Date.parse(String(record.started_at))),
     }),
@@ -55,6 +57,12 @@ export function runView({ stdoutTty }: Io, now: number, stateDir: string | undef
     ],
   }
 }
+
+/** A terminal of this width shows the collection of each run. */
+const WIDE = 100
+
+/** Returns a file with its folder, because manifests in several folders often have one name. */
+const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */
 function stateOf({ running, counts }: RunStatus): string {

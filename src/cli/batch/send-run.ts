@@ -1,47 +1,40 @@
-import type { Blockchain } from '../../api/blockchains.ts'
 import type { runBatch } from '../../batch/run.ts'
-import { runRows } from '../../batch/run-rows.ts'
-import { openRun } from '../../batch/runs.ts'
-import type {
-  BatchEvent,
-  BatchOptions,
-  BatchSummary,
-  PlannedEvent,
-  PlannedMints,
-  RunStatus,
-} from '../../batch/types.ts'
+import type { BatchEvent, BatchOptions, BatchSummary, PlannedEvent, RunStatus } from '../../batch/types.ts'
 import { limitIn, type RunLimit } from '../../client/run-limit.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError, messageOf } from '../../core/errors.ts'
+import { messageOf } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
-import { openVerifier, type VerifyFlags } from '../connect/open-verifier.ts'
-import { noteLimit, type PricedUse, sufficientLimit, warnOfSigned } from '../cost/at-most.ts'
+import type { VerifyFlags } from '../connect/open-verifier.ts'
+import { noteCost, shortageOfRun, type Unsent, warnOfSigned } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
-import { openMeter } from '../cost/estimate.ts'
 import { costLimit, type LimitFlags } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
 import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
-import { sumOf, worstOfChanges } from '../cost/run-limit.ts'
+import { sumOf, type WorstUse } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
-import { count } from '../render/count.ts'
+import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { checkFiles, type FileUrls, filesProblem, printWarnings } from './check-files.ts'
 import { EventLines } from './event-lines.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
+import { printPlan } from './print-plan.ts'
 import { BatchProgress } from './progress.ts'
-import { confirmDuplicates, printRowWarnings } from './row-warnings.ts'
+import { confirmDuplicates, duplicateWarnings } from './row-warnings.ts'
 import { runCommands } from './run-commands.ts'
-import { differingRows, errorOfRun } from './run-error.ts'
-import { burnedText, printNextSteps, summaryData } from './summary.ts'
-import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
-import { VerifyTally } from './verify-tally.ts'
+import { permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
+import { errorOfRun } from './run-error.ts'
+import { printNextSteps, summaryData } from './summary.ts'
+import { recordsOf } from './verify-rows.ts'
+import { refuseUnverified, verifyRun } from './verify-run.ts'
+import type { VerifyTally } from './verify-tally.ts'
 
 interface Sending {
   settings: Settings
@@ -58,10 +51,14 @@ interface Sending {
   run: typeof runBatch
   /** Called after the confirmation. Throws to refuse the run. */
   check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
-  /** Called once the limit of the run is set, before anything that costs is sent. Requests of the run carry the limit. */
+  /**
+   * Called once the limit of the run is set, before anything that costs is sent. Requests of the run carry the limit.
+   */
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   /** Requests of the run in addition to its mints. */
   others?: number
+  /** The changes of NFTs that follow the mints, and what they use at most. */
+  changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
   /** The limit that this command was given, in wei; read from the flags if undefined. */
   given?: bigint | null
   /** The command that resumes the run; `gdn batch resume` if undefined. */
@@ -73,10 +70,14 @@ interface Sending {
   onEvent?: (event: BatchEvent) => void
 }
 
+const NO_CHANGES: Required<Pick<Unsent, 'changes' | 'worst'>> = { changes: 0, worst: { gasLimit: 0n, bytes: 0 } }
+
 /** The outcome of a run, and of its verification if one was requested. */
 export interface SentRun {
   summary: BatchSummary
   verified: VerifyTally | null
+  /** What is valid in the manifest, but most likely not intended, if it has rows to send. */
+  warnings: readonly ManifestIssue[]
   /** What the run has paid meanwhile. The fields are null if the server doesn't say it. */
   paid: DataRecord
 }
@@ -88,11 +89,10 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending &
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
     const sent = await sendRun(deps, events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) })
-    const data = { ...summaryData(sent.summary, options, sent.verified?.counts ?? null), ...sent.paid }
+    const data = { ...summaryData(sent.summary, options, sent.verified?.counts ?? null, sent.warnings), ...sent.paid }
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     await refuseFailure(deps, sent, sending)
-    if (sent.summary.burned > 0) io.note(burnedText(sent.summary.burned))
     if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, sent.summary, flags.stateDir)
   } finally {
     await events?.written()
@@ -104,7 +104,16 @@ export async function sendRun(
   deps: Deps,
   { settings, options, read, files = null, localFiles = null, flags, run, ...sending }: Sending,
 ): Promise<SentRun> {
-  const { check, beforeSending, known, others = 0, onEvent, isApplied = false, warnings } = sending
+  const {
+    check,
+    beforeSending,
+    known,
+    others = 0,
+    changes = NO_CHANGES,
+    onEvent,
+    isApplied = false,
+    warnings,
+  } = sending
   const { io, signals } = deps
   const connection = await deps.connect(settings, 'bulk')
   const { client, server, pacer } = connection
@@ -120,6 +129,15 @@ export async function sendRun(
     const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
     await progress.start()
     let largest = 1
+    const seen = { run: '', pending: 0 }
+    let unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
+    /** Reads unsent rows again only after some were sent: a large run has many. */
+    const readUnsent = (): ReturnType<typeof unsentRows> => {
+      if (unsent?.pending === seen.pending) return unsent.rows
+      unsent = { pending: seen.pending, rows: unsentRows(seen.run, { ...options, largest }) }
+      return unsent.rows
+    }
+    let found: ManifestIssue[] = []
     let paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
     const summary = await run(
       {
@@ -135,30 +153,54 @@ export async function sendRun(
         now: deps.steadyNow,
         sleep: deps.sleep,
         readManifest: read,
+        shortage: async () => {
+          const unsent = async () => {
+            const { rows, worst, smallestMint, reserved } = await readUnsent()
+            const ofRows = changes.changes === 0 ? smallestMint : 0n
+            const withChanges = (use: WorstUse) => sumOf([use, changes.worst])
+            return {
+              rows,
+              changes: changes.changes,
+              worst: withChanges(worst),
+              smallestMint: ofRows,
+              reserved: withChanges(reserved),
+            }
+          }
+          return await shortageOfRun(deps, connection, { blockchain, run: seen.run, unsent })
+        },
         onEvent: (event) => {
+          if (event.type === 'planned') seen.run = event.run.id
+          if (event.type === 'rows') seen.pending = event.counts.pending
           progress.tell(event)
           onEvent?.(event)
         },
         permit: async (planned, kept) => {
           await stated?.refuseBelowOne(hasBegun(planned))
-          return await permitRun(deps, planned, { connection, blockchain, given: limit, kept, others })
+          return await permitRun(deps, planned, { connection, blockchain, given: limit, kept, maxFee, others })
         },
         confirm: async (planned, runLimit, mints) => {
           const rows = planned.rows.pending
+          largest = Math.max(largest, mints.largest)
           progress.stop()
           printPlan(deps, planned, isApplied)
           if (rows > 0) {
-            printRowWarnings(deps, warnings)
+            const inRows = warnings?.all ?? []
+            printWarnings(io, { warnings: inRows })
             await confirmDuplicates(deps, flags.allowDuplicates, planned.duplicates, warnings?.file)
-            await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
-            const what = `Mint ${count(rows, 'NFT')} for ${count(planned.receivers, 'receiver')}`
-            const onMint = (rows: number) => {
-              largest = Math.max(largest, rows)
+            const inFiles = await checkPlannedFiles(deps, planned, { client, server, files, localFiles })
+            found = [...inRows, ...duplicateWarnings(warnings?.file ?? '', planned.duplicates), ...inFiles]
+          }
+          const worst = () => worstOfMints(mints, others)
+          const priced = { limit, kept: limitIn(runLimit), maxFee, run: planned.run.id, worst }
+          if (flags.yes) {
+            if (rows > 0) await noteCost(deps, connection, blockchain, priced)
+          } else {
+            const limits = { connection, blockchain, given: limit, maxFee }
+            const asked = await questionOfRun(deps, planned, { ...limits, ...options })
+            if (asked !== null) {
+              const { what, accepted } = asked
+              await confirmSpending(deps, false, blockchain, connection, what, { ...priced, accepted })
             }
-            const worst = () => worstOfMints(mints, others, onMint)
-            const priced = { limit, kept: limitIn(runLimit), run: planned.run.id, worst }
-            if (flags.yes) await noteLimit(deps, connection, blockchain, priced)
-            else await confirmSpending(deps, false, blockchain, connection, what, priced)
           }
           paidSince = await meterRun(deps, connection, planned.run.id)
           await check?.(planned, connection)
@@ -178,7 +220,8 @@ export async function sendRun(
     return {
       summary: await withEnoughCost(deps, connection, summary, options, { largest, others }),
       paid,
-      verified: verifies ? await verify(deps, summary, options, { flags, server, records }) : null,
+      warnings: found,
+      verified: verifies ? await verifyRun(deps, summary, options, { flags, server, records }) : null,
     }
   } finally {
     progress.stop()
@@ -189,52 +232,6 @@ export async function sendRun(
 /** Whether a run may have sent rows, for which its limit holds. */
 export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
-
-/** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
-async function worstOfMints(
-  { dynamic, each }: PlannedMints,
-  others: number,
-  onMint: (rows: number) => void,
-): Promise<PricedUse> {
-  const meter = await openMeter(dynamic)
-  for await (const { receiver, sender, count } of each()) {
-    meter.add(receiver, count, sender)
-    onMint(count)
-  }
-  const estimate = meter.total()
-  return { ...sumOf([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
-}
-
-/** Returns the summary, which names a sufficient limit if the run was stopped by its limit. */
-async function withEnoughCost(
-  deps: Deps,
-  connection: Connection,
-  summary: BatchSummary,
-  { stateDir, blockchain, dynamic }: BatchOptions,
-  { largest, others }: { largest: number; others: number },
-): Promise<BatchSummary> {
-  const { run, stopped } = summary
-  if (stopped?.code !== 'max_cost') return summary
-  const worst = async () => {
-    const left = new Map<string, { receiver: string; sender: string | null; rows: number }>()
-    for await (const { result, row } of runRows(await openRun(stateDir, run.id))) {
-      if (result.status !== 'pending' || row === null) continue
-      const { receiver, sender } = row
-      const group = left.get(`${sender} ${receiver}`)
-      if (group === undefined) left.set(`${sender} ${receiver}`, { receiver, sender, rows: 1 })
-      else group.rows++
-    }
-    const meter = await openMeter(dynamic)
-    for (const { receiver, sender, rows } of left.values()) {
-      for (let from = 0; from < rows; from += largest) meter.add(receiver, Math.min(largest, rows - from), sender)
-    }
-    return sumOf([meter.total().worst, await worstOfChanges('provenance', others)])
-  }
-  const enough = await sufficientLimit(deps, connection, { blockchain, run: run.id, worst })
-  if (enough === null) return summary
-  const hint = `The rows that were not accepted stay planned. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
-  return { ...summary, stopped: { ...stopped, hint } }
-}
 
 /** Writes the job summary. @throws GdnError if rows are not as requested */
 export async function refuseFailure(
@@ -252,40 +249,6 @@ export async function refuseFailure(
   if (verified !== null) refuseUnverified(verified)
 }
 
-interface Limits {
-  connection: Connection
-  blockchain: Blockchain
-  /** The limit that this command was given, and that of the run. */
-  given: bigint | null
-  kept: bigint | null
-  others: number
-}
-
-/** Returns the limit that each request carries. Requests of unknown outcome may be sent again. */
-async function permitRun(
-  deps: Deps,
-  { run, rows }: PlannedEvent,
-  { connection, blockchain, given, kept, others }: Limits,
-): Promise<bigint | null> {
-  const count = rows.pending + rows.unknown + others
-  // A limit that this command was given also lets accepted rows go on.
-  if (count === 0 && given === null) return null
-  const maxCost = given ?? kept
-  return await deps.permit({
-    connection,
-    blockchain,
-    kind: 'nft',
-    count,
-    run: {
-      id: run.id,
-      isOperation: false,
-      canLimit: true,
-      accepted: rows.accepted,
-      maxCost: maxCost === null ? null : { wei: maxCost, isSet: given !== null },
-    },
-  })
-}
-
 interface PlannedFiles {
   client: Connection['client']
   server: Server
@@ -293,116 +256,30 @@ interface PlannedFiles {
   localFiles: LocalFiles | null
 }
 
-/** Checks that there is a storage for local files and, if requested, that file URLs can be read. */
+/**
+ * Checks that there is a storage for local files and, if requested, that file URLs can be read. Returns the warnings
+ * that it printed.
+ */
 export async function checkPlannedFiles(
   deps: Deps,
   planned: PlannedEvent,
   { client, server, files, localFiles }: PlannedFiles,
-): Promise<void> {
+): Promise<ManifestIssue[]> {
   if (planned.files > 0 && !(await client.hasPlaceForFiles(deps.signals.signal))) {
     throw noPlaceForFiles(server.origin, localFiles)
   }
-  if (files === null) return
+  if (files === null) return []
   const check = await checkFiles(deps, files, server)
   printWarnings(deps.io, check)
   const problem = filesProblem(check)
   if (problem !== null) throw problem
+  return check.warnings
 }
 
 /** Writes the outcome to the job summary in GitHub Actions. */
-async function writeJobSummary({ env, io }: Deps, summary: BatchSummary): Promise<void> {
+export async function writeJobSummary({ env, io }: Deps, summary: JobSummary): Promise<void> {
   if (!isInActions(env)) return
   const { addJobSummary } = await import('../render/github-actions.ts')
   const problem = await addJobSummary(summary, env)
   if (problem !== null) io.debug(safe(`can't write the job summary: ${messageOf(problem)}`))
-}
-
-/** Verifies a run that was finished before. */
-export async function verifyFinished(
-  deps: Deps,
-  settings: Settings,
-  run: RunStatus,
-  options: BatchOptions,
-  flags: VerifyFlags,
-): Promise<VerifyTally> {
-  const server = await settings.server()
-  const records = recordsOf(deps, () => deps.connect(settings))
-  return await verify(deps, { run, counts: run.counts }, options, { flags, server, records })
-}
-
-/** @throws GdnError `verify_failed` if rows differ from their requests, or none was verified */
-export function refuseDiffering(tally: VerifyTally): void {
-  if (tally.differing.length > 0) throw differingRows(tally)
-  refuseUnverified(tally)
-}
-
-/** Rejects a verification that verified nothing: a script must not read it as a success. */
-function refuseUnverified(tally: VerifyTally): void {
-  tally.refuseUnread()
-  if (tally.counts.verified + tally.counts.changed > 0) return
-  throw new GdnError('pending', 'no row is deployed, so none was verified', {
-    hint: 'Run the same command again without --no-wait.',
-  })
-}
-
-/** Compares deployed rows with chain and storage, and warns about those that can't be read. */
-async function verify(
-  deps: Deps,
-  { run, counts }: Pick<BatchSummary, 'run' | 'counts'>,
-  { stateDir, blockchain }: BatchOptions,
-  { flags, server, records }: { flags: VerifyFlags; server: Server; records: ReadRecords },
-): Promise<VerifyTally> {
-  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
-  const tally = new VerifyTally()
-  const text = () => {
-    const { verified, changed, differing, unread } = tally.counts
-    return `Comparing with chain and storage: ${verified + changed + differing + unread} of ${counts.deployed}`
-  }
-  const progress = await deps.io.progress(text())
-  try {
-    for await (const row of verifyRows(runRows(await openRun(stateDir, run.id)), verifier, records)) {
-      tally.add(row)
-      progress.update(text())
-    }
-  } finally {
-    progress.stop()
-    await close()
-  }
-  tally.warn(deps.io)
-  return tally
-}
-
-/** Describes rows with an ID that were edited after they were sent. */
-export const keptText = (rows: number): string =>
-  `${count(rows, 'changed row')} ${rows === 1 ? 'was' : 'were'} sent before and won't be sent again. Run \`gdn plan\` to compare ${rows === 1 ? 'it with its NFT' : 'them with their NFTs'}.`
-
-/**
- * Prints the plan of a run before it is sent, with changes since the last time.
- *
- * @param isApplied whether it is part of `gdn apply`, which has printed the changes of rows
- */
-function printPlan(
-  { io }: Deps,
-  { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] }: PlannedEvent,
-  isApplied: boolean,
-): void {
-  io.note(`Run ${io.errPaint.bold(safe(run.name))}${resumed ? ', resumed' : ''}`)
-  const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
-  io.note(
-    rows.pending === 0
-      ? '  No rows to send'
-      : `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
-  )
-  const sent = rows.total - rows.pending
-  if (resumed && sent > 0)
-    io.note(`  ${sent} of ${count(rows.total, 'row')} ${sent === 1 ? 'was' : 'were'} sent before`)
-  for (const note of notes) io.note(`  ${safe(note)}`)
-  if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
-  const { added, changed, removed, keptAccepted, examples } = changes
-  if (resumed && added + changed + removed > 0) {
-    io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
-    if (isApplied) return
-    if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
-    for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)
-  }
 }

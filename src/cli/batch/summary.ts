@@ -1,4 +1,5 @@
-import type { BatchOptions, BatchSummary } from '../../batch/types.ts'
+import type { BatchOptions, BatchSummary, ManifestChanges } from '../../batch/types.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
 import { withRunPaid } from '../cost/paid.ts'
 import type { Io } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -35,10 +36,12 @@ export const summaryView = (stateDir: string | undefined): View =>
       'requests',
       'attempts',
       'reconciled',
+      'kept_accepted',
       'verified',
       'differing',
       'unread',
       'changed',
+      'warnings',
     ],
     columns: ['run', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
     id: 'run',
@@ -66,7 +69,11 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
 
 const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
 
-/** Returns the summary as JSON data, with the same fields for every run. `paid` adds what was paid. */
+/**
+ * Returns the summary as JSON data, with the same fields for every run. `paid` adds what was paid.
+ *
+ * @param warnings those of the manifest, if it has rows to send
+ */
 export function summaryData(
   {
     run,
@@ -75,9 +82,13 @@ export function summaryData(
     requests,
     attempts,
     reconciled,
-  }: Pick<BatchSummary, 'run' | 'counts' | 'burned' | 'requests' | 'attempts' | 'reconciled'>,
+    changes,
+  }: Pick<BatchSummary, 'run' | 'counts' | 'burned' | 'requests' | 'attempts' | 'reconciled'> & {
+    changes: Pick<ManifestChanges, 'keptAccepted'>
+  },
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
   verified: VerifiedCounts | null,
+  warnings: readonly ManifestIssue[],
 ): DataRecord {
   return {
     run: run.name,
@@ -89,15 +100,11 @@ export function summaryData(
     requests,
     attempts,
     reconciled,
+    kept_accepted: changes.keptAccepted,
     ...(verified ?? NOT_VERIFIED),
+    warnings,
   }
 }
-
-/** Says that rows whose NFTs were burned are not minted again. */
-export const burnedText = (rows: number): string =>
-  rows === 1
-    ? "1 row was burned and isn't minted again. To mint it again, give it another id."
-    : `${rows} rows were burned and aren't minted again. To mint them again, give them other ids.`
 
 /** Prints the outcome and the next command, if the summary went to a file or a program. */
 export function printNextSteps(io: Io, { run, counts, burned }: BatchSummary, stateDir: string | undefined): void {

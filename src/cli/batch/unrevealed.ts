@@ -3,6 +3,7 @@ import { hasFailed } from '../../api/nft-status.ts'
 import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
 import { lacksEndpoint, statusOf } from '../../client/answers.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
@@ -16,7 +17,6 @@ import {
 } from '../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
 import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { manifestOptions } from './manifest-options.ts'
@@ -31,7 +31,8 @@ interface Unrevealed {
 
 /**
  * Returns how a manifest is minted with `--unrevealed`: its rows with the metadata of the placeholder, after the chain
- * has what commits to them. Without the flag, returns it as it is, and refuses it where the collection is committed to it.
+ * has what commits to them. Without the flag, returns it as it is, and refuses it where the collection is committed to
+ * it.
  *
  * @throws GdnError `refused` if the run was begun the other way, or the manifest was edited since; `invalid_input`
  */
@@ -107,7 +108,7 @@ export async function isCommitted(
   // Standard input can't be read again, and is never committed to.
   if (!isEvm(blockchain) || manifestPath === null) return false
   await client.learnIdempotency({ signal })
-  if (client.supportsUpdates() !== true) return false
+  if (client.supports('updates') !== true) return false
   const { provenances } = await client
     .call('getprovenances', { contract_address }, { signal })
     .catch((error: unknown) => {

@@ -3,13 +3,18 @@ import { sameAddress } from '../../api/same-address.ts'
 import type { RunRow } from '../../batch/run-rows.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
+import { LocalContents } from '../../files/local-content.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
 import { asRequested, type RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../verify/verify.ts'
 import type { Verifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { verifyText } from '../render/verify-text.ts'
 
-/** The result of the comparison of a row. `changed`: it differs only by changes after the mint that its server reports. */
+/**
+ * The result of the comparison of a row. `changed`: it differs only by changes after the mint that its server reports.
+ */
 export type RowVerification = Verification | { verified: null; changed: string }
 
 export interface VerifiedRow extends RunRow {
@@ -29,15 +34,18 @@ const TOGETHER = 50
  * last, it is verified. Otherwise it is `changed`, because only the server says so.
  *
  * @param records null if the server of the run can't be asked
+ * @param signal ends reading local files
  */
 export async function* verifyRows(
   rows: AsyncIterable<RunRow>,
   verifier: Verifier,
   records: ReadRecords | null,
+  signal: AbortSignal,
 ): AsyncGenerator<VerifiedRow> {
   let waiting: Waiting[] = []
+  const contents = new LocalContents(signal)
   async function* settle(): AsyncGenerator<VerifiedRow> {
-    const verifications = await verificationsOf(verifier, waiting, records)
+    const verifications = await verificationsOf(verifier, waiting, { records, contents })
     for (const [i, { row }] of waiting.entries()) yield { ...row, verification: verifications[i] ?? null }
     waiting = []
   }
@@ -57,7 +65,7 @@ interface Waiting {
 async function verificationsOf(
   verifier: Verifier,
   waiting: readonly Waiting[],
-  records: ReadRecords | null,
+  { records, contents }: { records: ReadRecords | null; contents: LocalContents },
 ): Promise<(RowVerification | null)[]> {
   const verifyEach = async (claims: readonly (Claim | null)[]): Promise<(Verification | null)[]> => {
     const wanted = claims.filter((claim) => claim !== null)
@@ -81,9 +89,10 @@ async function verificationsOf(
   const presentClaims = changes.map((one) => one && presentClaim(one))
   const asPresent = await verifyEach(presentClaims)
   const isPresent = (i: number) => asPresent[i]?.verified === true
-  const asRecorded = await verifyEach(
-    presentClaims.map((claim, i) => (claim !== null && isPresent(i) ? recordedClaim(waiting[i]?.row, claim) : null)),
+  const recordedClaims = presentClaims.map(async (claim, i) =>
+    claim !== null && isPresent(i) ? await recordedClaim(waiting[i]?.row, claim, contents) : null,
   )
+  const asRecorded = await verifyEach(await Promise.all(recordedClaims))
   return asRequested.map((first, i) => {
     const one = changes[i]
     if (asRecorded[i]?.verified === true) return { verified: true }
@@ -114,13 +123,31 @@ function presentClaim({ claim, record }: Changed): Claim | null {
 }
 
 /**
- * Returns a claim with owner and metadata of the row that this machine recorded last. Null if they can't be compared: the
- * URLs of local files are not recorded.
+ * Returns a claim with owner and metadata of the row that this machine recorded last, with the URLs of its local files
+ * as they are now. Null if a file can't be read. The salt of a reveal is not in the manifest.
  */
-function recordedClaim(row: RunRow | undefined, present: Claim): Claim | null {
+async function recordedClaim(row: RunRow | undefined, present: Claim, contents: LocalContents): Promise<Claim | null> {
   const recorded = row?.row ?? null
-  if (recorded === null || recorded.localFiles.length > 0) return null
-  return { ...present, owner: recorded.receiver, requested: recorded.metadata }
+  if (recorded === null) return null
+  const urls = await urlsOf(recorded.localFiles, contents)
+  if (urls === null) return null
+  const { metadata } = recorded
+  const file_fields = metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
+  const salt = present.requested?.[PROVENANCE_SALT]
+  const salted = salt === undefined ? metadata : { [PROVENANCE_SALT]: salt, ...metadata }
+  return { ...present, owner: recorded.receiver, requested: { ...salted, file_fields } }
+}
+
+/** Returns the URLs of local files by their keys; null if one can't be read. */
+async function urlsOf(files: ManifestRow['localFiles'], contents: LocalContents): Promise<Map<string, string> | null> {
+  const urls = new Map<string, string>()
+  try {
+    for (const { key, path } of files) urls.set(key, (await contents.of(path)).url)
+  } catch (error) {
+    if (error instanceof GdnError) return null
+    throw error
+  }
+  return urls
 }
 
 const isUpdated = ({ revision }: NftRecord): boolean => (revision ?? 0) > 0
@@ -130,9 +157,11 @@ const isMissing = (verification: Verification | null): boolean =>
   verification?.verified === false && verification.isMissing === true
 
 function changeText({ claim, record }: Changed): string {
+  const salt = asRequested(record.request_metadata)?.[PROVENANCE_SALT]
   const owner = record.receiver_wallet_address ?? claim.owner
   const moved = sameAddress(owner, claim.owner) ? [] : [`transferred to ${owner}`]
-  return [...(isUpdated(record) ? ['updated'] : []), ...moved].join(' and ')
+  const isRevealed = claim.requested?.[PROVENANCE_ROW] !== undefined && salt !== undefined
+  return [...(isUpdated(record) ? [isRevealed ? 'revealed' : 'updated'] : []), ...moved].join(' and ')
 }
 
 async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | null> {

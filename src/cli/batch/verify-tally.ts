@@ -1,26 +1,29 @@
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Io, safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
 import { type DifferingRow, linesOf } from './run-error.ts'
 import type { VerifiedCounts } from './summary.ts'
 import { rowVerifyText, type VerifiedRow } from './verify-rows.ts'
 
 const MAX_NAMED = 50
+const MAX_TITLES = 5
 
 /** Counts the results of comparing rows with chain and storage, and collects the first rows that differ. */
 export class VerifyTally {
   readonly counts: VerifiedCounts = { verified: 0, changed: 0, differing: 0, unread: 0 }
   readonly differing: DifferingRow[] = []
-  readonly #changed: { line: number }[] = []
+  /** The first rows that changed. Rows that were removed from the manifest have no line. */
+  readonly #changed: { line: number | null; title: string | null }[] = []
   /** Why rows could not be read; null if all could. */
   reason: string | null = null
 
-  add({ result, verification }: VerifiedRow): void {
+  add({ result, row, verification }: VerifiedRow): void {
     if (verification === null) return
     if (verification.verified === true) this.counts.verified++
     else if ('changed' in verification) {
       this.counts.changed++
-      if (this.#changed.length < MAX_NAMED) this.#changed.push({ line: result.line })
+      const { line, title } = result
+      if (this.#changed.length < MAX_NAMED) this.#changed.push({ line: row === null ? null : line, title })
     } else if (verification.verified === null) {
       this.counts.unread++
       this.reason ??= verification.reason
@@ -37,9 +40,18 @@ export class VerifyTally {
     const { unread, changed } = this.counts
     if (changed > 0) {
       const rows = `${count(changed, 'row')} changed since the mint`
-      io.warn(`${rows}: chain and storage match the server's current record (${linesOf(this.#changed)}).`)
+      io.warn(`${rows}: chain and storage match the server's current record (${this.#changedText()}).`)
     }
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
+  }
+
+  #changedText(): string {
+    const lines = this.#changed.flatMap(({ line }) => (line === null ? [] : [{ line }]))
+    const removed = this.#changed.filter(({ line }) => line === null)
+    const titles = removed.slice(0, MAX_TITLES).map(({ title }) => title ?? 'a row without a title')
+    const more = removed.length > titles.length ? ` and ${removed.length - titles.length} more` : ''
+    const named = removed.length === 0 ? [] : [`no longer in the manifest: ${safe(titles.join(', '))}${more}`]
+    return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
   }
 
   /** Rejects a verification that read nothing: a script must not take it as a success. */

@@ -1,33 +1,38 @@
-import { listRuns } from '../../batch/runs.ts'
+import { isWithin, listRuns } from '../../batch/runs.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { GdnCommand } from '../command.ts'
+import { type GdnCommand, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import type { ServerFlags } from '../flags/common.ts'
+import { notEmpty } from '../flags/parse.ts'
 import type { Choice } from '../io/questions.ts'
 import { choose } from '../prompt/ask-for.ts'
 import { mayAsk } from '../prompt/ask-missing.ts'
 import { age } from './age.ts'
-import { whichServer } from './which-server.ts'
+import { type RunFlags, whichServer } from './which-server.ts'
 
-/** Adds the argument that names a run. */
+/** Adds the argument that names a run, and the flag that selects one of several. */
 export function addRunArgument(command: GdnCommand): void {
   command.argument('[run]')
+  addRunContractFlag(command)
+}
+
+export function addRunContractFlag(command: GdnCommand): void {
+  valueFlag(command, '-c, --contract <address>', 'Collection of the run, if several runs match', { parse: notEmpty })
 }
 
 /** Returns the specified run. If there is none, prompts for one of the runs on this machine. */
-export async function whichRun(deps: Deps, given: string | undefined, flags: ServerFlags): Promise<string> {
+export async function whichRun(deps: Deps, given: string | undefined, flags: RunFlags): Promise<string> {
   if (given !== undefined) return given
   const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
   if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
   throw new GdnError('usage', 'missing required argument "run"', { hint: 'Run `gdn batch list` to list the runs.' })
 }
 
-async function runChoices(deps: Deps, flags: ServerFlags): Promise<Choice<string>[]> {
+async function runChoices(deps: Deps, flags: RunFlags): Promise<Choice<string>[]> {
   const { stateDir } = await deps.settings(flags)
   const server = await whichServer(deps, flags)
   const runs = await listRuns(stateDir)
   return runs
-    .filter((run) => server === undefined || server.has(run))
+    .filter((run) => isWithin(run, { server, collection: flags.contract }))
     .map(({ id, name, startedAt, blockchain, manifestPath, url }) => ({
       name,
       value: id,

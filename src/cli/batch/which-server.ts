@@ -10,6 +10,11 @@ import { runOrigin } from '../../operations/run-origin.ts'
 import type { Deps } from '../deps.ts'
 import type { ServerFlags } from '../flags/common.ts'
 
+/** Flags that select a run on this machine. */
+export interface RunFlags extends ServerFlags {
+  contract?: string
+}
+
 /** A run, by what finds its server. */
 type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
@@ -33,26 +38,30 @@ async function configuredServer(deps: Deps, settings: Settings): Promise<ServerO
 }
 
 /**
- * Finds a run by what names it. A flag limits the search to one server. If several runs match, the server of the
- * environment or the profile selects one.
+ * Finds a run by what names it. Flags limit the search to one server and one collection. If several runs match, the
+ * server and the contract of the environment, the project or the profile select one.
  *
  * @throws GdnError `not_found_locally`, also if several runs match
  */
-export async function findRun(deps: Deps, name: string, flags: ServerFlags): Promise<Run> {
+export async function findRun(deps: Deps, name: string, flags: RunFlags): Promise<Run> {
   const settings = await deps.settings(flags)
+  const { stateDir, contract } = settings
+  const limits = { collection: flags.contract, cwd: deps.cwd }
+  const selected = await whichServer(deps, flags)
   try {
-    return await openRun(settings.stateDir, name, { server: await whichServer(deps, flags), cwd: deps.cwd })
+    return await openRun(stateDir, name, { ...limits, server: selected })
   } catch (error) {
-    if (!isSeveral(error) || namesServer(flags) || (settings.baseUrl ?? settings.profile) === null) throw error
-    const server = await configuredServer(deps, settings)
-    return await openRun(settings.stateDir, name, { server, cwd: deps.cwd }).catch((other: unknown) => {
-      throw isSeveral(other) ? other : error
+    const isConfigured = (settings.baseUrl ?? settings.profile) !== null
+    if (!namesRuns(error) || (contract === null && (selected !== undefined || !isConfigured))) throw error
+    const server = selected ?? (isConfigured ? await configuredServer(deps, settings) : undefined)
+    return await openRun(stateDir, name, { ...limits, server, contract: contract?.value }).catch((other: unknown) => {
+      throw namesRuns(other) ? other : error
     })
   }
 }
 
-/** Whether several runs match. */
-export const isSeveral = (error: unknown): boolean =>
+/** Whether an error names runs to choose from. */
+export const namesRuns = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'not_found_locally' && error.details !== undefined
 
 /** Returns the backend that responds at a server; null if none does. */

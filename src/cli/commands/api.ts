@@ -7,7 +7,7 @@ import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
 import { knownCollections } from '../connect/known-collections.ts'
 import type { PricedRequests } from '../cost/at-most.ts'
-import { confirmSpending } from '../cost/confirm-spending.ts'
+import { ACCEPTED_GO_ON, confirmRaise, confirmSpending } from '../cost/confirm-spending.ts'
 import { isPriced, worstOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
@@ -57,7 +57,7 @@ export function command(deps: Deps, run = api): GdnCommand {
   })
   switchFlag(apiCommand, '--dry-run', 'Print the request without sending it')
   switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending on a public network")
-  switchFlag(apiCommand, '--json', 'Print it on one line, even on a terminal', 'Output')
+  switchFlag(apiCommand, '--json', 'Print it on one line, even in a terminal', 'Output')
   addServerFlags(apiCommand)
   addCommonFlags(apiCommand)
   return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags)) as GdnCommand
@@ -82,7 +82,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const what = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
     await confirmSpending(deps, flags.yes, on, connection, what, await pricedOf(deps, connection, endpoint, body.value))
-  }
+  } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let answer: TransportAnswer | null = null
   const onAnswer = (given: TransportAnswer) => {
@@ -95,6 +95,37 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     if (answer !== null) await print(deps, flags, answer)
     if (idempotencyKey !== null) io.debug(safe(`its Idempotency-Key: ${idempotencyKey}`))
   }
+}
+
+interface NewLimit {
+  max_cost?: string
+  only_lower?: boolean
+  max_fee?: string
+  only_if_unset?: boolean
+}
+
+/** Prompts before a request raises a limit of a run. Accepted requests that wait for the limit can then be sent. */
+async function confirmLimit(
+  deps: Deps,
+  { yes }: ApiFlags,
+  connection: Connection,
+  endpoint: RawEndpoint,
+  body: object,
+): Promise<void> {
+  if (!('name' in endpoint)) return
+  const { name } = endpoint
+  if (name !== 'setrunmaxcost' && name !== 'setrunmaxfee') return
+  const { request } = await loadEndpoint(name)
+  // The server rejects a request that isn't valid.
+  const content = request.safeParse(body).data as (NewLimit & { run: string; blockchain: Blockchain }) | undefined
+  if (content === undefined || content.only_lower || content.only_if_unset) return
+  const { run, blockchain, max_cost, max_fee } = content
+  const limits = {
+    run,
+    maxCost: max_cost === undefined ? null : BigInt(max_cost),
+    maxFee: max_fee === undefined ? null : BigInt(max_fee),
+  }
+  await confirmRaise(deps, yes, blockchain, connection, { ...limits, effect: ACCEPTED_GO_ON })
 }
 
 /** Returns what a request uses at most; null if that isn't known. */

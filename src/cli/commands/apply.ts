@@ -1,9 +1,12 @@
 import { runBatch } from '../../batch/run.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
-import type { BatchEvent, PlannedEvent } from '../../batch/types.ts'
+import { storeRows } from '../../batch/store-rows.ts'
+import type { PlannedEvent } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import { noteMade, noteSeen } from '../../plan/note-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
@@ -12,8 +15,9 @@ import { flagsAgain } from '../batch/flags-again.ts'
 import { printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import { atMostText } from '../cost/at-most.ts'
-import { costsMoney } from '../cost/confirm-spending.ts'
+import { networkText } from '../connect/is-without-value.ts'
+import { atMostText, noteCost } from '../cost/at-most.ts'
+import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
@@ -24,23 +28,33 @@ import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { integer, oneOf } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
-import { count } from '../render/count.ts'
-import { createOutput } from '../render/output.ts'
-import type { View } from '../render/view.ts'
 import {
   changeNfts,
+  changesLeft,
   limitChanges,
   noChanges,
   permitChanges,
   problemOf,
   stoppedAfter,
   summaryOf,
-} from './plan/change-nfts.ts'
-import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from './plan/open-plan.ts'
-import { changedSince, openSource } from './plan/open-source.ts'
-import { countsText, obstaclesText, pendingCount, pendingPairs, planLines, printPlanNotes } from './plan/plan-view.ts'
-import { storeNames } from './plan/store-names.ts'
+} from '../plan/change-nfts.ts'
+import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from '../plan/open-plan.ts'
+import { changedSince, openSource } from '../plan/open-source.ts'
+import {
+  appliedText,
+  countsText,
+  mintedText,
+  obstaclesText,
+  pendingCount,
+  pendingPairs,
+  planLines,
+  printPlanNotes,
+  wayOut,
+} from '../plan/plan-view.ts'
+import { storeNames } from '../plan/store-names.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { createOutput } from '../render/output.ts'
+import type { View } from '../render/view.ts'
 
 export interface ApplyFlags extends PlanFlags {
   only?: 'mint'
@@ -64,7 +78,7 @@ const FIELDS = [
 /** Fields that people see only if they are not 0. */
 const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
 const VIEW: View = withRunPaid({
-  fields: FIELDS,
+  fields: [...FIELDS, 'warnings'],
   columns: FIELDS,
   id: 'run',
   card: (record) => {
@@ -77,7 +91,7 @@ const VIEW: View = withRunPaid({
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. If you apply a manifest twice, the command sends nothing the second time. It applies a plan that gdn plan --out saved exactly: if anything has changed since, nothing is sent. If a change is impossible, nothing is sent unless you add --only mint. The command burns NFTs only for a plan that gdn plan --prune --out saved, and without a prompt at most --max-burns. All changes count toward the limit of the run. Changes that may exceed it are refused before the first one is sent. --max-cost raises the limit.',
+      'Plans a manifest as gdn plan does, shows the plan, and prompts on every blockchain. Without a terminal, it needs --yes. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. If you apply a manifest twice, the command sends nothing the second time. If you apply a plan that was saved with gdn plan --out, nothing is sent if anything has changed since. If a change is impossible, nothing is sent unless you add --only mint. The command burns NFTs only for a plan that was saved with gdn plan --prune --out. Without a prompt, it burns at most as many NFTs as --max-burns allows. All changes count toward the limit of the run. Changes that may exceed it are refused before the first one is sent. --max-cost raises the limit.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -114,7 +128,8 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.moved.count > 0) throw changedSince(plan.moved)
       // Identical rows are named before they are minted.
-      if (pendingCount(plan.counts) > 0) printBriefly(deps, opened.warnings?.all ?? [])
+      const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
+      printBriefly(deps, warnings)
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit, manifest })
@@ -124,7 +139,6 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       await storeNames(deps, connection, opened.options, plan)
       const stored = pendingPairs(plan)
       if (stored > 0) io.note(`Stored the ${stored === 1 ? 'ID of 1 row' : `IDs of ${stored} rows`}.`)
-      await noteSeen(opened.options, plan)
       const again = applyAgain(manifest, flags)
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
       const minted = await mint(deps, connection, opened, plan, {
@@ -135,6 +149,8 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       }).catch((error: unknown) => {
         throw stoppedAfter(error, noChanges(), { all, minted: null, again })
       })
+      // A row that ends now forgets what was recorded of its changes.
+      await noteSeen(opened.options, plan)
       const print = async (changes: DataRecord) =>
         await output.one({
           run: plan.run.name,
@@ -144,6 +160,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
           minted: minted.rows,
           ...changes,
           ...(await paid()),
+          warnings: [...warnings, ...minted.warnings],
         })
       if (minted.failure !== null) {
         await print({ ...summaryOf(noChanges()), ...minted.left })
@@ -153,15 +170,15 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       try {
         await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
+        // After Ctrl-C, nothing more is asked of the server.
+        if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(outcomes))
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
-      await noteMade({ ...opened.options, signal: deps.signals.signal }, connection.client, plan).catch(
-        (error: unknown) => {
-          // The changes are made. The next apply records them.
-          if (!(error instanceof GdnError)) throw error
-          io.debug(`can't record the changes: ${error.message}`)
-        },
-      )
+      await note(deps, connection, opened, plan).catch((error: unknown) => {
+        // The changes are made. The next apply records them.
+        if (!(error instanceof GdnError)) throw error
+        io.debug(`can't record the changes: ${error.message}`)
+      })
       await print(summaryOf(outcomes))
       const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
       if (left !== '') io.note(`Left out by --only mint: ${left}.`)
@@ -171,6 +188,21 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
   } finally {
     await connection.client.close()
   }
+}
+
+/** Records the changes, and the rows as they are in the manifest. A mint has stored them. */
+async function note(deps: Deps, connection: Connection, { options, read }: Opened, plan: ChangePlan): Promise<void> {
+  const { signal } = deps.signals
+  await noteMade({ ...options, signal }, connection.client, plan)
+  if (plan.counts.mint > 0) return
+  const readAgain = () => read({ row: async () => {}, burn: async () => {} })
+  const readManifest = options.manifestPath === null ? () => rowsOf(plan) : readAgain
+  const { client, pacer } = connection
+  await storeRows({ ...options, signal }, { client, pacer, readManifest, now: deps.now, sleep: deps.sleep })
+}
+
+async function* rowsOf(plan: ChangePlan) {
+  for await (const { row } of plan.rows()) yield { row: row.row }
 }
 
 interface Given {
@@ -195,7 +227,7 @@ function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): str
 
 /** Returns the command that goes on after an interruption. The run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
-  const { run, only, maxBurns, takeOver, newRows, allowDuplicates } = flags
+  const { run, only, maxBurns, takeOver, newRows, adopt, allowDuplicates } = flags
   return [
     `gdn apply ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
     ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
@@ -203,6 +235,7 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
     ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
     ...(takeOver === true ? ['--take-over'] : []),
     ...(newRows === true ? ['--new-rows'] : []),
+    ...(adopt === true ? ['--adopt'] : []),
     ...(allowDuplicates === true ? ['--allow-duplicates'] : []),
   ].join(' ')
 }
@@ -210,7 +243,8 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
 type Opened = Awaited<ReturnType<typeof openSource>>
 
 /**
- * Shows the plan and prompts. Returns whether the changes are confirmed, and not only without cost.
+ * Shows the plan and prompts, also where nothing costs money: changes and burns can't be undone. Returns whether the
+ * changes are confirmed.
  *
  * @throws GdnError `refused` while a change is impossible, `max_cost`, `not_confirmed`
  */
@@ -225,13 +259,13 @@ async function confirmPlan(
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
   if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
-  printPlanNotes(io, plan, isList ? whereAllAre(manifest, flags, isSaved) : null)
+  printPlanNotes(io, plan, isList ? whereAllAre(manifest, flags, isSaved) : null, flags.only === 'mint')
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError(
       'refused',
       `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`,
       {
-        hint: 'Nothing was sent. Fix each cause, or undo the edit of its row. To mint only the new rows, add --only mint.',
+        hint: `Nothing was sent. ${wayOut(counts)}`,
         details: { counts },
       },
     )
@@ -249,13 +283,21 @@ async function confirmPlan(
     const limited = { blockchain, run, given: flags.given, kept }
     await refuseAboveLimit(deps, connection, { ...limited, worst: () => worstOfPlan(plan, flags) })
   }
-  if (pending === 0 || flags.yes) return flags.yes === true
-  if (!io.interactive && !(await costsMoney(deps, blockchain, connection))) return false
-  const burning = burns === 0 ? '' : `, and permanently burn ${count(burns, 'NFT')},`
+  if (pending === 0) {
+    if (flags.yes) return true
+    const raised = { run: plan.run.id, maxCost: flags.given, effect: ACCEPTED_GO_ON }
+    await confirmRaise(deps, false, blockchain, connection, raised)
+    return false
+  }
   const priced = { limit: flags.given, kept: plan.run.maxCost, run: plan.run.id, worst: () => worstOfPlan(plan, flags) }
+  if (flags.yes) {
+    await noteCost(deps, connection, blockchain, priced)
+    return true
+  }
   const cost = await atMostText(deps, connection, blockchain, priced)
-  const question = `Apply ${count(pending, 'change')} (${countsText(counts)})${burning} on ${blockchain} through ${connection.server.origin}${cost}?`
-  if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+  const what = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
+  const question = `${what} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}?`
+  await io.confirm(safe(question), '--yes')
   return true
 }
 
@@ -285,7 +327,11 @@ async function worstOfPlan(plan: ChangePlan, { only }: Pick<ApplyFlags, 'only'>)
 
 const MAX_TITLES = 20
 
-/** Names the NFTs to burn, unless the list of changes has. @throws GdnError `refused` if they are more than permitted */
+/**
+ * Names the NFTs to burn, unless the list of changes has.
+ *
+ * @throws GdnError `refused` if they are more than permitted
+ */
 async function checkBurns(
   io: Deps['io'],
   plan: ChangePlan,
@@ -312,11 +358,15 @@ interface Minted {
   rows: number
   /** Rows of the run that are not. */
   left: { pending: number; failed: number; unknown: number }
+  /** Warnings about the rows that were sent, in addition to those of the manifest. */
+  warnings: readonly ManifestIssue[]
   /** Why the run ended with them; null if all went well. */
   failure: unknown
   /** The limit that was permitted for the mints and the changes that follow. */
   limit: RunLimit
 }
+
+const NONE_LEFT = { pending: 0, failed: 0, unknown: 0 }
 
 /** Limits the run, and mints the rows of the plan as `batch mint` does. */
 async function mint(
@@ -333,9 +383,12 @@ async function mint(
     const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, given })
     const isSent = changes > 0 || given !== null
     const carried = isSent ? await limitChanges(deps, connection, options, { limit, given }) : limit
-    return { rows: 0, left: { pending: 0, failed: 0, unknown: 0 }, failure: null, limit: carried }
+    if (plan.unsettled === 0) return { rows: 0, left: NONE_LEFT, warnings: [], failure: null, limit: carried }
+    // An earlier command was interrupted while it waited. Nothing is sent.
+    const settling = { ...options, reconcileOnly: true }
+    const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: runBatch }
+    return { ...(await runMints(deps, plan, { ...sending, given: null })), limit: carried }
   }
-  let before = 0
   let limit: RunLimit = { run: run.id }
   const sending = {
     settings,
@@ -347,22 +400,28 @@ async function mint(
       adopt: false,
       retryFailed: counts.retries > 0,
     },
-    async *read() {
-      for await (const { row } of plan.rows()) yield { row: row.row }
-    },
+    read: () => rowsOf(plan),
     flags,
     resumedBy,
     isApplied: true,
     run: runBatch,
     given,
     others: changes,
+    changes: flags.only === 'mint' ? undefined : await changesLeft(counts, noChanges()),
     beforeSending: async (_planned: PlannedEvent, _connection: Connection, permitted: RunLimit) => {
       limit = permitted
     },
-    onEvent(event: BatchEvent) {
-      if (event.type === 'planned') before = event.rows.deployed
-    },
   }
+  const minted = await runMints(deps, plan, sending)
+  return { ...minted, rows: Math.min(counts.mint, minted.rows), limit }
+}
+
+/** Sends the rows to mint, if there are any, and waits until all that were accepted are deployed. */
+async function runMints(
+  deps: Deps,
+  plan: ChangePlan,
+  sending: Parameters<typeof sendRun>[1],
+): Promise<Omit<Minted, 'limit'>> {
   const sent = await sendRun(deps, sending)
   const failure = await refuseFailure(deps, sent, sending).then(
     () => null,
@@ -370,5 +429,5 @@ async function mint(
   )
   const { deployed, pending, accepted, failed, unknown } = sent.summary.counts
   const left = { pending: pending + accepted, failed, unknown }
-  return { rows: Math.min(counts.mint, deployed - before), left, failure, limit }
+  return { rows: deployed - plan.deployed, left, warnings: sent.warnings, failure }
 }

@@ -1,3 +1,4 @@
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
@@ -29,7 +30,10 @@ const VIEW: View = {
   id: 'cost_estimate_wei',
   card: (data) => [
     ['blockchain', data.blockchain],
-    ['rows', `${data.rows} for ${data.receivers} receivers${data.deploys_collection ? ', and a new collection' : ''}`],
+    [
+      'rows',
+      `${data.rows} for ${count(Number(data.receivers), 'receiver')}${data.deploys_collection ? ', and a new collection' : ''}`,
+    ],
     ...estimateCard(data),
     [
       'to fund',
@@ -41,7 +45,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = cost): GdnCommand {
   const costCommand = new GdnCommand({
     about:
-      'Estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, and the fee for data on OP Stack networks, Arbitrum and Scroll. The fees come from the node of --rpc-url, or else from the server. Without a collection, the estimate includes its deployment. It assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the most that one signer can need for the requests of batch mint at the current fees, including the reserve that a signer keeps. Nothing is sent.',
+      'Estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, and the fee for data on OP Stack networks, Arbitrum and Scroll. The fees come from the node in --rpc-url, or else from the server. Without a collection, the estimate includes its deployment. It assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the maximum that one signer can need for the requests of batch mint at the current fees, including the reserve that a signer keeps. Nothing is sent.',
     examples: [
       ['Estimate a drop at the fees of the server', 'gdn cost drop.csv -b polygon'],
       [
@@ -70,14 +74,14 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const settings = await deps.settings(flags)
   const options = manifestOptions(deps, flags, settings)
   const blockchain = options.blockchain ?? settings.blockchain?.value ?? null
-  const counts = new Map<string, { receiver: string; sender: string | null; count: number }>()
+  const groups = new Map<string, { receiver: string; sender: string | null; count: number }>()
   const found = await validateManifest(
     manifestSource(deps, manifest),
     { ...options, blockchain, onMapped: new MappedColumns(io, settings).add },
     ({ receiver, sender }) => {
       const group = `${sender ?? ''} ${receiver}`
-      const known = counts.get(group)
-      if (known === undefined) counts.set(group, { receiver, sender, count: 1 })
+      const known = groups.get(group)
+      if (known === undefined) groups.set(group, { receiver, sender, count: 1 })
       else known.count += 1
     },
   )
@@ -94,7 +98,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const deploys = (target.contractAddress ?? settings.contract) === null
   if (deploys) meter.addDeployment()
   // Requests have one receiver, so rows are sent by receiver.
-  for (const { receiver, sender, count } of counts.values()) meter.add(receiver, count, sender)
+  for (const group of groups.values()) meter.add(group.receiver, group.count, group.sender)
   const fees = await feesFor(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)
   const gas = meter.total()

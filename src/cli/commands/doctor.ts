@@ -1,3 +1,5 @@
+import { stateDirectory } from '../../config/paths.ts'
+import { count } from '../../core/count.ts'
 import { GdnCommand, valueFlag } from '../command.ts'
 import { addDataDirFlag } from '../connect/data-dir.ts'
 import { keepPlace } from '../connect/keep-place.ts'
@@ -24,7 +26,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = doctor): GdnCommand {
   const doctorCommand = new GdnCommand({
     about:
-      'Checks the configuration, server, key, clock, recorded runs, and requirements of the local backend. It changes nothing. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their variables select a backend, it also checks the database, storage and networks of that backend. To check the storage, it writes one small file and reads it back. The exit code is that of the first failure: 2, 4 or 6.',
+      'Checks the configuration, server, key, clock, recorded runs, and requirements of the local backend. It changes nothing. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their variables select a backend, it also checks the database, storage and networks of that backend. To check the storage, it writes one small file and reads it back. The first failure determines the exit code: 2, 4 or 6.',
     examples: [
       ['Check the setup', 'gdn doctor'],
       ['Check one server', 'gdn doctor --base-url https://api.example.com'],
@@ -65,7 +67,6 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { checkBackend } = await import('./doctor/backend.ts')
   const { checkWallets } = await import('./doctor/wallets.ts')
   const { checkNativeParts } = await import('./doctor/native.ts')
-  const { stateDirectory } = await import('../../config/paths.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
   const state = await checkStateDirectory(stateDir)
   const server = settings === null ? null : await settings.server().catch(() => null)
@@ -91,8 +92,8 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
 function verdict(failed: number, warned: number): string {
   if (failed + warned === 0) return 'No problems found.'
   const parts = [
-    ...(failed === 0 ? [] : [failed === 1 ? '1 failure' : `${failed} failures`]),
-    ...(warned === 0 ? [] : [warned === 1 ? '1 warning' : `${warned} warnings`]),
+    ...(failed === 0 ? [] : [count(failed, 'failure')]),
+    ...(warned === 0 ? [] : [count(warned, 'warning')]),
   ]
   return `${parts.join(' and ')}.`
 }

@@ -1,6 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
+import { noServerNamed } from '../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag } from '../flags/common.ts'
 import { address, blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
 import { choose } from '../prompt/ask-for.ts'
@@ -33,7 +34,7 @@ export function command(deps: Deps, run = init): GdnCommand {
   switchFlag(initCommand, '--hosted', 'Use a service at a URL')
   switchFlag(initCommand, '--local', 'Use the local backend (gdn local start)')
   valueFlag(initCommand, '--base-url <url>', 'URL of the service', { parse: notEmpty })
-  valueFlag(initCommand, '--key-file <file>', 'File that holds its API key; - is standard input', { parse: notEmpty })
+  valueFlag(initCommand, '--key-file <file>', 'File with its API key; - is standard input', { parse: notEmpty })
   valueFlag(initCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
     parse: oneOf(['keyring', 'file']),
   })
@@ -64,10 +65,7 @@ async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Pro
   }
   if (local || hosted || baseUrl !== undefined) return local === true
   if (!mayAsk(io)) {
-    throw new GdnError('usage', 'no server is named', {
-      place: { flag: '--hosted' },
-      hint: 'Add --local, or --hosted --base-url <url> --key-file <file>.',
-    })
+    throw noServerNamed('--hosted', 'Add --local, or --hosted --base-url <url> --key-file <file>.')
   }
   return await choose(io, {
     message: 'Which server?',

@@ -24,7 +24,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 50_000
 export function command(deps: Deps, run = mcp): GdnCommand {
   const mcpCommand = new GdnCommand({
     about:
-      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, tools only read. A tool that changes something returns a plan first, and runs that plan once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
+      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, the tools are read-only. A tool that changes something returns a plan first, and runs that plan once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
     examples: [
       ['Let an agent read', 'gdn mcp'],
       ['Let it mint on the local backend', 'gdn mcp --local --allow-writes'],
@@ -32,7 +32,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
       ['Let it spend at most 5 POL on public networks', 'gdn mcp --allow-writes --allow-spending --max-cost 5POL'],
     ],
   })
-  const PERMITS = 'What agents may do'
+  const PERMITS = 'Permissions of the agent'
   switchFlag(mcpCommand, '--allow-writes', 'Offer tools that change something', PERMITS)
   switchFlag(mcpCommand, '--allow-spending', 'Let tools spend on public networks, with --max-cost', PERMITS)
   valueFlag(mcpCommand, '--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {

@@ -2,14 +2,16 @@ import { platform } from 'node:process'
 import * as z from 'zod'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { findRun, isSeveral, settingsOfRun } from '../batch/which-server.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { addRunContractFlag } from '../batch/which-run.ts'
+import { findRun, namesRuns, type RunFlags, settingsOfRun } from '../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { connectExplorer, type Explorer, explorerBase } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
-import { addJsonFlag, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
+import { addJsonFlag, addServerFlags, type CommonFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 
-export interface OpenFlags extends CommonFlags, ServerFlags {
+export interface OpenFlags extends CommonFlags, RunFlags {
   print?: boolean
 }
 
@@ -27,6 +29,7 @@ export function command(deps: Deps, run = open): GdnCommand {
   })
   openCommand.argument('[id|address|run]')
   switchFlag(openCommand, '--print', 'Print the URL without opening it')
+  addRunContractFlag(openCommand)
   addServerFlags(openCommand)
   addJsonFlag(openCommand, 'Print the URL as JSON without opening it')
   return openCommand.action(async (what: string | undefined, flags: OpenFlags) => {
@@ -38,6 +41,12 @@ export async function open(deps: Deps, what: string | undefined, flags: OpenFlag
   const { io } = deps
   if (what === '')
     throw new GdnError('usage', 'the argument is empty', { hint: 'Leave it out to open the front page.' })
+  if (what === undefined && flags.contract !== undefined) {
+    throw new GdnError('usage', 'no run is specified', {
+      place: { flag: '--contract' },
+      hint: `Specify the run, such as drop.csv. To open a collection, run \`gdn open ${shellWord(flags.contract)}\`.`,
+    })
+  }
   const url = await urlOf(deps, what, flags)
   if (io.settings.machine) return await io.data(`${JSON.stringify({ url })}\n`)
   if (flags.print || !io.stdoutTty) return await io.data(`${url}\n`)
@@ -73,8 +82,9 @@ async function runCalled(
     const run = await findRun(deps, what, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
-    // A name of several runs is an error. A name of no run is not.
-    if (error instanceof GdnError && error.code === 'not_found_locally' && !isSeveral(error)) return null
+    // A name of no run may be that of an NFT. With runs to choose from, or with --contract, it is an error.
+    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !namesRuns(error)
+    if (isNoRun && flags.contract === undefined) return null
     throw error
   }
 }

@@ -15,10 +15,8 @@ import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
-import { createOutput } from '../render/output.ts'
-import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from './plan/open-plan.ts'
-import { planMarkdown } from './plan/plan-markdown.ts'
+import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from '../plan/open-plan.ts'
+import { planMarkdown } from '../plan/plan-markdown.ts'
 import {
   firstChanges,
   PLAN_VIEW,
@@ -27,7 +25,9 @@ import {
   planLines,
   planRecord,
   printPlanNotes,
-} from './plan/plan-view.ts'
+} from '../plan/plan-view.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { createOutput } from '../render/output.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
@@ -88,7 +88,10 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
-      if (pendingCount(found.counts) > 0) {
+      const pending = pendingCount(found.counts)
+      if (pending > 0) {
+        const { blockchain } = opened.options
+        await deps.quote?.({ connection, blockchain, kind: 'nft', count: pending, run: null }, null)
         printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
       }
       const isList = !isMarkdown && output.mode === 'table'
@@ -122,8 +125,11 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
 }
 
 /** Returns what to do with a plan that was saved. apply refuses one with a change that is impossible. */
-function savedText({ impossible, mint }: PlanCounts, again: string): string {
-  if (impossible === 0) return `Saved. To apply exactly this plan: ${again}`
+function savedText({ impossible, mint, burn }: PlanCounts, again: string): string {
+  if (impossible === 0) {
+    const inScript = burn === 0 ? '' : `\nIn a script, add --yes --max-burns ${burn}.`
+    return `Saved. To apply exactly this plan: ${again}${inScript}`
+  }
   const refused = 'Saved, but gdn apply refuses this plan because a change is impossible.'
   return mint === 0 ? refused : `${refused} To mint only its new rows: ${again} --only mint`
 }

@@ -1,11 +1,13 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { keepMaxCost } from '../../batch/runs.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
 import { because } from '../../operations/waiting.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
+import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
@@ -14,9 +16,10 @@ import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/fl
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput } from '../batch/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { networkText } from '../connect/is-without-value.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { atMostText } from '../cost/at-most.ts'
-import { costsMoney } from '../cost/confirm-spending.ts'
+import { atMostText, noteCost, shortageOfRun } from '../cost/at-most.ts'
+import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
@@ -26,11 +29,10 @@ import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
+import { heldText, limitChanges, permitChanges } from '../plan/change-nfts.ts'
+import { storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { limitChanges, permitChanges } from './plan/change-nfts.ts'
-import { storeNames } from './plan/store-names.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags
 
@@ -91,6 +93,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         flags.dryRun !== true && (plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null))
       let outcomes = noOutcomes()
       let paid = NOTHING_KNOWN
+      let ended: GdnError | null = null
       if (sends) {
         const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
         await confirm(deps, connection, opened, plan, { ...flags, given })
@@ -98,9 +101,18 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const carried = await limitChanges(deps, connection, options, { limit, given })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
-        outcomes = await send(deps, connection, opened, { plan, flags, limit: carried })
+        const sent = await send(deps, connection, opened, { plan, flags, limit: carried })
+        outcomes = sent.outcomes
+        ended = sent.error
         paid = await paidSince()
       } else if (flags.dryRun !== true) await storeNames(deps, connection, options, plan)
+      if (flags.dryRun !== true && !signals.signal.aborted) {
+        await noteNfts(options, plan.run, plan.seen()).catch((error: unknown) => {
+          // The updates are made. The next reveal records them.
+          if (!(error instanceof GdnError)) throw error
+          io.debug(`can't record the revealed rows: ${error.message}`)
+        })
+      }
       const { done, failed, unknown, pending } = outcomes
       await output.one({
         run: plan.run.name,
@@ -118,7 +130,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         left_rows: plan.leftRows,
         ...paid,
       })
-      const problem = problemOf(outcomes) ?? noneMinted(plan)
+      const problem = ended ?? problemOf(outcomes) ?? noneMinted(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
     })
@@ -185,7 +197,9 @@ function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): voi
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
 }
 
-/** Returns the error for a manifest of which no row has an NFT. It is not an interruption, where the other rows follow. */
+/**
+ * Returns the error for a manifest of which no row has an NFT. It is not an interruption, where the other rows follow.
+ */
 function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
   return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
@@ -217,47 +231,68 @@ async function confirm(
 ): Promise<void> {
   const { io } = deps
   const { pending, accepted, run } = plan
-  if (pending === 0 || flags.yes || (!io.interactive && !(await costsMoney(deps, blockchain, connection)))) return
+  if (pending === 0) {
+    const raised = { run: run.id, maxCost: flags.given, effect: ACCEPTED_GO_ON }
+    return await confirmRaise(deps, flags.yes, blockchain, connection, raised)
+  }
   const priced = {
     limit: flags.given,
     kept: run.maxCost,
     run: run.id,
     worst: () => worstOfChanges('update', pending - accepted),
   }
+  if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
   const cost = await atMostText(deps, connection, blockchain, priced)
-  const question = `Reveal ${count(pending, 'NFT')} on ${blockchain} through ${connection.server.origin}${cost}? Everybody can see them then.`
-  if (!(await io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+  const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}? Everybody can see them then.`
+  await io.confirm(safe(question), '--yes')
 }
 
+/** Sends the updates. An error after some of them is returned, so that the record of what was done is still printed. */
 async function send(
-  { io, now, sleep, signals }: Deps,
-  { client }: Connection,
+  deps: Deps,
+  connection: Connection,
   { options }: OpenedManifest,
   { plan, flags, limit }: { plan: RevealPlan; flags: RevealFlags; limit: RunLimit },
-): Promise<Outcomes> {
+): Promise<{ outcomes: Outcomes; error: GdnError | null }> {
+  const { io, now, sleep, signals } = deps
   const all = plan.pending
+  let seen = noOutcomes()
   const progress = await io.progress(`Revealing: 0 of ${all}`)
   try {
-    return await applyUpdates(
+    const outcomes = await applyUpdates(
       options.contractAddress,
       {
-        client,
+        client: connection.client,
         limit,
         now,
         sleep,
         signal: signals.signal,
         timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS,
-        onProgress: ({ done, pending }) =>
-          progress.update(`Revealing: ${done} of ${all}${pending === 0 ? '' : `, ${pending} accepted`}`),
+        shortage: ({ done, failed, unknown }) => {
+          const changes = all - done - failed.count - unknown.count
+          const unsent = async () => ({ rows: 0, changes, worst: await worstOfChanges('update', changes) })
+          return shortageOfRun(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
+        },
+        onProgress: (outcomes) => {
+          seen = outcomes
+          const { done, pending } = outcomes
+          const accepted = pending === 0 ? '' : `, ${pending} accepted`
+          progress.update(`Revealing: ${done} of ${all}${accepted}${heldText(outcomes)}`)
+        },
       },
       plan.updates(),
     )
+    return { outcomes, error: null }
+  } catch (error) {
+    const { done, pending, failed, unknown } = seen
+    if (!(error instanceof GdnError) || done + pending + failed.count + unknown.count === 0) throw error
+    return { outcomes: seen, error }
   } finally {
     progress.stop()
   }
 }
 
-function problemOf({ failed, unknown, pending, reason, unsent }: Outcomes): GdnError | null {
+function problemOf({ failed, unknown, pending, reason, held, unsent }: Outcomes): GdnError | null {
   const hint = RESUME_HINT
   const details = { failed_rows: failed.first, unknown_rows: unknown.first }
   const reasons = [...unknown.first, ...failed.first]
@@ -273,5 +308,8 @@ function problemOf({ failed, unknown, pending, reason, unsent }: Outcomes): GdnE
     return new GdnError('batch_failed_rows', message, { hint, details })
   }
   if (pending === 0 && !unsent) return null
-  return new GdnError('pending', `${count(pending, 'update')} still pending${because(reason)}`, { hint, details })
+  return new GdnError('pending', `${count(pending, 'update')} still pending${because(reason ?? held)}`, {
+    hint,
+    details,
+  })
 }

@@ -96,7 +96,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   valueFlag(
     serveCommand,
     '--max-connections-per-address <n>',
-    'Maximum number from one address of another machine (200)',
+    'Maximum number of connections from one remote address (200)',
     {
       parse: integer(1, 1_000_000),
     },

@@ -38,7 +38,8 @@ const END_WITHIN_MS = 2000
 
 /**
  * Returns the result of work that handles its signals itself, such as a start, or null if a signal stopped it. Work
- * that still waits then, such as for a database that does not respond, is abandoned. Abandoning it is as safe as a kill.
+ * that still waits then, such as for a database that does not respond, is abandoned. Abandoning it is as safe as a
+ * kill.
  */
 export async function unlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,

@@ -19,7 +19,7 @@ export interface DataDirFlags {
 }
 
 export function addDataDirFlag(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--data-dir <dir>', "The backend's data directory (that of gdn local start)", { parse: notEmpty })
+  valueFlag(command, '--data-dir <dir>', "Data directory of the backend (the local backend's)", { parse: notEmpty })
   return addDatabaseFlag(command)
 }
 
@@ -54,7 +54,8 @@ export function databasePlace(
 export type DatabasePlace = ReturnType<typeof databasePlace>
 
 /**
- * Returns the database of an administration command, and prints it, so that you notice a wrong one.
+ * Returns the database of an administration command, and prints it unless it is the default, so that you notice
+ * a wrong one.
  *
  * @throws GdnError `usage` if it is the default and the configuration names another server
  */
@@ -67,7 +68,9 @@ export async function administeredPlace(
   const isNamed = flags.dataDir !== undefined || database.url !== undefined || settingsFile !== undefined
   if (!isNamed) await refuseOtherServer(deps, dataDir)
   const source = flags.databaseUrl === undefined ? 'GDN_DATABASE_URL' : '--database-url'
-  deps.io.note(database.url === undefined ? `Data directory: ${safe(dataDir)}` : `Database: PostgreSQL of ${source}`)
+  const used = database.url === undefined ? `Data directory: ${safe(dataDir)}` : `Database: PostgreSQL of ${source}`
+  if (isNamed) deps.io.note(used)
+  else deps.io.debug(used)
   return place
 }
 
@@ -88,11 +91,12 @@ async function refuseOtherServer(
         : new URL(running.url).port !== new URL(origin).port
   }
   if (!isOther) return
+  const byProfile = baseUrl.from.startsWith('profile ') ? 'set GDN_PROFILE=local, or ' : ''
   throw new GdnError(
     'usage',
     `${baseUrl.from} names the server ${origin}, but this command works on the backend in ${dataDir}`,
     {
-      hint: `To work on that backend nevertheless, add --data-dir ${shellWord(dataDir)}. To work on the database of ${origin}, name it with --data-dir or --database-url.`,
+      hint: `To work on that backend nevertheless, ${byProfile}add --data-dir ${shellWord(dataDir)}. To work on the database of ${origin}, name it with --data-dir or --database-url.`,
     },
   )
 }

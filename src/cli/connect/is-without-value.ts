@@ -12,3 +12,7 @@ export const isWithoutValue = (
   { client, server }: Pick<Connection, 'client' | 'server'>,
 ): boolean =>
   (blockchain !== null && isTestnet(blockchain)) || (server.loopback && client.hasNoValue(blockchain) === true)
+
+/** Names a blockchain in a prompt: `polygon, a public network`, or `polygon` if its coins have no value. */
+export const networkText = (blockchain: Blockchain, connection: Pick<Connection, 'client' | 'server'>, end = '') =>
+  isWithoutValue(blockchain, connection) ? blockchain : `${blockchain}, a public network${end}`

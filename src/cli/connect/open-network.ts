@@ -33,13 +33,14 @@ export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
 }
 
 /**
- * Calls `work` with the network behind a node. The node is asked for its chain ID before anything else.
+ * Calls `work` with the network behind a node. The node is asked for its chain ID before anything else. The signal ends
+ * every request.
  *
  * @throws GdnError `usage` if the node belongs to another chain
  */
 export async function withNetwork<Result>(
   { url, flag }: Node,
-  { blockchain, pollMs }: { blockchain: EvmBlockchain; pollMs?: number },
+  { blockchain, pollMs, signal }: { blockchain: EvmBlockchain; pollMs?: number; signal: AbortSignal },
   work: (network: RemoteNetwork) => Promise<Result>,
 ): Promise<Result> {
   const [{ createRemoteNetwork }, { chainIdNamed }] = await Promise.all([
@@ -60,6 +61,7 @@ export async function withNetwork<Result>(
     urls: [url],
     ...limits,
     pollMs,
+    signal,
   })
   try {
     return await work(network)

@@ -5,6 +5,7 @@ import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { Deps } from '../deps.ts'
+import { wrongAddress } from '../flag-errors.ts'
 import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
 import { findByAddress, knownCollections } from './known-collections.ts'
@@ -31,7 +32,9 @@ export async function whichCollection(
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const known = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wanted = settings.blockchain?.value
-  const fitting = known.filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
+  const fitting = known
+    .filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
+    .toReversed()
   const contract =
     settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
   if (contract === undefined) throw notNamed(fitting, place)
@@ -47,7 +50,7 @@ export async function whichCollection(
     })
   }
   const problem = addressProblem(contract, blockchain)
-  if (problem !== null) throw notAnAddress(contract, problem, settings.contract?.from)
+  if (problem !== null) throw wrongAddress(contract, problem, settings.contract?.from ?? '--contract')
   return { contract, blockchain }
 }
 
@@ -57,11 +60,8 @@ const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Ans
 /** Rejects a value that is not an address on any blockchain before the prompt for the blockchain. */
 function refuseMistyped(contract: string, { contract: named }: Settings): void {
   const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
-  if (problem !== null) throw notAnAddress(contract, problem, named?.from)
+  if (problem !== null) throw wrongAddress(contract, problem, named?.from ?? '--contract')
 }
-
-const notAnAddress = (contract: string, problem: string, from = '--contract') =>
-  new GdnError('usage', `"${contract}" ${problem}`, { place: { flag: from } })
 
 function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
   const [only, ...others] = fitting

@@ -37,7 +37,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
     ...client,
     async hasPlaceForFiles(signal) {
       // A gdn backend identifies itself and accepts uploads.
-      serverTakes ??= client.supportsIdempotency() === true || (await takesUploads(client, signal))
+      serverTakes ??= client.supports('idempotency') === true || (await takesUploads(client, signal))
       return serverTakes || (await storage()) !== null
     },
     async upload(content, name, options = {}) {

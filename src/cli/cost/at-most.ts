@@ -1,15 +1,16 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { costsOf } from '../../client/run-costs.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins } from '../../core/units.ts'
+import { inCoins, inGwei } from '../../core/units.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
-import { feesOfServer } from './fees.ts'
-import { costOfRun, leftOf, limitOfRun, type WorstUse } from './run-limit.ts'
+import { typicalCost } from './estimate.ts'
+import { type FoundFees, feesOfServer } from './fees.ts'
+import { costOfRun, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
 
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000
@@ -25,58 +26,74 @@ export interface PricedRequests {
   kept?: bigint | null
   /** Finds their blockchain where the command doesn't name it. */
   findBlockchain?(): Promise<Blockchain | null>
+  /** The maximum fee that this command was given, in wei. */
+  maxFee?: bigint | null
   /** The run whose limit it is. Default: the limit is that of these requests alone. */
   run?: string
   /** What they use, each in a transaction of its own. Called only with the fees of the server. */
   worst(): Promise<PricedUse>
+  /** What accepted requests of the run use, which the command lets go on as well; null if there are none. */
+  accepted?: WorstUse | null
 }
 
 /**
- * Returns the most that requests can cost, as the end of a question: `, for at most 0.05 ETH (the limit)`. With a limit
- * that is everything that can still be paid under it, also for what its run has accepted before. Without a limit it is the
- * worst case at the current fees, and a note says that fees can rise. It is empty where coins have no value, and without
- * fees or limit. A note says before the question that rows will wait because of the limit.
+ * Returns the most that requests can cost, as the end of a prompt: `, for at most 0.05 ETH (the limit)`. With a limit,
+ * it is what the limit still allows, including the pending requests of its run. Without a limit, it is an estimate: the
+ * worst case at the current fees, and a note says that fees can rise. It is empty if coins have no value, or if neither
+ * fees nor a limit are known. If rows will wait because of the limit, a note says so before the prompt.
  */
 export async function atMostText(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   blockchain: Blockchain | null,
-  { limit: given, kept = null, run, worst }: PricedRequests,
+  { limit: given, kept = null, maxFee = null, run, worst, accepted = null }: PricedRequests,
 ): Promise<string> {
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return ''
   const [found, costs] = await Promise.all([
     soon(deps, feesOfServer(deps, blockchain, connection)),
     run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
   ])
-  const use = found === null ? null : await worst()
-  const needed = found === null || use === null ? null : await costOfRun(use, found.fees, costs)
+  const use = found === null ? null : withAccepted(await worst(), accepted)
+  const highest = maxFee ?? (costs?.max_fee == null ? null : BigInt(costs.max_fee))
+  const feeLimit = { max_fee: highest === null ? null : String(highest) }
+  const needed = found === null || use === null ? null : await costOfRun(use, found.fees, feeLimit)
+  const reserved =
+    found === null || use?.estimate === undefined
+      ? null
+      : await costOfRun(sumOf([use, difference(use.estimate)]), found.fees, feeLimit)
   const limit = limitOfRun({ given, kept }, costs)
   const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
   const isReserved = left !== null && payable > left
   if (needed === null && left === null) return ''
   const coin = found?.coin ?? 'coins'
+  if (found !== null && use !== null && needed !== null) {
+    await noteFunds(deps, found, { needed, smallest: use.estimate?.worst.smallestMint, payable: limit && payable })
+  }
   if (found !== null && use?.estimate !== undefined && left !== null) {
-    const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-    const { typical } = costOf(use.estimate, found.fees)
-    const rest = `and the limit leaves ${inCoins(left, 'down')}: rows wait`
+    const typical = await typicalCost(use.estimate, found.fees)
+    const rest = `and the limit leaves ${inCoins(left, 'down')} ${coin}: rows wait`
     if (left < typical) {
       const until = isReserved ? 'until earlier transactions are final, for lower fees' : 'for lower fees'
       const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, ${rest} ${until} or a higher --max-cost.`
       deps.io.note(safe(note))
-    } else if (needed !== null && left < needed) {
-      const note = `This reserves at most ${inCoins(needed, 'up')} ${coin}, ${rest} until earlier transactions are final. --max-cost ${inCoins(counted + needed, 'up')} avoids that.`
+    } else if (reserved !== null && left < reserved) {
+      const note = `This reserves at most ${inCoins(reserved, 'up')} ${coin}, ${rest} until earlier transactions are final. --max-cost ${inCoins(counted + reserved, 'up')} avoids that.`
       deps.io.note(safe(note))
     }
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
   if (left === null) {
-    deps.io.note('If fees rise, this can cost more, unless --max-cost limits it.')
-    return `, for at most ${atFees} at the current fees`
+    if (found !== null && use !== null) deps.io.note(safe(await noteOfRise(use, found, highest)))
+    return needed === 0n
+      ? ', which needs no transaction'
+      : `, for an estimated maximum of ${atFees} at the current fees`
   }
   const source =
     payable < (limit ?? 0n) ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
   const now =
-    needed === null || needed >= left ? '' : `, ${isReserved ? 'these at most ' : ''}${atFees} at the current fees`
+    needed === null || needed >= left
+      ? ''
+      : `, ${isReserved && accepted === null ? 'for these ' : ''}an estimated maximum of ${atFees} at the current fees`
   // Transactions that were signed within another limit keep their price.
   const signed = costs?.pending_transactions ?? 0
   const isSignedAbove = signed > 0 && (costs?.counted == null || BigInt(costs.counted) > (limit ?? 0n))
@@ -85,22 +102,72 @@ export async function atMostText(
     : isReserved
       ? ' with what was accepted before'
       : ''
+  const paid = BigInt(costs?.fee_paid ?? 0)
+  if (paid > (limit ?? 0n)) return `${before}, although ${inCoins(paid)} ${coin} are paid, which is more than the limit`
+  if (payable === 0n) return `${before}, although nothing is left of the limit`
   return `, for at most ${inCoins(payable, 'up')} ${coin}${before} (${source}${now})`
 }
 
-/** Prints the notes of `atMostText` where no question is asked. */
-export async function noteLimit(
+const withAccepted = (use: PricedUse, accepted: WorstUse | null): PricedUse =>
+  accepted === null ? use : { ...use, ...sumOf([use, accepted]) }
+
+/** Says what requests without a limit of their cost can become: `highest` is the maximum fee of their run. */
+async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: bigint | null): Promise<string> {
+  if (highest === null || highest <= fees.offered) {
+    return 'If fees rise, this can cost more, unless --max-cost limits it.'
+  }
+  const most = await costOfRun(use, { ...fees, offered: highest }, null)
+  return `If fees rise, this can cost up to ${inCoins(most, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless --max-cost limits it.`
+}
+
+/** Prints a note if no signer has the balance that requests may need. It isn't an error, because they may need less. */
+async function noteFunds(
+  { io }: Pick<Deps, 'io'>,
+  { funds, fees, coin }: FoundFees,
+  { needed, smallest = 0n, payable }: { needed: bigint; smallest: bigint | undefined; payable: bigint | null },
+): Promise<void> {
+  if (funds === null || needed === 0n) return
+  const { leastFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
+  const all = needed + reserveFor(smallest, fees)
+  const most = payable === null ? null : payable + leastFunds({ maxFeePerGas: fees.offered })
+  const need = most !== null && most < all ? most : all
+  const free = max(funds.balance - funds.owed, 0n)
+  if (free >= need) return
+  const unit = coin ?? 'coins'
+  const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
+  const rest = funds.owed === 0n ? '' : ' in addition to its pending transactions'
+  io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
+}
+
+/** What a backend reserves for mints in addition to the most that they use. */
+const difference = ({ reserved, worst }: DropGas): WorstUse => ({
+  gasLimit: reserved.gasLimit - worst.gasLimit,
+  bytes: reserved.bytes - worst.bytes,
+})
+
+/** Prints the notes of `atMostText` where no question is asked. Without a limit, only the one on the signer's funds. */
+export async function noteCost(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
-  blockchain: Blockchain | null,
+  blockchain: Blockchain,
   requests: PricedRequests,
 ): Promise<void> {
-  if ((requests.limit ?? requests.kept ?? null) !== null) await atMostText(deps, connection, blockchain, requests)
+  const { limit, kept = null, maxFee = null, worst } = requests
+  if ((limit ?? kept) !== null) {
+    await atMostText(deps, connection, blockchain, requests)
+    return
+  }
+  if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
+  const found = await soon(deps, feesOfServer(deps, blockchain, connection))
+  if (found === null || found.funds === null) return
+  const use = await worst()
+  const needed = await costOfRun(use, found.fees, { max_fee: maxFee === null ? null : String(maxFee) })
+  await noteFunds(deps, found, { needed, smallest: use.estimate?.worst.smallestMint, payable: null })
 }
 
 /**
- * Returns the limit in coins with which a run can send requests in addition to those that count already; null if the fees
- * or costs are not known.
+ * Returns the limit in coins with which a run can send requests in addition to those that count already; null if the
+ * fees or costs are not known.
  */
 export async function sufficientLimit(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -120,6 +187,89 @@ export async function sufficientLimit(
     throw error
   }
 }
+
+/** What is left of a run, and the most that it uses. */
+export interface Unsent {
+  /** Rows that were not sent. */
+  rows: number
+  /** Changes of NFTs that were not made, also those that were accepted. */
+  changes?: number
+  worst: WorstUse
+  /** Gas limit of the smallest request with rows; 0 if there are changes or no rows. */
+  smallestMint?: bigint | undefined
+  /** What a server reserves of a limit for them; `worst` if undefined. */
+  reserved?: WorstUse
+}
+
+interface WaitingRun {
+  blockchain: Blockchain
+  run: string
+  unsent(): Promise<Unsent>
+}
+
+/**
+ * Returns what a signer lacks for a whole run, as a sentence: for what the server has accepted, and for the rows and
+ * changes that it has not, as far as the limit of the run permits them. Returns null if no signer lacks funds, or if
+ * the server doesn't say it.
+ */
+export async function shortageOfRun(
+  deps: Pick<Deps, 'io' | 'signals'>,
+  connection: Pick<Connection, 'client' | 'server'>,
+  { blockchain, run, unsent }: WaitingRun,
+): Promise<string | null> {
+  const { signal } = deps.signals
+  if (!isEvm(blockchain) || signal.aborted) return null
+  try {
+    // Read first: a row that is accepted in between counts twice, and never not at all.
+    const { rows, changes = 0, worst, smallestMint = 0n, reserved = worst } = await unsent()
+    const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
+    const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
+    const lack = found?.shortage ?? null
+    if (found === null || lack === null) return null
+    const [{ missingFunds }, { leastFunds, reserveFor }, { waitsForLowerFees }] = await Promise.all([
+      import('../../server/chain/missing-funds.ts'),
+      import('../../server/chain/evm/cost/funding.ts'),
+      import('../../server/chain/evm/cost/run-fee.ts'),
+    ])
+    if (costs?.waiting != null && waitsForLowerFees(costs.waiting)) return costs.waiting
+    const { fees, coin } = found
+    const { signer, balance, needed, waitingNfts: nfts } = lack
+    const payer = { role: 'signer', address: signer, blockchain, coin } as const
+    // The smallest transaction of all leaves the highest reserve, which counts once.
+    const own = reserveFor(smallestMint, fees)
+    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : max(lack.reserve, own)
+    const cost = await costOfRun(worst, fees, costs)
+    const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
+    const limit = limitOfRun({ given: null, kept: null }, costs)
+    if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
+    const { counted, payable } = leftOf(limit, costs)
+    const next = smallestOf({ rows, changes, worst, smallestMint })
+    const nextCost = next === null ? 0n : await costOfRun(next, fees, costs)
+    if (nextCost > payable) {
+      const enough = counted + (await costOfRun(reserved, fees, costs))
+      const unit = coin ?? 'coins'
+      return `waiting for lower fees: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(payable, 'down')} ${unit} of the run's limit are left; repeat its command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+    }
+    const least = leastFunds({ maxFeePerGas: fees.offered })
+    // What was accepted for other runs counts too. What was accepted for this one is in both `needed` and `counted`.
+    const most = max(payable + least, needed + limit - counted)
+    const isLimited = most < all.wei && most > balance
+    return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
+  } catch (error) {
+    if (error instanceof GdnError) return null
+    throw error
+  }
+}
+
+/** Returns the least that the next request of a run may use; null if nothing is left. */
+function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): WorstUse | null {
+  const count = rows + changes
+  if (count === 0) return null
+  if (smallestMint > 0n) return { gasLimit: smallestMint, bytes: 0 }
+  return { gasLimit: worst.gasLimit / BigInt(count), bytes: Math.floor(worst.bytes / count) }
+}
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /** Warns of transactions of a run that keep their price, because they were signed within another limit. */
 export async function warnOfSigned(

@@ -1,16 +1,18 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
-import { GdnError } from '../../core/errors.ts'
+import { costsOf } from '../../client/run-costs.ts'
+import { inCoins, inGwei } from '../../core/units.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { atMostText, type PricedRequests } from './at-most.ts'
 
 /**
- * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this machine
- * and says that the blockchain's coins have no value. Another server isn't believed: its operator may charge for requests
- * on any chain. A request that counts as free is sent with that condition, because the server may have been restarted
- * with other networks since, and because the user may have named another blockchain than that of the NFT.
+ * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this
+ * machine and says that the blockchain's coins have no value. Another server isn't believed: its operator may charge
+ * for requests on any chain. A request that counts as free is sent with that condition, because the server may have
+ * been restarted with other networks since, and because the user may have named another blockchain than that of the
+ * NFT.
  *
  * @param blockchain null if it isn't known, which may be a public network
  * @throws GdnError `unreachable` if the server does not respond
@@ -28,8 +30,8 @@ export async function costsMoney(
 }
 
 /**
- * Prompts before anything is spent on a public network, with the most that it can cost. Off a terminal, only --yes confirms
- * it.
+ * Prompts before anything is spent on a public network, with the most that it can cost. Off a terminal, only --yes
+ * confirms it.
  *
  * @param priced null if what the requests use is not known
  */
@@ -45,6 +47,66 @@ export async function confirmSpending(
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
   const on = blockchain ?? (await priced?.findBlockchain?.()) ?? null
   const cost = priced !== null ? await atMostText(deps, connection, on, priced) : ''
-  if (await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')) return
-  throw new GdnError('not_confirmed', 'nothing was sent')
+  await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')
+}
+
+/** What a higher limit of a run with accepted requests permits. */
+export const ACCEPTED_GO_ON = 'Accepted requests that wait for the limit can then be sent.'
+
+/** New limits of a run, in wei; null where a command was given none. */
+interface NewLimits {
+  run: string
+  maxCost: bigint | null
+  maxFee?: bigint | null
+}
+
+/**
+ * Prompts before a command raises a limit of a run if the server has accepted something of it that isn't paid yet: it
+ * goes on without another request. Requests that the command sends have prompts of their own, which name it as well.
+ *
+ * @param effect what a higher limit permits, as a sentence
+ */
+export async function confirmRaise(
+  deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
+  yes: boolean | undefined,
+  blockchain: Blockchain,
+  connection: Pick<Connection, 'client' | 'server'>,
+  { effect, ...limits }: NewLimits & { effect: string },
+): Promise<void> {
+  if (yes || !isLimit(limits) || !(await costsMoney(deps, blockchain, connection))) return
+  const raised = await raisedLimits(deps, connection, limits)
+  if (raised.length === 0) return
+  const question = `Raise the ${raised.join(' and the ')} on ${blockchain}, a public network, through ${connection.server.origin}? ${effect}`
+  await deps.io.confirm(safe(question), '--yes')
+}
+
+const isLimit = ({ maxCost, maxFee = null }: NewLimits): boolean => maxCost !== null || maxFee !== null
+
+/**
+ * Returns the limits of a run that are raised, in words, if the server has accepted something of the run that isn't
+ * paid yet: a higher limit lets it go on without another request.
+ */
+export async function raisedLimits(
+  deps: Pick<Deps, 'signals'>,
+  { client }: Pick<Connection, 'client'>,
+  limits: NewLimits,
+): Promise<string[]> {
+  if (!isLimit(limits)) return []
+  const { run, maxCost, maxFee = null } = limits
+  await client.learnIdempotency({ signal: deps.signals.signal })
+  if (client.supports('runCosts') !== true) {
+    // The server doesn't say whether this is a higher one.
+    return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]
+  }
+  const costs = await costsOf({ client }, run, deps.signals.signal)
+  if (costs === null || (costs.counted != null && BigInt(costs.counted) <= BigInt(costs.fee_paid))) return []
+  const coin = costs.currency ?? 'coins'
+  const raised: string[] = []
+  if (maxCost !== null && costs.max_cost !== null && maxCost > BigInt(costs.max_cost)) {
+    raised.push(`limit of this run from ${inCoins(BigInt(costs.max_cost))} to ${inCoins(maxCost)} ${coin}`)
+  }
+  if (maxFee !== null && costs.max_fee !== null && maxFee > BigInt(costs.max_fee)) {
+    raised.push(`maximum fee of this run from ${inGwei(BigInt(costs.max_fee))} to ${inGwei(maxFee)} gwei`)
+  }
+  return raised
 }

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, inGwei, type Rounding } from '../../core/units.ts'
 import type { DropGas, DropMeter } from '../../server/chain/evm/cost/drop-gas.ts'
@@ -13,6 +14,7 @@ import { type Money, moneyText, priceSource, worthOf } from './price.ts'
 /** The fields of an estimate. */
 export const COST_FIELDS = [
   'transactions',
+  'transactions_high',
   'gas_estimate',
   'gas_price_wei',
   'cost_low_wei',
@@ -35,19 +37,27 @@ export async function openMeter(dynamic = false): Promise<DropMeter> {
 export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Money | null): Promise<DataRecord> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   const cost: Cost = costOf(gas, found.fees)
+  const { high } = costOf(gas.apart, found.fees)
   return {
     transactions: gas.transactions,
+    transactions_high: gas.apart.transactions,
     gas_estimate: Number(cost.gas),
     gas_price_wei: String(found.fees.typical),
     cost_low_wei: String(cost.low),
     cost_estimate_wei: String(cost.typical),
-    cost_high_wei: String(cost.high),
+    cost_high_wei: String(high),
     data_fee_wei: String(cost.dataFee),
     currency: found.coin,
     coin_price: coinPrice === null ? null : moneyText(coinPrice),
     cost_estimate: coinPrice === null ? null : moneyText(worthOf(cost.typical, coinPrice)),
     simulated: found.isSimulated,
   }
+}
+
+/** Returns what transactions typically cost at fees that were found. */
+export async function typicalCost(gas: Pick<DropGas, 'gas' | 'bytes'>, fees: FoundFees['fees']): Promise<bigint> {
+  const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
+  return costOf(gas, fees).typical
 }
 
 /** Returns the balance in wei with which one signer completes a drop at the fees that were found. */
@@ -61,14 +71,23 @@ export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(Bi
 
 /** Formats an estimate for a terminal. */
 export function estimateCard(data: DataRecord): Card {
-  const { transactions, gas_estimate, gas_price_wei, cost_low_wei, cost_estimate_wei, cost_high_wei } = data
+  const {
+    transactions,
+    transactions_high,
+    gas_estimate,
+    gas_price_wei,
+    cost_low_wei,
+    cost_estimate_wei,
+    cost_high_wei,
+  } = data
   const number = Number(gas_estimate).toLocaleString('en-US')
-  const gas = `about ${number} in ${transactions} transaction${transactions === 1 ? '' : 's'}`
+  const gas = `about ${number} in ${count(Number(transactions), 'transaction')}`
   if (gas_price_wei === undefined || gas_price_wei === null) return []
   const coins = data.currency ?? 'coins'
   const worth = data.cost_estimate === null ? '' : `, ${data.cost_estimate} at ${data.coin_price}`
   const dataFee = data.data_fee_wei === '0' ? '' : `, ${coinsIn(data.data_fee_wei)} of it for data`
-  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} by the fees of recent blocks`
+  const most = transactions_high === transactions ? '' : `, in up to ${count(Number(transactions_high), 'transaction')}`
+  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} by recent fees${most}`
   return [
     ['gas', `${gas}, at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
     ['cost', `about ${coinsIn(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],

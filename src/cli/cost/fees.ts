@@ -40,6 +40,10 @@ export interface FoundFees {
   coin: string | null
   /** The highest price of a unit of gas that the server ever offers; null if it doesn't say. */
   max: bigint | null
+  /** The signer with the most funds, and the most that its pending transactions can cost; null if it isn't known. */
+  funds: { signer: string; balance: bigint; owed: bigint } | null
+  /** What a signer needs for everything that the server has accepted; null if none lacks funds. */
+  shortage: { signer: string; balance: bigint; needed: bigint; reserve: bigint; waitingNfts: number } | null
 }
 
 /** @throws GdnError `usage` for a blockchain without an estimate */
@@ -61,7 +65,7 @@ export async function findFees(
   connection: (() => Promise<Pick<Connection, 'client' | 'server'>>) | null,
 ): Promise<FoundFees> {
   const named = namedNode(deps, flags)
-  if (named !== null) return await feesOfNode(named, blockchain)
+  if (named !== null) return await feesOfNode(named, blockchain, deps.signals.signal)
   if (connection === null) throw noFees('no server and no node is named')
   return await feesOfServer(deps, blockchain, await connection())
 }
@@ -83,12 +87,29 @@ export async function feesOfServer(
 const noFees = (message: string) =>
   new GdnError('refused', message, { hint: 'Add --rpc-url <url> of a node of the network.' })
 
-function foundFees({ is_simulated, currency, gas_price, data }: ResponseOf<'getfees'>['fees']): FoundFees {
+function foundFees({
+  is_simulated,
+  currency,
+  gas_price,
+  data,
+  funds,
+  shortage,
+}: ResponseOf<'getfees'>['fees']): FoundFees {
   const { low, typical, high, offered, max } = gas_price
   return {
     isSimulated: is_simulated,
     coin: currency,
     max: max === undefined ? null : BigInt(max),
+    funds: funds ? { signer: funds.signer, balance: BigInt(funds.balance), owed: BigInt(funds.owed) } : null,
+    shortage: shortage
+      ? {
+          signer: shortage.signer,
+          balance: BigInt(shortage.balance),
+          needed: BigInt(shortage.needed),
+          reserve: BigInt(shortage.reserve),
+          waitingNfts: shortage.waiting_nfts,
+        }
+      : null,
     fees: {
       low: BigInt(low),
       typical: BigInt(typical),
@@ -99,16 +120,17 @@ function foundFees({ is_simulated, currency, gas_price, data }: ResponseOf<'getf
   }
 }
 
-async function feesOfNode(node: Node, blockchain: Blockchain): Promise<FoundFees> {
+async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FoundFees> {
   if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} are not estimated`)
   const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/settings/networks.ts'),
     import('../../server/chain/rpc/rpc-answer.ts'),
   ])
-  return await withNetwork(node, { blockchain }, async (network) => {
+  return await withNetwork(node, { blockchain, signal }, async (network) => {
     try {
-      return { fees: await readNetworkFees(network), isSimulated: false, coin: coinOf(network.chainId), max: null }
+      const fees = await readNetworkFees(network)
+      return { fees, isSimulated: false, coin: coinOf(network.chainId), max: null, funds: null, shortage: null }
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('bad_answer', `the node at ${new URL(node.url).host} returned no fees: ${error.message}`)

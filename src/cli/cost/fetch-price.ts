@@ -1,7 +1,7 @@
-import { parseJson } from '../../client/answers.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
 import { debugExchanges } from '../connect/debug-exchange.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'

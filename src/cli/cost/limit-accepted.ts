@@ -6,31 +6,38 @@ import { inCoins } from '../../core/units.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
+import { confirmRaise } from './confirm-spending.ts'
 
 interface Stated {
   /** Returns the limit that this command was given; may reject it. Null if it was given none. */
   given: (() => Promise<RunLimit | null>) | null
   /** Records the limit of the operation in wei, for repetitions of it. */
   keep(wei: bigint | null): Promise<void>
+  /** Whether a higher limit needs no prompt. */
+  yes: boolean | undefined
 }
 
 /**
- * Sets the limit of an operation that may have been accepted before: the one that this command was given, or the kept one
- * of an earlier attempt. A repeated request doesn't change the limit that the first one has set.
+ * Sets the limit of an operation that may have been accepted before: the one that this command was given, or the kept
+ * one of an earlier attempt. A repeated request doesn't change the limit that the first one has set.
  *
  * @throws GdnError `max_cost` if it was accepted without a limit, or if its transaction may cost more; what `given`
  *   throws
  */
 export async function limitAccepted(
-  { io, signals: { signal } }: Pick<Deps, 'io' | 'signals'>,
-  connection: Pick<Connection, 'client'>,
+  deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
+  connection: Pick<Connection, 'client' | 'server'>,
   { id, request, accepted }: AcceptedOperation,
-  { given, keep }: Stated,
+  { given, keep, yes }: Stated,
 ): Promise<void> {
   const { client } = connection
+  const {
+    io,
+    signals: { signal },
+  } = deps
   if (given === null && request.maxCost === null) return
   await client.learnIdempotency({ signal })
-  const isLimiting = client.limitsCosts() === true
+  const isLimiting = client.supports('runCosts') === true
   const costs = isLimiting ? await costsOf(connection, id, signal) : null
   // A limit that comes too late is not kept: it would stop each repetition.
   const refuse = async (why: string): Promise<never> => {
@@ -45,6 +52,10 @@ export async function limitAccepted(
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
   // A kept limit only lowers it: a person may have set a lower one elsewhere.
   const changes = before === null || (given === null ? before > wei : before !== wei)
+  if (given !== null && changes) {
+    const raised = { run: id, maxCost: wei, effect: 'The accepted request can then be sent.' }
+    await confirmRaise(deps, yes, costs.blockchain as Blockchain, connection, raised)
+  }
   if (given !== null) await keep(wei)
   if (changes) {
     const { contract_address = await addressOf(connection, accepted.transaction_gdn_id, signal) } = JSON.parse(

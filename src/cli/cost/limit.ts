@@ -29,8 +29,8 @@ export interface CostLimit {
   /** Wei; null if the server doesn't limit costs. */
   wei: bigint | null
   /**
-   * Rejects a limit below the cost of one transaction, which would send nothing. A run that has begun takes it: what was
-   * accepted may still cost something.
+   * Rejects a limit below the cost of one transaction, which would send nothing. A run that has begun takes it: what
+   * was accepted may still cost something.
    *
    * @throws GdnError `usage`
    */
@@ -81,7 +81,7 @@ export async function enforcedLimit(
 ): Promise<bigint | null> {
   if (maxCost === undefined) return null
   await connection.client.learnIdempotency({ signal: deps.signals.signal })
-  if (connection.client.limitsCosts() !== true) {
+  if (connection.client.supports('runCosts') !== true) {
     throw new GdnError('refused', `${connection.server.origin} doesn't limit costs`, {
       place: { flag: '--max-cost' },
       hint: 'Nothing was sent. Use a backend of gdn, or omit the flag.',
@@ -103,7 +103,7 @@ async function readLimit(
   const { maxCost } = flags
   if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit it.')
   await client.learnIdempotency({ signal: deps.signals.signal })
-  const isLimited = client.limitsCosts() === true
+  const isLimited = client.supports('runCosts') === true
   const found = await findFees(deps, flags, blockchain, async () => connection).catch((error: unknown) => {
     if (isLimited || !(error instanceof GdnError) || 'amount' in maxCost) throw error
     return null
@@ -123,12 +123,15 @@ async function readLimit(
     }
   }
   if (price === null) {
-    throw bad(`the price of ${coin} is not known`, 'Add --price <amount>, or configure price_url in your profile.')
+    throw bad(
+      `the price of ${coin} in ${maxCost.currency} is not known`,
+      `Use ${coin}, such as --max-cost 0.5${found?.coin ?? ''}. For money, such as 10USD, add --price <amount>USD, or configure price_url in your profile.`,
+    )
   }
   if (price.currency !== maxCost.currency) {
     throw bad(
       `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
-      `Use --price <amount>${maxCost.currency}.`,
+      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${found?.coin ?? ''}. For a price in another currency, add --price <amount>${maxCost.currency}.`,
     )
   }
   const wei = weiFor(maxCost, price)

@@ -39,7 +39,7 @@ export async function feeLimit(
     })
   }
   await client.learnIdempotency({ signal: signals.signal })
-  if (client.limitsFees() === true) return wei
+  if (client.supports('runFees') === true) return wei
   io.warn(`${server.origin} doesn't enforce --max-fee-gwei. It signs at the fees of the network.`)
   return null
 }

@@ -3,6 +3,7 @@ import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
 import { readTransaction } from '../../client/read-records.ts'
 import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isTimeUp } from '../../core/time-up.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -45,9 +46,13 @@ export async function paidBy(
   }
 }
 
+/** How long a command whose --timeout is over waits for what it has paid. */
+const LATE_MS = 5_000
+
 /**
- * Begins to measure what a run pays. The function that it returns says what the run has paid since. It always returns the
- * same fields, which are null if the server doesn't say it or if nothing was paid.
+ * Begins to measure what a run pays. The function that it returns says what the run has paid since, also after the
+ * --timeout of the command, but not after an interruption. It always returns the same fields, which are null if the
+ * server doesn't say it or if nothing was paid.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -55,11 +60,12 @@ export async function meterRun(
   run: string,
 ): Promise<() => Promise<DataRecord>> {
   const read = async () => {
-    if (connection.client.limitsCosts() !== true || signal.aborted) return null
+    const within = isTimeUp(signal.reason) ? AbortSignal.timeout(LATE_MS) : signal
+    if (connection.client.supports('runCosts') !== true || within.aborted) return null
     try {
-      return await costsOf(connection, run, signal)
+      return await costsOf(connection, run, within)
     } catch (error) {
-      if (!(error instanceof GdnError)) throw error
+      if (!(error instanceof GdnError) && !within.aborted) throw error
       return null
     }
   }
@@ -86,7 +92,7 @@ export async function paidByMints(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, DataRecord>> {
   const paid = new Map<string, DataRecord>()
-  if (client.hasHistory() !== true || ids.length > MOST_NFTS) return paid
+  if (client.supports('history') !== true || ids.length > MOST_NFTS) return paid
   try {
     for (const id of ids) {
       const { events } = await client.call('getnfthistory', { nft_gdn_id: id, limit: 1 }, { signal })
@@ -121,7 +127,9 @@ export function withPaid(view: View, paidFields: readonly string[] = PAID_FIELDS
     card: (record) => {
       const isPaid = typeof record.fee_paid_wei === 'string' && record.gas_used !== null
       const paid = isPaid ? (['paid', spentText(record)] as const) : (['gas_used', record.gas_used] as const)
-      const rows = view.card?.(record) ?? own.map((field) => [field, record[field]] as const)
+      const rows =
+        view.card?.(record) ??
+        own.map((field) => [field, view.forms?.[field]?.(record[field]) ?? record[field]] as const)
       const end = rows.findIndex(([name]) => name === 'error')
       return rows.toSpliced(end < 0 ? rows.length : end, 0, paid)
     },

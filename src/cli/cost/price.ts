@@ -40,7 +40,10 @@ export type MaxCost = { wei: bigint } | Money
 export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed === null) {
-    throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${shown(raw)}`, { place: { flag } })
+    throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${shown(raw)}`, {
+      place: { flag },
+      hint: 'Use coins of the network, such as 0.5 or 0.5POL, or money in a currency of the price, such as 10USD or 10EUR.',
+    })
   }
   return parsed.currency === null ? { wei: parsed.amount } : { amount: parsed.amount, currency: parsed.currency }
 })

@@ -37,7 +37,7 @@ export async function refuseAboveLimit(
   const { client } = connection
   const { signal } = deps.signals
   await client.learnIdempotency({ signal })
-  if (!isEvm(blockchain) || client.limitsCosts() !== true) return
+  if (!isEvm(blockchain) || client.supports('runCosts') !== true) return
   const costs = await costsOf(connection, run, signal)
   // The request was accepted, and counts already.
   if (isOperation && costs !== null) return
@@ -49,7 +49,7 @@ export async function refuseAboveLimit(
   const { counted, left } = leftOf(limit, costs)
   if (needed <= left) return
   const name = coin ?? 'coins'
-  const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} are spent or reserved)`
+  const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} are spent or reserved)`
   const waiting = costs?.waiting == null ? '' : ` More may be left later: ${costs.waiting}.`
   // What was accepted before goes on up to that limit.
   const before = limitOfRun({ given: null, kept }, costs)
@@ -74,7 +74,11 @@ export function limitOfRun(
 }
 
 /** Returns the most that requests of a run cost in wei, at the fees of the network and the maximum fee of the run. */
-export async function costOfRun(use: WorstUse, fees: NetworkFees, costs: RunCosts | null): Promise<bigint> {
+export async function costOfRun(
+  use: WorstUse,
+  fees: NetworkFees,
+  costs: Pick<RunCosts, 'max_fee'> | null,
+): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
   const maxFee = costs?.max_fee == null ? fees.offered : BigInt(costs.max_fee)
   return worstCost(use, { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
@@ -175,4 +179,31 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
     default:
       throw new Error(`the cost of ${endpoint} is not known`)
   }
+}
+
+/** Returns what one request typically uses; null for a change, of which only the most is known. */
+export async function typicalOfRequest(
+  endpoint: string,
+  content: object,
+): Promise<Pick<DropGas, 'gas' | 'bytes'> | null> {
+  const { DropMeter, makeBytes } = await import('../../server/chain/evm/cost/drop-gas.ts')
+  if (endpoint === 'createcollection') {
+    const { makeGas } = await import('../../server/chain/evm/gas-limits.ts')
+    const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
+    const collection = { name, symbol: SYMBOL, royaltyBps: BigInt(royalty_bps) }
+    return { gas: BigInt(makeGas(collection)), bytes: makeBytes(collection) }
+  }
+  const {
+    metadata,
+    receiver_wallet_address: receiver = '',
+    sender_wallet_address: sender = null,
+  } = content as {
+    metadata?: readonly unknown[]
+    receiver_wallet_address?: string
+    sender_wallet_address?: string
+  }
+  if (metadata === undefined || endpoint === 'updatednft') return null
+  const meter = new DropMeter(endpoint === 'creatednft')
+  meter.add(receiver, metadata.length, sender)
+  return meter.total()
 }

@@ -2,10 +2,10 @@ import { keptMaxCost, type Run } from '../../batch/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { statusOf } from '../../client/answers.ts'
 import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
-import { count } from '../render/count.ts'
 import { coinsIn } from './estimate.ts'
 
 /** The fields of what a run has spent. */
@@ -57,7 +57,7 @@ export async function spentOf(
         waiting: costs.waiting,
       }
     } catch (error) {
-      if (isUnsent && statusOf(error) === 404 && client.limitsCosts() === true) {
+      if (isUnsent && statusOf(error) === 404 && client.supports('runCosts') === true) {
         const kept = await keptMaxCost(settings.stateDir, run.id)
         return { ...NOTHING, max_cost_wei: kept === null ? null : String(kept) }
       }
@@ -72,16 +72,18 @@ export async function spentOf(
 }
 
 /**
- * Formats what a run has spent: `0.3139 POL of at most 0.5, for 9,659,500 gas`. Transactions whose fee is not known yet
- * are named.
+ * Formats what a run has spent: `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Transactions whose fee is not known
+ * yet are named.
  */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent
-  const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)}` : ''
+  const coin = currency ?? 'coins'
+  const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)} ${coin}` : ''
   if (simulated === null) return `0${limit}: nothing was accepted yet`
   const pending = Number(pending_transactions ?? 0)
-  const later =
-    pending === 0 ? '' : ` so far: ${count(pending, 'transaction')} ${pending === 1 ? 'is' : 'are'} not counted yet`
+  const uncounted = `${count(pending, 'transaction')} ${pending === 1 ? 'is' : 'are'} not counted yet`
+  if (pending > 0 && fee_paid_wei === '0') return `nothing yet${limit}: ${uncounted}`
+  const later = pending === 0 ? '' : ` so far: ${uncounted}`
   const gas = BigInt(String(gas_used)).toLocaleString('en-US')
-  return `${coinsIn(fee_paid_wei)} ${currency ?? 'coins'}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
+  return `${coinsIn(fee_paid_wei)} ${coin}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
 }

@@ -1,5 +1,3 @@
-import { EXIT } from '../../core/exit-codes.ts'
-import { EXIT_MEANINGS } from '../../core/exit-meanings.ts'
 import type { GdnCommand } from '../command.ts'
 import type { ColorLevel } from '../io/color.ts'
 import { proseWidth, twoColumns, wrap } from '../text/wrap.ts'
@@ -7,7 +5,7 @@ import { exampleLines } from './example-lines.ts'
 import { headingStyle } from './help.ts'
 import { usageOf } from './usage.ts'
 
-/** Returns the text of `gdn nft mint --help`: examples first, then usage, flags by group, and exit codes. */
+/** Returns the text of `gdn nft mint --help`: examples first, then usage and flags by group. */
 export async function commandHelp(
   command: GdnCommand,
   columns: number | undefined,
@@ -25,14 +23,8 @@ export async function commandHelp(
     ...wrap(usageOf(command), width - 2).map((line, i) => `${i === 0 ? '  ' : '    '}${line}`),
   )
   for (const [title, rows] of optionGroups(command)) lines.push('', heading(title), ...twoColumns(rows, width))
-  lines.push('', ...wrap(exitNote(), width), ...wrap('See gdn help exit-codes and gdn help output.', width), '')
+  lines.push('', ...wrap('See gdn help exit-codes and gdn help output.', width), '')
   return lines.join('\n')
-}
-
-/** Lists the exit codes that users look up. Those of signals are left out. */
-function exitNote(): string {
-  const names = (Object.keys(EXIT) as (keyof typeof EXIT)[]).filter((name) => EXIT[name] < 128)
-  return `Exit codes: ${names.map((name) => `${EXIT[name]} ${EXIT_MEANINGS[name].short}`).join(', ')}.`
 }
 
 function optionGroups(command: GdnCommand): Map<string, [string, string][]> {

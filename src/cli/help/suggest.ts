@@ -6,12 +6,11 @@ import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { packageRoot } from '../package-root.ts'
 import { TOPICS } from './topics.ts'
 
-/** Words that other tools use for our commands. They are suggested, never run. */
+const CREATING = ['create', 'generate', 'add', 'mint']
+
+/** Words that other tools use for our commands, the most likely one first. They are suggested, never run. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  add: ['create', 'mint'],
-  create: ['create', 'mint'],
-  new: ['create', 'mint'],
-  make: ['create', 'mint'],
+  ...Object.fromEntries(['add', 'create', 'generate', 'make', 'new'].map((word) => [word, CREATING])),
   run: ['mint', 'exec', 'start'],
   upload: ['mint'],
   ls: ['list'],

@@ -119,7 +119,7 @@ function rootFlag(flags: string, summary: string): TreeFlag {
 export function exitCodes(): TreeExitCode[] {
   return (Object.keys(EXIT) as (keyof typeof EXIT)[]).map((name) => ({
     code: EXIT[name],
-    meaning: EXIT_MEANINGS[name].long,
+    meaning: EXIT_MEANINGS[name],
     errors: Object.entries(EXIT_BY_CODE).flatMap(([error, code]) => (code === EXIT[name] ? [error] : [])),
   }))
 }

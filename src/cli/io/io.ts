@@ -22,6 +22,13 @@ export interface IoSettings {
 }
 
 /** The streams of the process, as commands use them. */
+/** The error of a prompt that is answered with no. */
+interface Declined {
+  /** `nothing was sent` by default. */
+  message?: string
+  hint?: string
+}
+
 export interface Io {
   readonly settings: IoSettings
   /**
@@ -58,8 +65,11 @@ export interface Io {
   block(): Promise<LiveBlock | null>
   /** Returns how to draw such a block now, because the terminal may have been resized. */
   look(): { columns: number; paint: Paint; ascii: boolean }
-  /** Prompts for confirmation. False means no. If gdn can't prompt, throws an error that names the flag. */
-  confirm(question: string, flag: string): Promise<boolean>
+  /**
+   * Prompts for confirmation. @throws GdnError `not_confirmed` for no, and with the name of the flag if gdn can't
+   * prompt
+   */
+  confirm(question: string, flag: string, no?: Declined): Promise<void>
   /** Waits for a person, which takes nothing of the command's time. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }
@@ -194,12 +204,13 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       }
     },
     look: () => ({ columns: stderr.columns || 80, paint: errPaint, ascii: !hasBlockCharacters(env) }),
-    async confirm(question, flag) {
+    async confirm(question, flag, { message = 'nothing was sent', hint } = {}) {
       if (!interactive) {
         throw new GdnError('not_confirmed', `confirmation required: ${question}`, { hint: `Add ${flag} to confirm.` })
       }
       const { prompts } = await import('./prompts.ts')
-      return await prompting(() => prompts(stderr).ask(question))
+      const isConfirmed = await prompting(() => prompts(stderr).ask(question))
+      if (!isConfirmed) throw new GdnError('not_confirmed', message, { hint })
     },
     prompting,
   }

@@ -3,3 +3,17 @@ export interface Progress {
   update(text: string): void
   stop(): void
 }
+
+/** Shows progress on stderr while an action runs. */
+export async function withProgress<Result>(
+  io: { progress(text: string): Promise<Progress> },
+  text: string,
+  act: (progress: Progress) => Promise<Result>,
+): Promise<Result> {
+  const progress = await io.progress(text)
+  try {
+    return await act(progress)
+  } finally {
+    progress.stop()
+  }
+}

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import inquirer from 'inquirer'
 import { GdnError } from '../../core/errors.ts'
 import { terminalText } from '../../core/terminal-text.ts'
+import { sleep } from '../../core/time.ts'
 import { wrap } from '../text/wrap.ts'
 import type { OutStream } from './out-stream.ts'
 import type { Prompts, TextQuestion } from './questions.ts'
@@ -15,14 +16,20 @@ type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
  */
 export function prompts(output: OutStream): Prompts {
   const stream = output as NodeJS.WriteStream
-  const prompt = inquirer.createPromptModule({ output: stream }) as unknown as Prompt
 
   async function answer<Value>(question: object): Promise<Value> {
+    const closed = new AbortController()
+    // Ctrl-D closes the input. inquirer would never settle, and nothing else may keep the process alive.
+    const close = () => closed.abort()
+    process.stdin.once('pause', close)
+    const prompt = inquirer.createPromptModule({ output: stream, signal: closed.signal }) as unknown as Prompt
     try {
       return (await prompt([{ ...question, name: 'answer' }])).answer as Value
     } catch (error) {
-      if (error instanceof Error && error.name === 'ExitPromptError') throw new GdnError('not_confirmed', 'cancelled')
+      if (error instanceof Error && CANCELLED.has(error.name)) throw cancelled()
       throw error
+    } finally {
+      process.stdin.off('pause', close)
     }
   }
 
@@ -30,7 +37,10 @@ export function prompts(output: OutStream): Prompts {
     answer({ type: 'confirm', message: unbroken(message, stream.columns), default: usual })
 
   return {
-    ask: (question) => whether({ message: question, default: false }),
+    async ask(question) {
+      await discardTyped(process.stdin)
+      return await whether({ message: question, default: false })
+    },
     whether,
     text: ({ message, default: usual, check }) =>
       answer({
@@ -79,6 +89,37 @@ export function prompts(output: OutStream): Prompts {
   }
 }
 
+const CANCELLED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
+
+const cancelled = () => new GdnError('not_confirmed', 'cancelled')
+
+/** How long keys that were typed before a question take to arrive. */
+const TYPED_AHEAD_MS = 50
+const CTRL_C = '\u0003'
+
+/**
+ * Discards keys that were typed before a question is shown, so that they don't answer it. inquirer itself discards only
+ * what arrives within one turn of the event loop.
+ *
+ * @throws GdnError `not_confirmed` if Ctrl-C is among them
+ */
+async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
+  if (!input.isTTY) return
+  let typed = ''
+  const note = (keys: Buffer | string) => {
+    typed += keys
+  }
+  input.setRawMode(true)
+  input.on('data', note)
+  await sleep(TYPED_AHEAD_MS)
+  // Still raw and flowing: a terminal that is paused between here and the prompt was seen to deliver no more keys.
+  input.off('data', note)
+  if (!typed.includes(CTRL_C)) return
+  input.pause()
+  input.setRawMode(false)
+  throw cancelled()
+}
+
 /** Stands for the input of a hidden prompt. The problem with the last attempt is below it. */
 function hidden(problem: string | undefined): string {
   const field = styleText('dim', '(hidden)')
@@ -89,8 +130,8 @@ function hidden(problem: string | undefined): string {
 const ANSWER_WIDTH = 10
 
 /**
- * Makes a question inert and wraps it between words, because inquirer breaks it at any character. Its last line has room
- * for the answer. inquirer shows it after `? `.
+ * Makes a question inert and wraps it between words, because inquirer breaks it at any character. Its last line has
+ * room for the answer. inquirer shows it after `? `.
  */
 export function unbroken(question: string, columns: number | undefined): string {
   const answer = '\u00a0'.repeat(ANSWER_WIDTH)

@@ -6,6 +6,8 @@ export interface Answer {
   status: 'ok' | 'planned' | 'running' | 'error'
   exit_code: number | null
   plan_id: string | null
+  /** What a plan costs. */
+  cost?: string | undefined
   /** What to do next. */
   next: string | null
   page: Page | null

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { GdnError } from '../../core/errors.ts'
-import type { Deps, Edge, PermitSpending } from '../deps.ts'
+import type { Deps, Edge, PermitSpending, QuoteSpending } from '../deps.ts'
 
 /** What a command line printed. */
 export interface Outcome {
@@ -15,6 +15,7 @@ export interface CallDeps {
   edge: Pick<Edge, 'env' | 'cwd' | 'program'>
   signal: AbortSignal
   permit: PermitSpending
+  quote?: QuoteSpending
   /** Called with each event of a run, if the command prints events. */
   onEvent?: ((event: Record<string, unknown>) => void) | undefined
 }
@@ -29,7 +30,7 @@ const MAX_CHARS = 32 * 1024 * 1024
  */
 export async function call(
   argv: readonly string[],
-  { run, edge, signal, permit, onEvent }: CallDeps,
+  { run, edge, signal, permit, quote, onEvent }: CallDeps,
 ): Promise<Outcome> {
   const stdout = collector(onEvent)
   const stderr = collector()
@@ -41,6 +42,7 @@ export async function call(
     stdout,
     stderr,
     permit,
+    quote,
     signals: {
       signal,
       again: new AbortController().signal,

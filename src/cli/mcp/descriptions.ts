@@ -29,7 +29,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'wallet generate': '',
   'nft grant':
     'On the chain, sender is the first owner and receiver the current one. The collection must have enable_transfer. Local files are uploaded.',
-  'nft freeze': 'Permanent: nobody can update a frozen NFT. collection_set freezes all NFTs of a collection.',
+  'nft freeze': 'Permanent: no one can update a frozen NFT. collection_set freezes all NFTs of a collection.',
   'batch preview':
     'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',
   'batch resume': 'Sends the rows as the run last recorded them, even if the manifest has changed.',

@@ -9,7 +9,9 @@ import type { Tool, Values } from './tools.ts'
 /** What commands take for the URL of a file. */
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
-/** The flag of tools that write a page. A file with another name could be the configuration of gdn or of the project. */
+/**
+ * The flag of tools that write a page. A file with another name could be the configuration of gdn or of the project.
+ */
 const WRITTEN = '--to'
 
 /**

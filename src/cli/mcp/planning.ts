@@ -6,7 +6,7 @@ import type { Outcome } from './call.ts'
 import { digestsOf } from './files.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
-import type { Progress, Runner } from './runner.ts'
+import type { Progress, Quoted, Runner } from './runner.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type Tool, type Values, type Words, wordsOf } from './tools.ts'
 
@@ -17,7 +17,10 @@ export interface PlanningOptions {
   operatorFlags: readonly string[]
   /** The file with the password of wallets; null permits neither new ones nor their signatures. */
   passwordFile: string | null
-  /** Provided by the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to load. */
+  /**
+   * Provided by the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to
+   * load.
+   */
   localFilesIn: LocalFilesIn
 }
 
@@ -64,7 +67,7 @@ export class Planning {
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
     const next = `${part}Nothing was changed.${forGood} To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
-    return { ...answer, status: 'planned', plan_id: plan.id, next }
+    return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
   /** @throws GdnError `refused` if the plan would have another effect than what was shown */
@@ -96,7 +99,7 @@ export class Planning {
     return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
   }
 
-  async #preview(tool: Tool, values: Values, id: string, { signal, progress }: Caller): Promise<Outcome> {
+  async #preview(tool: Tool, values: Values, id: string, { signal, progress }: Caller): Promise<Outcome & Quoted> {
     const { command } = tool
     const run = (of: Tool, more: string) => {
       const { flags, args } = wordsOf(tool, values, of.flags)
@@ -104,7 +107,7 @@ export class Planning {
     }
     if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
     if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')
-    return { code: 0, data: { command: `gdn ${command}`, arguments: values }, error: null }
+    return { code: 0, data: { command: `gdn ${command}`, arguments: values }, error: null, cost: undefined }
   }
 
   #argvFor(tool: Tool, { flags, args }: Words, id: string): string[] {

@@ -24,8 +24,13 @@ export interface Seen {
 export interface Running {
   signal: AbortSignal
   progress?: Progress
-  /** Gets what the events of a run tell. */
+  /** Updated with the progress that the events of a run report. */
   seen?: Seen
+}
+
+/** What a dry run would cost, in sentences; undefined for other commands. */
+export interface Quoted {
+  cost: string | undefined
 }
 
 /** Runs command lines for a session: with the flags that its operator chose, and within its limit. */
@@ -55,24 +60,29 @@ export class Runner {
     return argvOf(command, { ...words, flags: [...own, ...words.flags] })
   }
 
-  async run(argv: readonly string[], { signal, seen, progress }: Running): Promise<Outcome> {
+  async run(argv: readonly string[], { signal, seen, progress }: Running): Promise<Outcome & Quoted> {
+    let cost: string | undefined
     const hasEvents = argv.some((word) => word === '--output=ndjson')
     const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
     try {
-      return await call(argv, {
+      const outcome = await call(argv, {
         run: this.#deps.run,
         edge: this.#deps,
         signal,
         permit: this.#ledger.permit(this.#deps),
+        quote: async (...asked) => {
+          cost = await this.#ledger.quote(this.#deps, ...asked)
+        },
         onEvent: hasEvents ? (event) => see(seen, event) : undefined,
       })
+      return { ...outcome, cost }
     } finally {
       clearInterval(beat)
     }
   }
 }
 
-/** Keeps what the events of a run tell about its progress. */
+/** Updates the progress with an event of a run. */
 function see(seen: Seen | undefined, event: Record<string, unknown>): void {
   if (seen === undefined) return
   if (typeof event.run === 'string') seen.run = event.run

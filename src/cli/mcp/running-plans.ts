@@ -1,8 +1,10 @@
 import { GdnError } from '../../core/errors.ts'
 import { type Answer, beginningOf, runningAnswer } from './answer.ts'
+import type { Outcome } from './call.ts'
 import type { Plan, Plans } from './plans.ts'
 import { HEARTBEAT_MS, type Progress, type Runner, type Seen } from './runner.ts'
 import type { Tool } from './tools.ts'
+import { isOfOperator } from './wording.ts'
 
 /** Errors after which a plan can be done again: nothing of it was decided. */
 const NOT_FINAL = new Set([
@@ -94,10 +96,19 @@ export class RunningPlans {
     const outcome = await this.#runner.run(plan.argv, running)
     const answer = { ...beginningOf(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
-    if (!isFinal) {
-      return { ...answer, next: `To continue, call ${tool.name} again with dry_run false and this plan_id.` }
-    }
+    if (!isFinal) return { ...answer, next: nextOf(tool, outcome) }
     await this.#plans.save({ ...plan, state: 'done', answer })
     return answer
   }
+}
+
+/** Says how to continue after an error that decided nothing. */
+function nextOf({ name }: Tool, { error }: Outcome): string {
+  const repeat = `call ${name} again with dry_run false and this plan_id.`
+  const isLimit = error?.code === 'max_cost'
+  if (isLimit && error.hint?.includes('with max_cost') === true) return 'Make a new plan as the hint says.'
+  if (isOfOperator(error?.hint ?? '')) return `After the operator has changed this, ${repeat}`
+  // The limit is an argument of the plan.
+  if (isLimit) return 'The max_cost of this plan is too low. Make a new plan with a higher one.'
+  return `To continue, ${repeat}`
 }

@@ -3,11 +3,20 @@ import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
-import { findPrice } from '../cost/estimate.ts'
+import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FoundFees, findFees } from '../cost/fees.ts'
 import { type Money, moneyText, worthAtMost } from '../cost/price.ts'
 import { worstCaseOf } from '../cost/worst-case.ts'
-import type { Connection, Deps, PermitSpending, Spending, SpendingKind, SpendingRun, WalletSpending } from '../deps.ts'
+import type {
+  Connection,
+  Deps,
+  PermitSpending,
+  QuoteSpending,
+  Spending,
+  SpendingKind,
+  SpendingRun,
+  WalletSpending,
+} from '../deps.ts'
 
 /** How far above today's fees a request is counted whose cost is limited by no server that says its highest fee. */
 const MOST_RAISES = 4n
@@ -26,12 +35,14 @@ interface Most {
   total: bigint
   /** What transactions of the run had cost before, for certain: a reorg can move others to dearer blocks. */
   before: bigint
+  /** A `max_cost` with which the requests count less; null where none does. */
+  enough: bigint | null
 }
 
 /**
  * Counts what a session may cost on public networks. What requests can become is counted before they are sent, and
- * stays counted, so that calls at the same time can't exceed the limit together. A run that the server limits is counted
- * once, at its limit.
+ * stays counted, so that calls at the same time can't exceed the limit together. A run that the server limits is
+ * counted once, at its limit.
  */
 export class Ledger {
   readonly #limit: Money | null
@@ -55,24 +66,52 @@ export class Ledger {
         await this.#permitWallet(deps, asked)
         return null
       }
-      const spending = { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
+      const spending = await located(asked)
       const fees = await feesOnPublicNetwork(deps, spending)
       if (fees === null) return null
-      const limit = this.#limitOn(spending.blockchain)
-      if (fees === 'unknown')
-        throw notCounted(
-          `the cost on ${spending.blockchain ?? 'an unknown blockchain'} can't be estimated`,
-          SET_RPC_URL,
-        )
-      const price = await priceIn(deps, spending.connection, fees.coin, limit.currency)
-      const most = await mostOf(deps, spending, fees)
+      const { limit, price, known } = await this.#unitsOf(deps, spending, fees)
+      const most = await mostOf(deps, spending, known)
       // Nothing may be awaited between the check and the count.
       const run = this.#countedRun(spending, most)
       const added = atLeastZero(most.total - run.before - run.counted)
-      this.#count(added, price, limit)
+      this.#count(added, price, limit, most.enough)
       run.counted += added
       return most.limit
     }
+  }
+
+  /** Returns what requests would cost and whether they are permitted, in sentences. Counts nothing. */
+  async quote(deps: Deps, ...[asked, gas]: Parameters<QuoteSpending>): Promise<string> {
+    const spending = await located(asked)
+    const { blockchain } = spending
+    const fees = await feesOnPublicNetwork(deps, spending)
+    if (fees === null) {
+      return `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`
+    }
+    const where =
+      blockchain === null
+        ? 'The blockchain is unknown, so it may be a public network.'
+        : `${blockchain} is a public network.`
+    const most = fees === 'unknown' ? null : await mostOf(deps, spending, fees)
+    const cost = fees === 'unknown' || most === null ? [] : [await costText(most, fees, gas)]
+    try {
+      const { limit, price } = await this.#unitsOf(deps, spending, fees)
+      const left = this.#leftOf(most === null ? 0n : most.total - most.before, price, limit, most?.enough)
+      return [where, ...cost, `The session has ${amountText(left)} of ${amountText(limit)} left.`].join(' ')
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      const { message, hint = '' } = error
+      return [where, ...cost, `This server won't send it: ${message}.`, hint.replace(NOTHING_SENT, '')].join(' ')
+    }
+  }
+
+  /** Returns the limit and the price of a coin in its currency. @throws GdnError if the cost can't be counted */
+  async #unitsOf(deps: Deps, { blockchain, connection }: Spending, fees: FoundFees | 'unknown') {
+    const limit = this.#limitOn(blockchain)
+    if (fees === 'unknown') {
+      throw notCounted(`the cost on ${blockchain ?? 'an unknown blockchain'} can't be estimated`, SET_RPC_URL)
+    }
+    return { limit, price: await priceIn(deps, connection, fees.coin, limit.currency), known: fees }
   }
 
   /** Counts the transactions of a wallet each time that they are sent: nobody limits what they cost together. */
@@ -88,22 +127,36 @@ export class Ledger {
   }
 
   /** Counts an amount in wei. @throws GdnError `max_cost` if it exceeds what is left */
-  #count(amount: bigint, price: Money | null, limit: Money): void {
-    const cost = price === null ? amount : worthAtMost(amount, price)
-    if (this.#counted + cost > limit.amount) {
-      const left = { ...limit, amount: limit.amount - this.#counted }
-      throw new GdnError(
-        'max_cost',
-        `this may cost ${amountText({ amount: cost, currency: limit.currency })}, and ${amountText(left)} of ${amountText(limit)} are left`,
-        { hint: 'Nothing was sent. Ask the operator of gdn mcp for a higher limit.' },
-      )
-    }
-    this.#counted += cost
+  #count(amount: bigint, price: Money | null, limit: Money, enough: bigint | null = null): void {
+    this.#leftOf(amount, price, limit, enough)
+    this.#counted += costIn(amount, price)
   }
 
   /**
-   * Returns what is counted of the run so far. Requests that aren't limited are counted again, unless it is the same one.
-   * A restored backend may have forgotten what the run paid, so the run is counted again, too.
+   * Returns what is left of the limit before an amount in wei.
+   *
+   * @param enough a `max_cost` with which the requests count less
+   * @throws GdnError `max_cost` if the amount exceeds it
+   */
+  #leftOf(amount: bigint, price: Money | null, limit: Money, enough: bigint | null = null): Money {
+    const left = { ...limit, amount: limit.amount - this.#counted }
+    const cost = { ...limit, amount: costIn(amount, price) }
+    if (cost.amount <= left.amount) return left
+    throw new GdnError(
+      'max_cost',
+      `this may cost ${amountText(cost)}, and ${amountText(left)} of ${amountText(limit)} are left`,
+      {
+        hint:
+          enough !== null && enough < amount && costIn(enough, price) <= left.amount
+            ? `${NOTHING_SENT}Make a plan with max_cost ${inCoins(enough, 'up')} or more, or ask the operator to start gdn mcp with a higher limit.`
+            : `${NOTHING_SENT}Ask the operator to start gdn mcp with a higher limit.`,
+      },
+    )
+  }
+
+  /**
+   * Returns what is counted of the run so far. Requests that aren't limited are counted again, unless it is the same
+   * one. A restored backend may have forgotten what the run paid, so the run is counted again, too.
    */
   #countedRun({ run, connection }: Spending, { limit, before }: Most): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
@@ -114,11 +167,31 @@ export class Ledger {
   }
 }
 
+const NOTHING_SENT = 'Nothing was sent. '
+
+/** Returns an amount of wei in the currency of the limit. */
+const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
+
+async function located(asked: Spending): Promise<Spending> {
+  return { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
+}
+
+/** Says what requests cost: typically, if that is known, and at most. */
+async function costText(most: Most, { fees, coin }: FoundFees, gas: Parameters<QuoteSpending>[1]): Promise<string> {
+  // The server says the symbol, and the text is not marked as data.
+  const name = coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins'
+  const used = await gas?.()
+  const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
+  // Only the server can limit what fees become.
+  const maximum = most.limit === null ? 'Estimated maximum' : 'Maximum'
+  return `${estimate}${maximum}: ${inCoins(most.total - most.before, 'up')} ${name}.`
+}
+
 const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)
 
 const notAllowed = (message: string) =>
   new GdnError('not_confirmed', message, {
-    hint: 'Nothing was sent. Ask the operator to start gdn mcp with --allow-spending and a limit.',
+    hint: `${NOTHING_SENT}Ask the operator to start gdn mcp with --allow-spending and a limit.`,
   })
 
 /** Returns the fees of a network where coins have value; null for one where they have none. */
@@ -151,7 +224,9 @@ async function priceIn(
   if (price !== null && price.currency === currency) return price
   throw notCounted(
     `the price of ${coin ?? 'the coin'} in ${currency} is not known`,
-    'Configure price_url in your profile.',
+    coin === null
+      ? 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
+      : `Use coins, such as --max-cost 5${coin}, or configure price_url in your profile.`,
   )
 }
 
@@ -160,12 +235,13 @@ async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise
   const { connection, run } = spending
   const { client } = connection
   const { signal } = deps.signals
-  if (run?.canLimit === true) {
-    await client.learnIdempotency({ signal })
-    if (client.limitsCosts() === true) return await limitedRun(deps, spending, run, found)
-  }
+  if (run !== null) await client.learnIdempotency({ signal })
+  const hasLimits = run !== null && client.supports('runCosts') === true
+  if (hasLimits && run.canLimit) return await limitedRun(deps, spending, run, found)
+  // The limit of an operation is compared with its cost at the fees of now.
+  const enough = hasLimits && run.isOperation ? await worstCaseOf(spending, found.fees) : null
   const max = found.max ?? (await maxFeeOf(deps, spending)) ?? found.fees.offered * MOST_RAISES
-  return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n }
+  return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n, enough }
 }
 
 /** Returns the limit of a run. One that it has is neither raised nor lowered, because a person may have set it. */
@@ -183,7 +259,7 @@ async function limitedRun(
   if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known)
   const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
   const limit = known !== null && known < own ? known : own
-  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0) }
+  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), enough: null }
 }
 
 const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
@@ -212,7 +288,7 @@ const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 /** What can't be counted isn't sent. */
 const notCounted = (message: string, hint: string) =>
   new GdnError('not_confirmed', `${message}, so it can't be counted toward the limit of the session`, {
-    hint: `Nothing was sent. The operator of gdn mcp can fix it: ${hint}`,
+    hint: `${NOTHING_SENT}The operator of gdn mcp can fix it: ${hint}`,
   })
 
 const COINS = /^(USD|EUR|GBP|JPY|CHF)$/

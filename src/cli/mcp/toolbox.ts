@@ -40,7 +40,7 @@ export class Toolbox {
     if (tool === undefined) throw unknownTool(name)
     const missing = this.#missing(tool)
     if (missing.length === 0) return tool
-    throw new GdnError('not_confirmed', `${name} is not offered`, {
+    throw new GdnError('refused', `${name} is not offered`, {
       hint: `Ask the operator to start gdn mcp with ${missing.join(' ')}.`,
     })
   }

@@ -36,6 +36,13 @@ interface Replaced {
 }
 
 const CALL = 'Call '
+/** Whether a hint is about flags and settings of the server itself, which only its operator can change. */
+export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(hint)
+
+/** Examples are command lines, and an agent has the parameters from the list of tools. */
+const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
+/** A plan has the arguments that it was made with. */
+const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
 class Wording {
   readonly #tool: Tool
@@ -52,7 +59,16 @@ class Wording {
 
   /** Says in addition what only a person can do. */
   hint(text: string): string {
-    const { text: reworded, commands, flags } = this.#reworded(text)
+    if (isOfOperator(text)) return text
+    const {
+      text: reworded,
+      commands,
+      flags,
+    } = this.#reworded(
+      text
+        .replace(EXAMPLES, '')
+        .replace(SAME_COMMAND, (_, r) => (r === 'R' ? 'Make a new plan with' : 'make a new plan with')),
+    )
     const left = [...new Set(flags)]
     return [
       reworded,

@@ -1,5 +1,6 @@
 import { addressProblem, anyAddressProblem } from '../../api/address.ts'
 import { type Blockchain, isTestnet, KNOWN_NAMES } from '../../api/blockchains.ts'
+import { retirementOf } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
@@ -40,8 +41,9 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
   })
 }
 
+/** Returns the networks to choose from. A flag also names those that were shut down, for embedded chains. */
 export function blockchainChoices(): Choice<Blockchain>[] {
-  return KNOWN_NAMES.map((name) => ({
+  return KNOWN_NAMES.filter((name) => retirementOf(name)?.stillRuns !== false).map((name) => ({
     name,
     value: name,
     description: isTestnet(name) ? 'a testnet' : 'a public network, or an embedded chain of a local backend',
@@ -52,6 +54,8 @@ interface AddressQuestion extends TextQuestion {
   blockchain?: Blockchain | undefined
   /** Whether an empty answer is allowed. */
   optional?: boolean
+  /** The problem of an empty answer. */
+  required?: string
   /** Resolves an answer such as `@alice`. Without it, names are not accepted, as for a collection. */
   addresses?: (() => Promise<AddressBook>) | undefined
 }
@@ -59,7 +63,7 @@ interface AddressQuestion extends TextQuestion {
 /** Prompts for an address and validates it for its blockchain. */
 export async function askAddress(
   io: Io,
-  { blockchain, optional = false, addresses, ...question }: AddressQuestion,
+  { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
 ): Promise<string> {
   const addressOf = async (typed: string): Promise<string> => {
     const answer = typed.trim()
@@ -68,7 +72,7 @@ export async function askAddress(
   const check = async (typed: string): Promise<true | string> => {
     try {
       const address = await addressOf(typed)
-      if (address === '') return optional || 'an address is required'
+      if (address === '') return optional || required
       return checkAddress(address, blockchain)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
@@ -107,5 +111,6 @@ export async function askCollection(
           flag,
           choices: [...choices, { name: 'Another', value: null, description: 'by its address' }],
         })
-  return chosen ?? (await askAddress(io, { message: 'Address of the collection', flag, blockchain }))
+  const required = 'an address is required. Run `gdn collection create` to create a collection'
+  return chosen ?? (await askAddress(io, { message: 'Address of the collection', flag, blockchain, required }))
 }

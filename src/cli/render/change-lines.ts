@@ -30,7 +30,9 @@ function linesOf({ field, from, to }: FieldChange, columns: number): string[] {
 const textOf = (value: string | null) => (value === null ? null : safe(value.replaceAll('\n', '\\n')))
 const shown = (text: string | null) => (text === null ? 'none' : `"${text}"`)
 
-/** Returns where to begin with two texts so that their first difference is seen: at the beginning of a word if possible. */
+/**
+ * Returns where to begin with two texts so that their first difference is seen: at the beginning of a word if possible.
+ */
 function startOf(before: string, after: string, room: number): number {
   let same = 0
   while (same < before.length && before[same] === after[same]) same++

@@ -25,6 +25,10 @@ export const COLLECTION_VIEW: View = {
   ],
   columns: ['contract_address', 'name', 'blockchain', 'status'],
   id: 'contract_address',
+  forms: {
+    royalty_bps: (bps) => (typeof bps === 'number' ? `${bps / 100}%` : bps),
+    is_read_from_chain: (isRead) => (isRead === true ? 'read from the contract' : 'those of the creation'),
+  },
 }
 
 /** Returns a collection as the CLI prints it. The API's field has a plural name and contains one ID. */

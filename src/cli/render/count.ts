@@ -1,11 +1,11 @@
+import { count } from '../../core/count.ts'
+
 const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'] as const
 
-/** `1 NFT`, `24 NFTs`. */
-export function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`
-}
-
-/** `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. Burned rows are counted as deployed too. */
+/**
+ * `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. Burned rows are counted as deployed
+ * too.
+ */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)
   const shown: Readonly<Record<string, unknown>> = { ...counts, deployed: Number(counts.deployed) - burned }

@@ -5,8 +5,8 @@ import { heading } from './heading.ts'
 import type { View } from './view.ts'
 
 /**
- * Returns the fields that `--fields` selects, as the API names them. A field is one of the record, a column of the table
- * by its name or heading, or a path such as `request_metadata.title`.
+ * Returns the fields that `--fields` selects, as the API names them. A field is one of the record, a column of the
+ * table, of any width, by its name or heading, or a path such as `request_metadata.title`.
  *
  * @throws GdnError `usage`
  */
@@ -15,7 +15,9 @@ export function fieldsOf(given: readonly string[], view: View): readonly string[
   return given.map((field) => {
     const dot = field.indexOf('.')
     const [name, path] = dot < 1 ? [field, ''] : [field.slice(0, dot), field.slice(dot)]
-    const found = known.includes(name) ? name : view.columns.find((column) => slug(column) === name.toLowerCase())
+    const found = known.includes(name)
+      ? name
+      : [...view.columns, ...known].find((column) => slug(column) === name.toLowerCase())
     if (found !== undefined) return found + path
     const near = nearest(name, known)
     const guess = near === undefined ? '' : `Did you mean ${near}${path}?\n`

@@ -7,11 +7,14 @@ const MIN_WIDTH = 8
 /** An address, or the hash of a transaction. */
 const ADDRESS = /^(0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})|[1-9A-HJ-NP-Za-km-z]{43,44})$/
 
+const URL_TEXT = /^https?:\/\//
+
 type Rows = readonly (readonly string[])[]
 
 /**
  * Shortens cells that do not fit on a terminal: first addresses to their ends, then the widest columns, then addresses
- * further. The column that other commands take (`whole`) is never shortened, because people copy it.
+ * further. URLs are shortened in the middle. The column that other commands take (`whole`) is never shortened, because
+ * people copy it.
  */
 export function fitColumns(headings: readonly string[], rows: Rows, available: number, whole: number): string[][] {
   const widths = widthsOf(headings, rows)
@@ -26,7 +29,8 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
       const width = fitted[i] ?? cell.length
       if (i === whole) return cell
       if (ADDRESS.test(cell) && width < 11) return ends(cell, width - 4, 3)
-      return cutToWidth(shorter[at]?.[i] ?? cell, width)
+      const text = shorter[at]?.[i] ?? cell
+      return URL_TEXT.test(text) ? shortUrl(text, width) : cutToWidth(text, width)
     }),
   )
 }
@@ -70,5 +74,11 @@ function narrow(widths: number[], available: number, mayBe: (column: number) => 
 
 /** Returns an address with its first and last characters, and other text as it is. */
 export const shortAddress = (text: string): string => (ADDRESS.test(text) ? ends(text, 6, 4) : text)
+
+/** Shortens a URL in the middle, without its scheme: URLs often differ at their ends. */
+function shortUrl(url: string, width: number): string {
+  const text = displayWidth(url) <= width ? url : url.replace(URL_TEXT, '')
+  return text.length <= width ? text : ends(text, Math.ceil((width - 1) / 2), Math.floor((width - 1) / 2))
+}
 
 const ends = (address: string, head: number, tail: number) => `${address.slice(0, head)}…${address.slice(-tail)}`

@@ -1,11 +1,13 @@
 import { appendFile, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
-import type { BatchSummary } from '../../batch/types.ts'
-import { formatProblem, type GdnError, type Place } from '../../core/errors.ts'
+import type { BatchSummary, ManifestChanges } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
+import { type ErrorCode, formatProblem, type GdnError, type Place } from '../../core/errors.ts'
 import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
 import { rowsByState } from './count.ts'
+import { keptText } from './kept-text.ts'
 
 /** Number of annotations that GitHub shows for a step. */
 const MAX_ANNOTATIONS = 10
@@ -109,31 +111,65 @@ function below(root: string, file: string): string | null {
   return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
 
+/** What the summary of a job says about a run. */
+export interface JobSummary
+  extends Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'failedRows' | 'unknownRows' | 'stopped'> {
+  changes: Pick<ManifestChanges, 'keptAccepted'>
+}
+
 /**
  * Adds the result of a run to the summary of a GitHub Actions job. Does nothing elsewhere. A failed write does not
  * affect the run.
  *
  * @returns the error, or null
  */
-export async function addJobSummary(summary: BatchSummary, env: NodeJS.ProcessEnv): Promise<unknown> {
+export const addJobSummary = (summary: JobSummary, env: NodeJS.ProcessEnv): Promise<unknown> =>
+  addToSummary(summaryText(summary), env)
+
+/** Errors that stop a run before it has a summary of its own. */
+const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
+
+/** Adds an error to the summary of a GitHub Actions job if it stopped a run before the run was opened. */
+export async function addErrorSummary(error: GdnError, env: NodeJS.ProcessEnv): Promise<void> {
+  if (BEFORE_THE_RUN.has(error.code)) await addToSummary(errorText(error), env)
+}
+
+function errorText(error: GdnError): string {
+  const problems = problemsOf(error)
+  const table = problems
+    .slice(0, MAX_ROWS)
+    .map(({ line, message }) => `| ${line ?? ''} | ${message.split('\n').map(inert).join(' ')} |`)
+  const left = Number(recordOf(error.details).issue_count ?? problems.length) - table.length
+  return [
+    '### gdn sent nothing',
+    '',
+    ...error.message.split('\n').flatMap((line) => [inert(line), '']),
+    ...(table.length === 0 ? [] : ['| line | problem |', '| ---: | --- |', ...table, '']),
+    ...(table.length > 0 && left > 0 ? [`… and ${left} more`, ''] : []),
+    '',
+  ].join('\n')
+}
+
+async function addToSummary(text: string, env: NodeJS.ProcessEnv): Promise<unknown> {
   const file = env.GITHUB_STEP_SUMMARY
   if (!isInActions(env) || file === undefined || file === '') return null
   try {
-    await appendFile(file, summaryText(summary))
+    await appendFile(file, text)
     return null
   } catch (error) {
     return error
   }
 }
 
-function summaryText({ run, counts, requests, failedRows, unknownRows, stopped }: BatchSummary): string {
+function summaryText({ run, counts, requests, changes, failedRows, unknownRows, stopped }: JobSummary): string {
   const states = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
   const lines = [
     `### gdn batch ${inert(run.name)}`,
     '',
     ...(stopped === null ? [] : [inert(stopped.message), '']),
-    `${inert(rowsByState({ ...counts }))}, in ${requests} ${requests === 1 ? 'request' : 'requests'}`,
+    `${inert(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
+    ...(changes.keptAccepted > 0 ? [inert(keptText(changes.keptAccepted)), ''] : []),
     `| ${states.join(' | ')} |`,
     `| ${states.map(() => '---:').join(' | ')} |`,
     `| ${states.map((state) => counts[state]).join(' | ')} |`,

@@ -17,4 +17,8 @@ const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   metadata_url: 'METADATA',
   request_metadata: 'METADATA GIVEN',
   accepted_date: 'ACCEPTED',
+  manifest_file: 'MANIFEST',
+  royalty_bps: 'ROYALTY',
+  checked_files: 'URLS CHECKED',
+  is_read_from_chain: 'SETTINGS',
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/json.ts'
 import type { DataRecord } from './cells.ts'
 import type { Card, CardRow } from './view.ts'
 
@@ -19,11 +20,9 @@ const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 type Json = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is Json => value !== null && typeof value === 'object' && !Array.isArray(value)
-
 /** Returns the requested title of an NFT. */
 export function titleOf({ request_metadata }: DataRecord): unknown {
-  return isObject(request_metadata) ? request_metadata.title : undefined
+  return isRecord(request_metadata) ? request_metadata.title : undefined
 }
 
 /** Formats an NFT for people: the requested metadata and the result, row by row. */
@@ -33,9 +32,11 @@ export function nftCard(record: DataRecord): Card {
     ['nft_gdn_id', rest.nft_gdn_id],
     ...(rest.burned === true ? ([['burned', true]] as Card) : []),
     ['title', titleOf(record)],
-    ['description', isObject(request_metadata) ? request_metadata.description : undefined],
-    ...ROWS.map((field): CardRow => [field, rest[field]]),
-    ...(isObject(request_metadata)
+    ['description', isRecord(request_metadata) ? request_metadata.description : undefined],
+    ...ROWS.filter((field) => rest.burned !== true || field !== 'receiver_wallet_address').map(
+      (field): CardRow => [field, rest[field]],
+    ),
+    ...(isRecord(request_metadata)
       ? listsOf(request_metadata, notStored)
       : ([['request_metadata', request_metadata]] as Card)),
     ['accepted_date', rest.accepted_date],
@@ -53,7 +54,7 @@ function listsOf(metadata: Json, notStored: unknown): Card {
 
 /** Converts `[{key, url}]` to pairs. Returns other forms as they are. */
 function pairs(list: unknown, key: string, value: string): unknown {
-  if (!Array.isArray(list) || !list.every(isObject)) return list
+  if (!Array.isArray(list) || !list.every(isRecord)) return list
   return list.map((one): [unknown, unknown] => [one[key], one[value]])
 }
 

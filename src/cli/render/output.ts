@@ -85,9 +85,9 @@ export function createOutput(
       const cells = (record: DataRecord) => (fields ? selectFrom(cellsOf(record), fields) : cellsOf(record))
       if (!io.stdoutTty)
         return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
-      const { id, dropsId = false } = view
+      const { id, dropsId = false, sparse } = view
       const all = (await collect(records)).map(cells)
-      const table = { columns, id, dropsId: dropsId && fields === undefined }
+      const table = { columns, id, ...(fields === undefined ? { dropsId, sparse } : { dropsId: false }) }
       const { text, withoutIds } = await renderTable(io, all, table)
       await io.page(text)
       if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)

@@ -41,14 +41,26 @@ function asJson(error: unknown, known: GdnError | undefined): object {
 
 function knownText(io: Io, error: GdnError): string {
   const mark = io.errPaint.bad('error:')
-  const { first, others } = problemLines(error)
-  const lines = [`${mark} ${safeLines(first ?? formatProblem(error))}`, ...others]
-  if (error.hint !== undefined) lines.push(`  ${safeLines(error.hint)}`)
+  const { first, others, isOfFirst } = problemLines(error)
+  const hint = error.hint === undefined ? [] : [`  ${safeLines(error.hint)}`]
+  const head = `${mark} ${safeLines(first ?? formatProblem(error))}`
+  const lines = isOfFirst ? [head, ...hint, ...others] : [head, ...others, ...hint]
   return `${lines.join('\n')}\n`
 }
 
-/** Formats the problems of an error. Many equal ones are one line, which may be that of the error itself. */
-function problemLines({ message, hint, details }: GdnError): { first: string | undefined; others: string[] } {
+interface ProblemLines {
+  /** The line of the error itself, if it is one of many equal problems. */
+  first: string | undefined
+  others: string[]
+  /** Whether the hint of the error is that of its first problem, and not of all. */
+  isOfFirst: boolean
+}
+
+/**
+ * Formats the problems of an error. Many equal ones are one line, which may be that of the error itself. Each hint is
+ * below the first problem that has it.
+ */
+function problemLines({ message, hint, details }: GdnError): ProblemLines {
   const problems = problemsOf(details)
   const alike = new Map<string, Problem[]>()
   for (const problem of problems) {
@@ -58,7 +70,9 @@ function problemLines({ message, hint, details }: GdnError): { first: string | u
   }
   const lines: string[] = []
   let first: string | undefined
+  let shown = 0
   let left = issueCount(details) - problems.length
+  const hints = new Set([hint])
   for (const [i, problem] of problems.entries()) {
     const same = alike.get(kindOf(problem)) ?? []
     const isMany = same.length > MAX_ALIKE_SHOWN
@@ -66,15 +80,17 @@ function problemLines({ message, hint, details }: GdnError): { first: string | u
     const text = formatProblem(problem) + (isMany ? placesText(same) : '')
     if (i === 0 && message.includes(problem.message)) {
       if (isMany) first = text
-    } else if (lines.length === MAX_PROBLEMS_SHOWN) {
+    } else if (shown === MAX_PROBLEMS_SHOWN) {
       left += isMany ? same.length : 1
     } else {
-      const advice = problem.hint === undefined || problem.hint === hint ? '' : ` (${safe(problem.hint)})`
-      lines.push(`  ${safeLines(text)}${advice}`)
+      lines.push(`  ${safeLines(text)}`)
+      if (problem.hint !== undefined && !hints.has(problem.hint)) lines.push(`    ${safeLines(problem.hint)}`)
+      hints.add(problem.hint)
+      shown++
     }
   }
   if (left > 0) lines.push(`  … and ${left} more. Add --json to list them.`)
-  return { first, others: lines }
+  return { first, others: lines, isOfFirst: problems[0]?.hint === hint && problems.some((one) => one.hint !== hint) }
 }
 
 const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])

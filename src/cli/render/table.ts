@@ -25,32 +25,31 @@ interface TableView {
   id: string
   /** Whether a terminal too narrow for whole cells leaves the ID column out. */
   dropsId: boolean
+  /** Columns that are left out if no record has a value, or if all are 0. The column `error` is one in every table. */
+  sparse?: readonly string[] | undefined
 }
 
 /** Formats a list for a terminal in aligned columns. Returns whether there was no room for the IDs. */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
-  { columns, id, dropsId }: TableView,
+  { columns, id, dropsId, sparse = [] }: TableView,
 ): Promise<{ text: string; withoutIds: boolean }> {
   if (records.length === 0) return { text: '', withoutIds: false }
-  const filled = columns.filter((column) => column !== 'error' || records.some((record) => record[column]))
+  const mayBeEmpty = new Set(['error', ...sparse])
+  const filled = columns.filter((column) => !mayBeEmpty.has(column) || records.some((record) => record[column]))
   const rowsOf = (used: readonly string[]) =>
     records.map((record) => used.map((column) => shown(column, record[column])))
   const { fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
-  const withoutIds =
-    dropsId && !fitsWithShortAddresses(filled.map(heading), rowsOf(filled), io.columns, filled.indexOf(id))
-  const wanted = withoutIds ? filled.filter((column) => column !== id) : filled
-  const hasRoom = dropsId ? fitsWithShortAddresses : fits
-  const status = oneStatus(records)
-  const isNarrow =
-    status !== null &&
-    !io.settings.quiet &&
-    !hasRoom(wanted.map(heading), rowsOf(wanted), io.columns, wanted.indexOf(id))
-  const used = isNarrow ? wanted.filter((column) => column !== 'status') : wanted
-  if (isNarrow && used.length < wanted.length) {
-    io.note(`All ${records.length} ${status === 'failed' ? status : `are ${safe(status)}`}.`)
-  }
+  const hasRoom = (some: readonly string[]) =>
+    (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), rowsOf(some), io.columns, some.indexOf(id))
+  const status = io.settings.quiet ? null : oneStatus(records)
+  const without = (some: readonly string[], column: string) => some.filter((one) => one !== column)
+  // A status that all records share is of less use than their IDs.
+  const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
+  const wanted = withoutIds ? without(filled, id) : filled
+  const used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
+  if (used.length < wanted.length) io.note(`All ${records.length} have the status ${safe(status ?? '')}.`)
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If the terminal would wrap the lines of a table, each record is shown as a card instead.
@@ -77,11 +76,12 @@ function oneStatus(records: readonly DataRecord[]): string | null {
 export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
   const named = (fields ?? view.fields).filter((field) => record[field] !== undefined)
   if (!io.stdoutTty) return named.map((field) => `${field}\t${safe(plainCell(record[field]))}\n`).join('')
-  const card = fields === undefined && view.card !== undefined ? view.card(record) : named.map(asRow(record))
-  return renderCard(io, card)
+  if (fields === undefined && view.card !== undefined) return renderCard(io, view.card(record))
+  return renderCard(
+    io,
+    named.map((field) => [field, view.forms?.[field]?.(record[field]) ?? record[field]]),
+  )
 }
-
-const asRow = (record: DataRecord) => (field: string) => [field, record[field]] as const
 
 function renderCard(io: Io, card: Card): string {
   const rows = card.filter(([, value]) => !isEmpty(value))

@@ -7,12 +7,16 @@ export interface View {
   id: string
   /** Whether a terminal too narrow for whole cells leaves the ID column out. */
   dropsId?: boolean
+  /** Columns that a table leaves out if no record has a value, or if all are 0. */
+  sparse?: readonly string[]
   /** Cells of a table that are not fields of the record. */
   cells?(record: DataRecord): DataRecord
   /** Names of cells that are neither fields nor always columns. */
   more?: readonly string[]
   /** What people see of one record, if that is more than its fields. */
   card?(record: DataRecord): Card
+  /** What people see of fields whose value is an object or has a unit, with --fields too. */
+  forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
 
 /** A field or label, and its value. Pairs are shown below each other. */

@@ -1,5 +1,9 @@
+import type { DataRecord } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
+
+/** What a burned NFT shows: it has no owner. The API returns the zero address. */
+const BURNED_CELLS: DataRecord = { status: 'burned', receiver_wallet_address: null }
 
 /** An NFT: the data of the server and of this machine. */
 export const NFT_VIEW: View = {
@@ -27,7 +31,7 @@ export const NFT_VIEW: View = {
     ...record,
     title: titleOf(record),
     metadata: record.request_metadata,
-    status: record.burned === true ? 'burned' : record.status,
+    ...(record.burned === true ? BURNED_CELLS : {}),
   }),
   more: ['metadata'],
   card: nftCard,

@@ -1,15 +1,14 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { EndpointName } from '../../api/endpoints.ts'
-import { hasFailed, isFinal } from '../../api/nft-status.ts'
-import { readTransaction } from '../../client/read-records.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
-import { because, poll } from '../../operations/waiting.ts'
+import { because, failureOf, waitForTransaction } from '../../operations/waiting.ts'
 import { paidOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
+import { withProgress } from '../io/progress.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { type OperationFlags, operateOnce } from './operate.ts'
 import { waitDeps } from './waiting.ts'
@@ -53,44 +52,26 @@ export async function changeOnce(
         await print(accepted)
         return { ended: true, state: null, problem: null }
       }
-      const { seen, reason } = await waitForTransaction(deps, connection, transaction_gdn_id, what, flags.timeout)
-      await print({ ...accepted, ...seen })
-      if (seen === null) {
+      const { timeout = DEFAULT_TIMEOUT_MS } = flags
+      const { final, reason } = await withProgress(deps.io, `Waiting for ${what}`, () =>
+        waitForTransaction(waitDeps(deps, connection.client), transaction_gdn_id, timeout),
+      )
+      if (final === undefined) {
+        await print(accepted)
         const problem = new GdnError('pending', `${what} is still pending${because(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })
         return { ended: false, state: null, problem }
       }
-      if (!hasFailed(String(seen.status))) return { ended: true, state: 'deployed', problem: null } as const
-      const problem = new GdnError('refused', `${what} failed: ${seen.error ?? 'the server returned no reason'}`, {
+      const { status, transaction_hash, error } = final
+      await print({ ...accepted, status, transaction_hash, ...paidOf(final), error })
+      const failure = failureOf(what, final)
+      if (failure === null) return { ended: true, state: 'deployed', problem: null } as const
+      const problem = new GdnError('refused', failure, {
         hint: 'Nothing was changed by it. Fix the cause, then run the command again.',
       })
       return { ended: true, state: 'failed', problem } as const
     },
   )
-}
-
-/** Returns what is known of a transaction once it is final. After the timeout, that is null, with why it is pending. */
-async function waitForTransaction(
-  deps: Deps,
-  { client }: Connection,
-  id: string,
-  what: string,
-  timeout = DEFAULT_TIMEOUT_MS,
-): Promise<{ seen: DataRecord | null; reason: string | null }> {
-  let reason: string | null = null
-  const progress = await deps.io.progress(`Waiting for ${what}`)
-  try {
-    const found = await poll(waitDeps(deps, client), timeout, async () => {
-      const transaction = await readTransaction({ client, signal: deps.signals.signal }, id)
-      reason = transaction?.pending_reason ?? null
-      return transaction !== undefined && isFinal(transaction.status) ? transaction : undefined
-    })
-    if (found === undefined) return { seen: null, reason }
-    const { status, transaction_hash, error } = found
-    return { seen: { status, transaction_hash, ...paidOf(found), error }, reason: null }
-  } finally {
-    progress.stop()
-  }
 }

@@ -1,5 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
+import { GdnError } from '../../core/errors.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
+import { nameProblem } from '../../wallet/names.ts'
 import type { GdnCommand } from '../command.ts'
 
 type OpenBook = () => Promise<AddressBook>
@@ -16,9 +18,21 @@ export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<vo
     attributeName: option.attributeName(),
   }))) {
     const value: unknown = command.getOptionValue(attributeName)
-    if (command.flagFacts.get(long)?.takes?.type !== 'address' || !isName(value)) continue
-    command.setOptionValue(attributeName, (await open()).resolve(value, { flag: long }))
+    if (command.flagFacts.get(long)?.takes?.type !== 'address') continue
+    if (isName(value)) command.setOptionValue(attributeName, (await open()).resolve(value, { flag: long }))
+    else await refuseBareName(value, long, open)
   }
+}
+
+/** Rejects `alice` where `@alice` is known on this machine. Commands reject other words, which are no addresses. */
+async function refuseBareName(value: unknown, flag: string, open: OpenBook): Promise<void> {
+  if (typeof value !== 'string' || /^0x/i.test(value) || nameProblem(value) !== null) return
+  const book = await open()
+  if (book.problem !== null || !book.names().has(value)) return
+  throw new GdnError('usage', `"${value}" is a name, not an address`, {
+    place: { flag },
+    hint: `Did you mean @${value}?`,
+  })
 }
 
 /** Replaces names by addresses in the fields of a request from a file. */

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
+import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
 import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
@@ -12,12 +15,11 @@ import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { limitAccepted } from '../cost/limit-accepted.ts'
 import type { MaxCost, Money } from '../cost/price.ts'
-import { refuseAboveLimit, worstOfRequest } from '../cost/run-limit.ts'
-import type { Connection, Deps, Spending, SpendingKind } from '../deps.ts'
+import { refuseAboveLimit, typicalOfRequest, worstOfRequest } from '../cost/run-limit.ts'
+import type { Connection, Deps, Spending, SpendingKind, SpendingRun } from '../deps.ts'
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
-import { count } from '../render/count.ts'
 
 /** Flags of commands that send one request. */
 export interface OperationFlags {
@@ -25,13 +27,14 @@ export interface OperationFlags {
   operation?: string
   maxCost?: MaxCost
   price?: Money
+  yes?: boolean
 }
 
 const GROUP = 'Sending and waiting'
 
 export function addOperationFlags(command: GdnCommand): void {
   switchFlag(command, '--again', 'Send another request, regardless of the outcome of an earlier one', GROUP)
-  valueFlag(command, '--operation <id>', 'Repeat the operation with this UUID, or give a new one this ID', {
+  valueFlag(command, '--operation <id>', 'Resume the operation with this UUID, or create one with this ID', {
     parse: uuid,
     group: GROUP,
   })
@@ -54,7 +57,7 @@ type WantedByCommand = Omit<
 export async function operateOnce(
   deps: Deps,
   connection: Connection,
-  { again = false, operation, ...cost }: OperationFlags,
+  { again = false, operation, yes, ...cost }: OperationFlags,
   { findBlockchain, limit, ...wanted }: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
@@ -78,13 +81,8 @@ export async function operateOnce(
     const isLimited = cost.maxCost !== undefined
     const given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
     own = given ?? kept
-    const run = {
-      id,
-      isOperation: true,
-      canLimit: own !== null || MINTS.has(endpoint),
-      accepted: 0,
-      maxCost: own === null ? null : { wei: own, isSet: given !== null },
-    }
+    const maxCost = own === null ? null : { wei: own, isSet: given !== null }
+    const run = operationRun(id, endpoint, maxCost)
     const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
     permitted = ofSession === null && own === null ? null : runLimit(id, { permitted: ofSession, given, kept })
     return permitted
@@ -123,7 +121,7 @@ export async function operateOnce(
         const { id, request } = accepted
         const given = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))
         const keep = (wei: bigint | null) => state.write((sql) => keepMaxCost(sql, request, wei))
-        await limitAccepted(deps, connection, accepted, { given, keep })
+        await limitAccepted(deps, connection, accepted, { given, keep, yes })
       }
       const ending = await act(accepted)
       if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')
@@ -136,6 +134,37 @@ export async function operateOnce(
 }
 
 /**
+ * Reports the cost of a request that a dry run prints, where no prompt will show it.
+ *
+ * @throws GdnError `max_cost` if it may cost more than its limit
+ */
+export async function quoteOperation(
+  deps: Deps,
+  settings: Settings,
+  flags: Pick<OperationFlags, 'maxCost' | 'price'>,
+  wanted: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'>,
+): Promise<void> {
+  if (deps.quote === null) return
+  const { blockchain, findBlockchain, endpoint, content } = wanted
+  const connection = await deps.connect(settings)
+  const id = randomUUID()
+  const wei = flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wanted, id })
+  const run = operationRun(id, endpoint, wei === null ? null : { wei, isSet: true })
+  await deps.quote({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) }, () =>
+    typicalOfRequest(endpoint, Object(content)),
+  )
+}
+
+/** The run of a single operation. */
+const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCost']): SpendingRun => ({
+  id,
+  isOperation: true,
+  canLimit: maxCost !== null || MINTS.has(endpoint),
+  accepted: 0,
+  maxCost,
+})
+
+/**
  * Returns the limit of an operation in wei. It is a run of its own, whose ID is that of the operation, so that a
  * repetition counts toward the same limit.
  *
@@ -145,7 +174,12 @@ async function operationLimit(
   deps: Deps,
   connection: Connection,
   flags: Pick<OperationFlags, 'maxCost' | 'price'>,
-  { id, endpoint, content, ...wanted }: WantedByCommand & { id: string },
+  {
+    id,
+    endpoint,
+    content,
+    ...wanted
+  }: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'> & { id: string },
 ): Promise<bigint | null> {
   const { settings } = connection
   const blockchain = wanted.blockchain ?? (await wanted.findBlockchain?.()) ?? settings.blockchain?.value ?? null
@@ -173,7 +207,7 @@ const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_d
 const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])
 
 /** What a request creates or changes, by its content. */
-function kindOf({ endpoint, content }: WantedByCommand): SpendingKind {
+function kindOf({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {
     const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
     return { kind: 'collection', name, royaltyBps: royalty_bps }

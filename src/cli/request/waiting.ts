@@ -1,11 +1,15 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { Server } from '../../config/server.ts'
+import { count } from '../../core/count.ts'
 import type { GdnError } from '../../core/errors.ts'
+import * as collections from '../../operations/wait-for-collection.ts'
 import * as waiting from '../../operations/waiting.ts'
 import { serverFlag } from '../connect/server-flag.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { count } from '../render/count.ts'
+import { withProgress } from '../io/progress.ts'
+
+type Target = Pick<Connection, 'client' | 'server'>
 
 /** What waiting for a chain needs, from what a command has. */
 export const waitDeps = ({ sleep, signals }: Deps, client: Connection['client']): waiting.WaitDeps => ({
@@ -17,24 +21,21 @@ export const waitDeps = ({ sleep, signals }: Deps, client: Connection['client'])
 /** Waits until every NFT is deployed or failed, and shows the progress. */
 export async function waitForNfts(
   deps: Deps,
-  { client, server }: Pick<Connection, 'client' | 'server'>,
+  { client, server }: Target,
   ids: readonly string[],
   timeoutMs: number,
   isDone?: (record: NftRecord) => boolean,
 ): Promise<waiting.WaitedForNfts> {
   const title = `Waiting for ${count(ids.length, 'NFT')} to be deployed`
-  const progress = await deps.io.progress(title)
-  try {
-    const waited = await waiting.waitForNfts(waitDeps(deps, client), ids, {
+  const waited = await withProgress(deps.io, title, (progress) =>
+    waiting.waitForNfts(waitDeps(deps, client), ids, {
       timeoutMs,
       isDone,
       onLook: ({ pending, records }) =>
         progress.update(`${title}: ${ids.length - pending} done, ${pending} to go${waiting.pendingReason(records)}`),
-    })
-    return { ...waited, problem: waited.problem && withWayOn(waited.problem, waited.pending, server) }
-  } finally {
-    progress.stop()
-  }
+    }),
+  )
+  return { ...waited, problem: waited.problem && withWayOn(waited.problem, waited.pending, server) }
 }
 
 const MAY_WAIT_ON = new Set(['pending', 'interrupted', 'terminated'])
@@ -43,4 +44,43 @@ const MAY_WAIT_ON = new Set(['pending', 'interrupted', 'terminated'])
 function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
   if (!MAY_WAIT_ON.has(error.code) || pending.length === 0) return error
   return error.withHint(`Run \`gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}\` to keep waiting.`)
+}
+
+/** Waits until a transfer is final, and shows the progress. */
+export async function waitForTransfer(
+  deps: Deps,
+  { client, server }: Target,
+  transfer: waiting.AcceptedTransfer,
+  timeoutMs: number,
+): Promise<waiting.WaitedForTransfer> {
+  const waited = await withProgress(deps.io, 'Waiting for the transfer', () =>
+    waiting.waitForTransfer(waitDeps(deps, client), transfer, timeoutMs),
+  )
+  const { ended, problem } = waited
+  if (problem?.code === 'pending') {
+    const hint = `Run \`gdn nft show ${safe(transfer.nftGdnId)}${serverFlag(server)}\` later to check the owner.`
+    return { ...waited, problem: problem.withHint(hint) }
+  }
+  if (!ended || problem === null) return waited
+  const hint = 'The NFT was not transferred. Fix the cause, then run the command again.'
+  return { ...waited, problem: problem.withHint(hint) }
+}
+
+/** Waits until a collection is deployed and has an address, with progress and hints that name commands. */
+export async function waitForCollection(
+  deps: Deps,
+  { client, server }: Target,
+  id: string,
+  timeoutMs?: number,
+): Promise<collections.WaitedForCollection> {
+  const title = 'Waiting for the collection to be deployed'
+  const { record, problem } = await withProgress(deps.io, title, (progress) =>
+    collections.waitForCollection(waitDeps(deps, client), id, timeoutMs, (reason) => progress.update(title + reason)),
+  )
+  if (problem?.code === 'refused') {
+    return { record, problem: problem.withHint('Fix the cause, then run the command again.') }
+  }
+  if (problem?.code !== 'pending') return { record, problem }
+  const hint = `Run \`gdn collection show ${safe(id)}${serverFlag(server)}\` later to check its status.`
+  return { record, problem: problem.withHint(hint) }
 }

@@ -21,8 +21,8 @@ interface Watched<Seen> {
 }
 
 /**
- * Looks until nothing changes any more, or until Ctrl-C, which is not an error. On a terminal, what is seen is redrawn in
- * place and removed at the end. Otherwise, each changed record is printed on a line.
+ * Looks until nothing changes any more, or until Ctrl-C, which is not an error. On a terminal, what is seen is redrawn
+ * in place and removed at the end. Otherwise, each changed record is printed on a line.
  *
  * @returns what was seen last, for the command to print; null if the lines have it already
  */

@@ -6,7 +6,9 @@ import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
 import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 
-/** Fields that a request in a file must have, for endpoints with a command whose flags and configuration add the rest. */
+/**
+ * Fields that a request in a file must have, for endpoints with a command whose flags and configuration add the rest.
+ */
 const REQUIRED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
   createcollection: [],
   createnft: ['metadata'],

@@ -16,7 +16,7 @@ export interface Card {
   id: string
   classes: string
   /** HTML. */
-  picture: string
+  image: string
   /** HTML: its line and state. */
   where: string
   title: string
@@ -34,7 +34,7 @@ export interface Card {
 export function card({
   id,
   classes,
-  picture,
+  image,
   where,
   title,
   description,
@@ -51,7 +51,7 @@ export function card({
   const rest = definitions([...whole, ...more])
   const beginning = beginningOf(description, MAX_DESCRIPTION)
   return `<article class="card ${classes}" id="${id}">
-<div class="picture">${picture}</div>
+<div class="image">${image}</div>
 <div class="text">
 <p class="where">${where}</p>
 <h2 class="clamp" dir="auto">${escapeHtml(beginningOf(title, MAX_TITLE))}</h2>

@@ -4,13 +4,13 @@ import { formatPlace } from '../../core/errors.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
-import { inItsPlace, localPicture, type PagePlace, remotePicture } from './picture-of.ts'
+import { inItsPlace, localImage, type PagePlace, remoteImage } from './image-of.ts'
 import { TONES } from './result-card.ts'
 
 /** Settings for the cards of a manifest. */
 export interface ManifestCards {
   place: PagePlace
-  /** Whether pictures on the web are loaded. */
+  /** Whether images on the web are loaded. */
   remoteImages: boolean
 }
 
@@ -35,12 +35,12 @@ export function rowCard(
   return card({
     id: `line-${line}`,
     classes: `is-good ${outcome === null || outcome.status === 'pending' ? 'is-new' : 'is-sent'}`,
-    picture:
+    image:
       shown === undefined
         ? inItsPlace('No image')
         : shown.path === undefined
-          ? remotePicture(shown.url, title, remoteImages)
-          : localPicture(place, shown.path, title),
+          ? remoteImage(shown.url, title, remoteImages)
+          : localImage(place, shown.path, title),
     where: outcomeOf(outcome) + whereOf(line, id),
     title,
     description,
@@ -84,10 +84,10 @@ export function invalidRowCard(
   return card({
     id: `line-${line}`,
     classes: 'faulty is-bad',
-    picture:
+    image:
       path === undefined
         ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No image to show')
-        : localPicture(place, path, title ?? ''),
+        : localImage(place, path, title ?? ''),
     where: whereOf(line, null),
     title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? 'Unreadable row' : 'The manifest itself'),
     description: '',

@@ -35,7 +35,7 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
 const OWN = `style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}`
 
 /**
- * Returns the HTML before the header of a page. Injected content can't run or send anything, and can only load pictures
+ * Returns the HTML before the header of a page. Injected content can't run or send anything, and can only load images
  * from the allowed sources. The browser enforces that.
  */
 export function pageHead({ title, images }: PageHead): string {

@@ -110,7 +110,7 @@ export class PresentNfts {
   }
 
   async #historyOf(nft_gdn_id: string) {
-    if (this.#client?.hasHistory() !== true) return null
+    if (this.#client?.supports('history') !== true) return null
     if (this.#histories >= MAX_HISTORIES) {
       this.historiesLeft++
       return null

@@ -17,7 +17,7 @@ interface PreviewTop {
   /** Rows that equal an earlier one. */
   duplicates: number
   remoteImages: boolean
-  /** Number of rows whose picture is on the web. */
+  /** Number of rows whose image is on the web. */
   onTheWeb: number
   now: number
   /** The run of this manifest on this machine, and how many valid rows it has sent and minted. */

@@ -1,28 +1,27 @@
 import type { RunTimes } from '../../batch/run-times.ts'
-import type { RowStatus, RunStatus } from '../../batch/types.ts'
+import type { RunStatus } from '../../batch/types.ts'
 import { spentText } from '../cost/spent.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection, sharedLink } from './html.ts'
-import { filter, pageHead, ROWS_START, shareBar, stats, type Tone } from './page.ts'
+import { filter, pageHead, ROWS_START, shareBar, stats } from './page.ts'
 import type { PresentNfts } from './present-nfts.ts'
 import { number } from './preview-top.ts'
-import { type ReportLinks, TONES } from './result-card.ts'
+import { type ReportLinks, type ReportState, TONES } from './result-card.ts'
 
 export interface ReportTop extends ReportLinks {
   status: RunStatus
-  counts: Readonly<Record<RowStatus, number>>
+  /** Each row is counted once: a burned one isn't deployed any more. */
+  counts: Readonly<Record<ReportState, number>>
   /** Name of the drop. */
   name: string
   collection: string | null
   owners: number
   times: RunTimes
-  /** Decimal digits, or null if unknown. */
-  gasUsed: string | null
   /** What the run has spent, or null if unknown. */
   spent: DataRecord | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
-  /** Number of pictures that are only linked or named. */
+  /** Number of images that are only linked or named. */
   left: number
   /** What is known of the present state of the NFTs. */
   present: Pick<PresentNfts, 'missing' | 'historiesLeft' | 'isPlain' | 'hasServer'>
@@ -31,9 +30,10 @@ export interface ReportTop extends ReportLinks {
   now: number
 }
 
-const STATES: readonly RowStatus[] = ['deployed', 'accepted', 'pending', 'failed', 'unknown']
-const WORDS: Readonly<Record<RowStatus, string>> = {
+const STATES: readonly ReportState[] = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown']
+const WORDS: Readonly<Record<ReportState, string>> = {
   deployed: 'deployed',
+  burned: 'burned',
   accepted: 'accepted, not deployed yet',
   pending: 'not sent yet',
   failed: 'failed',
@@ -44,7 +44,7 @@ const MAX_REASON = 300
 
 /** Returns the HTML above the rows of a run. */
 export function reportTop(top: ReportTop): string {
-  const { status, counts, name, collection, owners, times, gasUsed, spent, left, now, blockExplorer } = top
+  const { status, counts, name, collection, owners, times, spent, left, now, blockExplorer } = top
   const total = STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
   return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
@@ -55,7 +55,7 @@ ${stats([
     (state) => [number(counts[state]), WORDS[state], counts[state] > 0 ? TONES[state] : ''] as const,
   ),
   [number(owners), owners === 1 ? 'owner' : 'owners'],
-  ...(gasUsed === null ? [] : ([[number(Number(gasUsed)), 'gas']] as const)),
+  ...(spent === null ? [] : ([[number(Number(spent.gas_used)), 'gas']] as const)),
 ])}${total === 0 ? '' : shareBar(STATES.map((state) => ({ share: counts[state] / total, tone: TONES[state], what: `${counts[state]} ${WORDS[state]}` })))}${definitions(
   [
     ['Collection', collection === null ? '' : ownDirection(beginningOf(collection, 300))],
@@ -76,7 +76,7 @@ ${stats([
       times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
     ],
     ['Spent', spent === null ? '' : escapeHtml(spentText(spent))],
-    ['Gas', gasUsed === null ? 'unknown: the server does not report it' : ''],
+    ['Gas', spent === null ? 'unknown: the server does not report it' : ''],
     ['Run', `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? `, drop ${status.generation}` : ''}`],
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
@@ -91,7 +91,7 @@ function presentNotes({ counts, present, times }: ReportTop): string {
   const notes: string[] = []
   if (missing > 0) {
     const which =
-      missing === counts.deployed
+      missing === counts.deployed + counts.burned
         ? 'NFTs are shown as gdn recorded them on this machine'
         : `${number(missing)} deployed ${missing === 1 ? 'row is' : 'rows are'} shown as gdn recorded them on this machine`
     const at = times.endedAt ?? times.answeredAt
@@ -101,18 +101,18 @@ function presentNotes({ counts, present, times }: ReportTop): string {
   if (isPlain) notes.push('The server does not report updates, freezes and burns.')
   if (historiesLeft > 0) {
     notes.push(
-      `The history of ${number(historiesLeft)} NFTs is not in this file. <code>gdn nft history</code> shows it.`,
+      `The history of ${number(historiesLeft)} ${historiesLeft === 1 ? 'NFT' : 'NFTs'} is not in this file. <code>gdn nft history</code> shows it.`,
     )
   }
   return notes.map((note) => `<p class="note">${note}</p>\n`).join('')
 }
 
 function choices({ counts, changed }: ReportTop, total: number): [string, string][] {
-  const sum = (tone: Tone) => STATES.reduce((all, state) => (TONES[state] === tone ? all + counts[state] : all), 0)
   const parts: [string, string, number][] = [
-    ['only-good', 'Deployed', sum('good')],
-    ['only-busy', 'In progress', sum('busy')],
-    ['only-bad', 'Failed', sum('bad')],
+    ['only-good', 'Deployed', counts.deployed],
+    ['only-burned', 'Burned', counts.burned],
+    ['only-busy', 'In progress', counts.accepted + counts.pending],
+    ['only-bad', 'Failed', counts.failed + counts.unknown],
   ]
   const some = parts.filter(([, , count]) => count > 0)
   if (some.length < 2) some.length = 0

@@ -8,8 +8,12 @@ import { beginningOf, escapeHtml, ownDirection, sharedLink } from './html.ts'
 import type { Tone } from './page.ts'
 import type { PresentNft, ReportRow } from './present-nfts.ts'
 
-export const TONES: Readonly<Record<RowStatus, Tone>> = {
+/** The state of a row in a report: a burned NFT is not deployed any more. */
+export type ReportState = RowStatus | 'burned'
+
+export const TONES: Readonly<Record<ReportState, Tone>> = {
   deployed: 'good',
+  burned: 'bad',
   accepted: 'busy',
   pending: 'busy',
   failed: 'bad',
@@ -30,10 +34,15 @@ const MAX_WHAT = 400
 /** Shortens an address to both ends, by which people recognize it. */
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
+/** A burn is final, so what gdn recorded of one holds even if the server can't be asked. */
+export const stateOf = ({ result, nft }: ReportRow): ReportState =>
+  result.status === 'deployed' && (result.burned || nft?.record.burned === true) ? 'burned' : result.status
+
 /** Returns the card of a row with its outcome, and the present state of its NFT. */
-export function resultCard({ result, row, nft }: ReportRow, picture: string, links: ReportLinks): string {
-  const { line, key, status, nft_gdn_id, token_id, contract_address, error } = result
-  const tone = TONES[status]
+export function resultCard(given: ReportRow, image: string, links: ReportLinks): string {
+  const { result, row, nft } = given
+  const { line, key, nft_gdn_id, token_id, contract_address, error } = result
+  const state = stateOf(given)
   const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
   const { blockExplorer, publicGateway } = links
   const metadataUrl = nft?.record.metadata_url ?? result.metadata_url
@@ -44,15 +53,14 @@ export function resultCard({ result, row, nft }: ReportRow, picture: string, lin
       : `${blockExplorer}/token/${encodeURIComponent(contract_address)}?a=${encodeURIComponent(token_id)}`
   const code = (text: string) => `<code>${escapeHtml(beginningOf(text, 200))}</code>`
   const owner = nft?.owner ?? result.receiver_wallet_address
-  const isBurned = nft?.record.burned === true
-  const ownerTerm = !isBurned ? 'Owner' : nft.owner === null ? 'Receiver' : 'Last owner'
+  const ownerTerm = state !== 'burned' ? 'Owner' : (nft?.owner ?? null) === null ? 'Receiver' : 'Last owner'
   const metadata = nft?.metadata ?? row?.metadata ?? null
   const isChanged = nft?.isChanged === true ? ' is-changed' : ''
   return card({
     id: `line-${line}`,
-    classes: `is-${tone}${isChanged}`,
-    picture,
-    where: `${isBurned ? badge('burned', 'bad') : badge(status, tone)}${nft === null ? '' : badges(nft)}${token}<span>line ${line}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
+    classes: `is-${state === 'burned' ? state : TONES[state]}${isChanged}`,
+    image,
+    where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>line ${line}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
     title: metadata?.title ?? 'A row that is no longer in the manifest',
     description: metadata?.description ?? '',
     tags: (metadata?.attribute ?? []).map(({ tag, value }) => [tag, value]),

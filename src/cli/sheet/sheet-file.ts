@@ -39,7 +39,7 @@ export class SheetFile {
     }
   }
 
-  /** @param shared definitions of pictures that this card and others use, in SVG */
+  /** @param shared definitions of images that this card and others use, in SVG */
   async writeCard(html: string, shared = ''): Promise<void> {
     if (this.#cards % CARDS_PER_SECTION === 0) this.#text += `${this.#cards === 0 ? '' : this.#sectionEnd()}${SECTION}`
     this.#cards++
@@ -82,7 +82,7 @@ export class SheetFile {
     await rm(this.#bodyPath, { force: true })
   }
 
-  /** Returns the end of a section, and the definitions of its pictures, which other sections can use too. */
+  /** Returns the end of a section, and the definitions of its images, which other sections can use too. */
   #sectionEnd(): string {
     const shared = this.#shared
     this.#shared = ''

@@ -35,7 +35,7 @@ header dd{overflow-wrap:anywhere}
 .filter input{position:absolute;inset:0;margin:0;opacity:0;cursor:pointer}
 .filter label:has(:checked){border-color:var(--accent);background:var(--accent-soft);color:var(--accent)}
 .filter label:has(:focus-visible){outline:2px solid var(--accent);outline-offset:2px}
-body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .card:not(.is-good),body:has(#only-busy:checked) .card:not(.is-busy),body:has(#only-bad:checked) .card:not(.is-bad),body:has(#only-new:checked) .card:not(.is-new),body:has(#only-changed:checked) .card:not(.is-changed){display:none}
+body:has(#only-faulty:checked) .card:not(.faulty),body:has(#only-good:checked) .card:not(.is-good),body:has(#only-busy:checked) .card:not(.is-busy),body:has(#only-bad:checked) .card:not(.is-bad),body:has(#only-new:checked) .card:not(.is-new),body:has(#only-burned:checked) .card:not(.is-burned),body:has(#only-changed:checked) .card:not(.is-changed){display:none}
 main{--least:236px;--gap:20px}
 main section{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,var(--least)),1fr));gap:var(--gap)}
 main section{margin-bottom:var(--gap);content-visibility:auto;contain-intrinsic-size:auto 1000px auto 13500px}
@@ -55,12 +55,12 @@ header + main{margin-top:32px}
 .card{display:flex;flex-direction:column;min-width:0;overflow:hidden;border:1px solid var(--line);border-radius:12px;background:var(--surface);}
 .card:target{border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 24%,transparent)}
 .card.faulty,.card.is-bad{border-color:color-mix(in srgb,var(--bad) 45%,var(--line))}
-.picture{display:grid;place-items:center;aspect-ratio:1;overflow:hidden;border-bottom:1px solid var(--line);background:var(--sunken);color:var(--muted);font-size:.8125rem;text-align:center;overflow-wrap:anywhere}
-.picture svg{display:block;width:100%;height:100%}
+.image{display:grid;place-items:center;aspect-ratio:1;overflow:hidden;border-bottom:1px solid var(--line);background:var(--sunken);color:var(--muted);font-size:.8125rem;text-align:center;overflow-wrap:anywhere}
+.image svg{display:block;width:100%;height:100%}
 .shared{position:absolute;width:0;height:0}
-.picture img{display:block;width:100%;height:100%;object-fit:contain;color:var(--muted);font-size:.8125rem;line-height:1.4}
-.picture p{max-width:100%;padding:18px}
-.picture b{display:block;color:var(--text);font-weight:560}
+.image img{display:block;width:100%;height:100%;object-fit:contain;color:var(--muted);font-size:.8125rem;line-height:1.4}
+.image p{max-width:100%;padding:18px}
+.image b{display:block;color:var(--text);font-weight:560}
 .text{display:flex;flex-direction:column;gap:8px;padding:14px 16px 16px;min-width:0}
 .where{display:flex;flex-wrap:wrap;align-items:center;gap:4px 8px;color:var(--muted);font-size:.8125rem;font-variant-numeric:tabular-nums}
 .where a{color:inherit}

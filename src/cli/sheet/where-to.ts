@@ -45,9 +45,10 @@ export async function whereTo(
     })
   }
   if (force === true || !(await isThere(path))) return { path, replace: force === true }
-  if (!(await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force'))) {
-    throw new GdnError('not_confirmed', 'nothing was written', { hint: 'Name another file with --to.' })
-  }
+  await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force', {
+    message: 'nothing was written',
+    hint: 'Name another file with --to.',
+  })
   return { path, replace: true }
 }
 

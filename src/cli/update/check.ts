@@ -1,6 +1,6 @@
-import { parseJson } from '../../client/answers.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
+import { isObject, parseJson } from '../../core/json.ts'
 import { VERSION } from '../version.ts'
 import { readUpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'
@@ -30,7 +30,7 @@ export async function checkForUpdate(
       timeoutMs: TIMEOUT_MS,
     })
     const value = status === 200 ? parseJson(body) : null
-    return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : null
+    return isObject(value) ? value : null
   }
   try {
     const own = await manifest(installed.version)

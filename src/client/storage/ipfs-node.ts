@@ -1,6 +1,7 @@
 import { fileUrlProblem } from '../../api/file-url.ts'
 import { GdnError } from '../../core/errors.ts'
-import { describeAnswer, parseJson } from '../answers.ts'
+import { parseJson } from '../../core/json.ts'
+import { describeAnswer } from '../answers.ts'
 import { multipartFile } from '../multipart.ts'
 import { persist } from '../persist.ts'
 import type { TransportAnswer } from '../transport.ts'

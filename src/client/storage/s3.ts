@@ -62,8 +62,8 @@ export function createS3Storage(options: S3Options): Storage {
       const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)
       if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
-        // If the check failed for any reason, the PUT reports it: a HEAD response has no text. Without the permission to
-        // list, S3 returns 403 for a missing object.
+        // If the check failed for any reason, the PUT reports it: a HEAD response has no text. Without the permission
+        // to list, S3 returns 403 for a missing object.
         const headers = {
           'content-type': file.contentType,
           'cache-control': FOR_EVER,

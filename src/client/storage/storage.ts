@@ -1,5 +1,5 @@
 import type { UploadOptions } from '../api-client.ts'
-import type { Clock } from '../retry.ts'
+import type { Clock } from '../clock.ts'
 import type { Transport } from '../transport.ts'
 
 /** The user's own storage for files, from which a server can fetch them. */

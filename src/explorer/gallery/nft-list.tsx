@@ -109,7 +109,7 @@ export function NftList<Item extends NftSummary>({
         </p>
       )}
       {source.total === 0 ? (
-        <Empty icon="picture" title={status === '' && q === '' ? 'No NFTs yet' : 'No matching NFTs'} />
+        <Empty icon="image" title={status === '' && q === '' ? 'No NFTs yet' : 'No matching NFTs'} />
       ) : (
         <Gallery key={`${path} ${status} ${q}`} source={source} view={view} label={label} {...(noteOf && { noteOf })} />
       )}

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks'
 import type { NftSummary } from '../../server/explorer/types.ts'
 import { shortened, visible } from '../format.ts'
-import { Picture } from '../parts/picture.tsx'
+import { Image } from '../parts/image.tsx'
 import { Burned, StatusBadge } from '../parts/status.tsx'
 import { Title } from '../parts/text.tsx'
 import { pathTo } from '../routes.ts'
@@ -36,9 +36,9 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
       tabIndex={tabIndex}
       title={nft.error ?? name}
     >
-      <span class="tile-picture">
+      <span class="tile-image">
         {hasDrawn.current ? (
-          <Picture media={image} alt="" isFinal={status !== 'initiated'} />
+          <Image media={image} alt="" isFinal={status !== 'initiated'} />
         ) : (
           <span class="bone fill" />
         )}
@@ -61,7 +61,7 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
 /** A placeholder of an NFT that isn't loaded yet. */
 export const TileBone = ({ view }: { view: View }) => (
   <span class={`tile ${view} waiting`}>
-    <span class="tile-picture">
+    <span class="tile-image">
       <span class="bone fill" />
     </span>
     <span class="tile-title">

@@ -1,5 +1,5 @@
 import type { Media } from '../../server/explorer/types.ts'
-import { Picture } from './picture.tsx'
+import { Image } from './image.tsx'
 
 /** One image, or four in a square. With two or three, only the first is shown, since they would leave a gap. */
 export function Covers({ covers }: { covers: readonly Media[] }) {
@@ -7,11 +7,11 @@ export function Covers({ covers }: { covers: readonly Media[] }) {
   return (
     <div class={shown.length === 4 ? 'covers four' : 'covers'}>
       {shown.length === 0 ? (
-        <Picture media={null} alt="" />
+        <Image media={null} alt="" />
       ) : (
         shown.map((media, index) => (
           <div class="cover" key={`${index} ${media.url}`}>
-            <Picture media={media} alt="" />
+            <Image media={media} alt="" />
           </div>
         ))
       )}

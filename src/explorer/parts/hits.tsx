@@ -2,7 +2,7 @@ import type { SearchHit, SearchResult } from '../../server/explorer/types.ts'
 import { blockchainName, counted, shortened } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { Picture } from './picture.tsx'
+import { Image } from './image.tsx'
 import { totalOf } from './status.tsx'
 import { Title } from './text.tsx'
 
@@ -28,7 +28,7 @@ export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
 }
 
 const WORDS: Record<SearchHit['kind'], string> = { collection: 'Collection', nft: 'NFT', owner: 'Owner', run: 'Run' }
-const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'picture', owner: 'owner', run: 'list' }
+const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'image', owner: 'owner', run: 'list' }
 
 /** A search hit in one line. */
 export function Hit({ hit }: { hit: SearchHit }) {
@@ -37,11 +37,11 @@ export function Hit({ hit }: { hit: SearchHit }) {
     hit.kind === 'nft' ? hit.nft.image : hit.kind === 'collection' ? (hit.collection.covers[0] ?? null) : null
   return (
     <>
-      <span class="hit-picture">
+      <span class="hit-image">
         {media === null ? (
           <Icon name={ICONS[hit.kind]} size={20} />
         ) : (
-          <Picture media={media} alt="" isFinal={hit.kind === 'nft' && hit.nft.status !== 'initiated'} />
+          <Image media={media} alt="" isFinal={hit.kind === 'nft' && hit.nft.status !== 'initiated'} />
         )}
       </span>
       <span class="hit-words">

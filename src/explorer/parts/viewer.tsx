@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Media } from '../../server/explorer/types.ts'
 import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
-import { iconOf, isHuge, isPicture, NotStored, Picture, Sign, typeName } from './picture.tsx'
+import { Image, iconOf, isHuge, isImage, NotStored, Sign, typeName } from './image.tsx'
 
 /** The media of an NFT: one in full, and the others to select. */
 export function Viewer({
@@ -25,7 +25,7 @@ export function Viewer({
         {shown !== undefined ? (
           <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} isFinal={isFinal} />
         ) : media.length === 0 ? (
-          <Sign icon="picture">No files</Sign>
+          <Sign icon="image">No files</Sign>
         ) : (
           <NotStored isFinal={isFinal} />
         )}
@@ -42,7 +42,7 @@ export function Viewer({
                 title={one.field}
                 onClick={() => setChosen(one.field)}
               >
-                {isPicture(one) ? <Picture media={one} alt="" /> : <Sign icon={iconOf(one)} />}
+                {isImage(one) ? <Image media={one} alt="" /> : <Sign icon={iconOf(one)} />}
               </button>
             </li>
           ))}
@@ -73,9 +73,9 @@ function Shown({ media, title, isFinal }: { media: Media; title: string; isFinal
       </div>
     )
   }
-  if (!isPicture(media)) return <Offered media={media}>{typeName(media)}</Offered>
+  if (!isImage(media)) return <Offered media={media}>{typeName(media)}</Offered>
   if (isHuge(media) && !asked) return <Huge media={media} show={() => setAsked(true)} />
-  return <Picture media={media} alt={title} eager />
+  return <Image media={media} alt={title} eager />
 }
 
 function Huge({ media, show }: { media: Media; show: () => void }) {
@@ -83,7 +83,7 @@ function Huge({ media, show }: { media: Media; show: () => void }) {
   const inPixels = width === null || height === null ? null : `${count(width)} × ${count(height)} pixels`
   return (
     <div class="offered">
-      <Icon name="picture" size={44} />
+      <Icon name="image" size={44} />
       <p>A very large image: {[inPixels, size === null ? null : bytes(size)].filter(Boolean).join(', ')}</p>
       <div class="buttons">
         <button type="button" class="button primary" onClick={show}>

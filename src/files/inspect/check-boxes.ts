@@ -2,7 +2,7 @@ import type { FileWindow } from './file-window.ts'
 import { ENDS_EARLY, MAX_PARTS, TOO_MANY_PARTS } from './reasons.ts'
 
 /** A box that a player can't do without. An animated AVIF has both. */
-const NEEDED = { movie: ['moov'], picture: ['meta', 'moov'] } as const
+const NEEDED = { movie: ['moov'], image: ['meta', 'moov'] } as const
 
 /** Checks the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12). */
 export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): Promise<string | null> {

@@ -1,6 +1,7 @@
 import type { NftRecord } from '../../api/nft-record.ts'
-import { sameAddress } from '../../api/same-address.ts'
 import { contentOf } from './content.ts'
+import { decideGroup, type RowVerdict } from './match-groups.ts'
+import { addressKey } from './owners.ts'
 
 /** The NFTs of a request that the collection shows. */
 export type Found =
@@ -20,43 +21,43 @@ export interface Sought {
   doubtful(content: string): string | null
 }
 
+/** A single command never declares an NFT absent, so that each copy needs an NFT of its own. */
+const FEWER = { reason: 'the collection shows fewer NFTs with this metadata than were requested', passing: true }
+
 /**
- * Finds the NFTs of a request among those that belong to nothing known. The whole metadata decides. Owners only break
- * ties, since the API returns the present one. Equal NFTs are interchangeable.
+ * Finds the NFTs of a request among those that belong to nothing known: all of them or none. It decides as a run does
+ * for its rows.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
-  const byContent = new Map<string, NftRecord[]>()
-  for (const candidate of candidates) {
-    const content = contentOf(candidate.request_metadata)
-    byContent.set(content, [...(byContent.get(content) ?? []), candidate])
+  const wanted = sought.metadata.map(contentOf)
+  const matches = new Map(wanted.map((content) => [content, [] as { id: string; owner: string | null }[]]))
+  for (const { nft_gdn_id: id, request_metadata, receiver_wallet_address: owner } of candidates) {
+    matches.get(contentOf(request_metadata))?.push({ id, owner: owner ? addressKey(owner) : null })
   }
-  const wanted = sought.metadata.map((one) => contentOf(one))
-  const matches = new Map([...new Set(wanted)].map((content) => [content, byContent.get(content) ?? []]))
   const all = [...matches.values()].flat()
   if (all.length === 0) return { kind: 'none' }
-  const undecided = (reason: string): Found => ({ kind: 'undecided', reason, ids: all.map((nft) => nft.nft_gdn_id) })
-
-  const ids: string[] = []
-  const free = new Map<string, string[]>()
-  for (const [content, found] of matches) {
-    const doubt = sought.doubtful(content)
-    if (doubt !== null) return undecided(doubt)
+  const verdicts = new Map<string, RowVerdict[]>()
+  for (const [content, alike] of matches) {
     const copies = sought.copies * wanted.filter((one) => one === content).length
-    const owned = found.filter(({ receiver_wallet_address: owner }) =>
-      sought.owners.some((one) => owner && sameAddress(one, owner)),
-    )
-    if (found.length < copies) return undecided('the collection shows fewer NFTs than were requested')
-    if (found.some(({ receiver_wallet_address: owner }) => !owner)) return undecided('their owner is not known yet')
-    if (owned.length < copies) return undecided('they belong to another wallet now')
-    if (owned.length > copies) return undecided('the collection shows more NFTs than were requested')
-    free.set(
-      content,
-      owned.map((nft) => nft.nft_gdn_id),
-    )
+    const { rows } = decideGroup({
+      copies: Array.from({ length: copies }, () => ({ owners: sought.owners, unprovable: FEWER })),
+      superseded: [],
+      matches: alike,
+      alike: 0,
+      doubtful: sought.doubtful(content),
+      marked: false,
+    })
+    const undecided = rows.find((row) => row.kind === 'undecided')
+    if (undecided !== undefined) {
+      return { kind: 'undecided', reason: undecided.reason, ids: all.map(({ id }) => id) }
+    }
+    verdicts.set(content, rows)
   }
-  for (const content of wanted) {
-    const id = free.get(content)?.shift()
-    if (id !== undefined) ids.push(id)
+  return {
+    kind: 'minted',
+    ids: wanted.flatMap((content) => {
+      const verdict = verdicts.get(content)?.shift()
+      return verdict?.kind === 'adopted' ? [verdict.id] : []
+    }),
   }
-  return { kind: 'minted', ids }
 }

@@ -32,46 +32,46 @@ export const LISTING_LAG_MS = 30_000
 export const LOOK_GAP_MS = 5_000
 
 /**
- * Returns the IDs of a collection, each once; null if the caller was stopped meanwhile.
+ * Returns the IDs of a collection, each once.
  *
- * @throws GdnError
+ * @throws GdnError, or the reason of the signal once it is aborted
  */
 export async function listIds(
   { client, signal }: Asker,
   { contractAddress, blockchain }: Collection,
-): Promise<Set<string> | null> {
+): Promise<Set<string>> {
   const request = { contract_addresses: contractAddress, blockchain }
-  const answer = await unlessStopped(signal, client.call('getnftgdnids', request, { signal }))
-  return answer === null ? null : new Set(answer.nft_gdn_ids)
+  try {
+    return new Set((await client.call('getnftgdnids', request, { signal })).nft_gdn_ids)
+  } catch (error) {
+    throw signal?.aborted === true ? signal.reason : error
+  }
 }
 
 /**
- * Reads NFTs in chunks, so that none of them need be kept. The server omits NFTs that it doesn't know.
+ * Reads NFTs in pages, so that none of them need be kept. The server omits NFTs that it doesn't know.
  *
- * @param onChunk called after each response with the number of IDs requested so far
- * @returns whether all were read; false if the caller was stopped
- * @throws GdnError
+ * @returns pages with the number of IDs requested so far
+ * @throws GdnError, or the reason of the signal once it is aborted
  */
-export async function readUnlessStopped(
+export async function* readPages(
   { client, signal }: Asker,
   ids: readonly string[],
-  onChunk: (nfts: readonly NftRecord[], done: number) => Promise<void> | void,
-): Promise<boolean> {
-  const pages = pagesOfNfts({ client, signal }, ids, IDS_PER_CALL)
-  for (;;) {
-    if (signal?.aborted === true) return false
-    const page = await unlessStopped(signal, pages.next())
-    if (page === null) return false
-    if (page.done === true) return true
-    await onChunk(page.value.nfts, page.value.done)
+): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
+  try {
+    signal?.throwIfAborted()
+    for await (const page of pagesOfNfts({ client, signal }, ids, IDS_PER_CALL)) {
+      yield page
+      signal?.throwIfAborted()
+    }
+  } catch (error) {
+    throw signal?.aborted === true ? signal.reason : error
   }
 }
 
-async function unlessStopped<Answer>(signal: AbortSignal | undefined, asking: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await asking
-  } catch (error) {
-    if (signal?.aborted === true) return null
-    throw error
-  }
+/** Returns the records of NFTs by ID, without those that the server doesn't know. @throws as `readPages` */
+export async function readRecords(asker: Asker, ids: readonly string[]): Promise<Map<string, NftRecord>> {
+  const found = new Map<string, NftRecord>()
+  for await (const { nfts } of readPages(asker, ids)) for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+  return found
 }

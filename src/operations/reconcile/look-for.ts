@@ -8,7 +8,7 @@ import { readNft } from '../../client/read-records.ts'
 import type { Accepted, OperationRequest } from '../../state/operations.ts'
 import { contentOf } from './content.ts'
 import { type Found, findMinted } from './find-minted.ts'
-import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readUnlessStopped } from './listing.ts'
+import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readPages } from './listing.ts'
 import { ownersOf } from './owners.ts'
 
 /** What the server shows of an operation whose outcome is unknown. */
@@ -77,11 +77,11 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     copies,
     doubtful: (content: string) =>
       request.listedAt === null
-        ? 'it is not known whether they existed before'
+        ? 'an NFT with the same metadata was found, but it may be older: the collection could not be listed before'
         : unresolved.has(content)
-          ? 'they may belong to a batch whose outcome is unknown too: reconcile it first'
+          ? 'an NFT with the same metadata may belong to a run whose outcome is unknown too: reconcile that first'
           : isShort(content, copies)
-            ? 'they may belong to another command whose outcome is unknown too'
+            ? 'an NFT with the same metadata may belong to another command whose outcome is unknown too'
             : null,
   }
   const records = new Map<string, NftRecord>()
@@ -103,7 +103,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     found = await look()
   }
   if (found.kind === 'undecided') {
-    return { kind: 'unknown', reason: `NFTs with this content exist, but ${found.reason}`, ids: found.ids }
+    return { kind: 'unknown', reason: found.reason, ids: found.ids }
   }
   if (found.kind === 'none') {
     return { kind: 'unknown', reason: 'no new NFT of the collection has the requested content', ids: [] }
@@ -138,14 +138,12 @@ async function newNfts(
 ): Promise<NftRecord[]> {
   const { contract_address: contractAddress, blockchain } = body
   const listed = await listIds({ client, signal }, { contractAddress, blockchain })
-  if (listed === null) throw signal.reason
   const candidates = await newIds(listed)
   const unread = candidates.filter((id) => !isWhole(records.get(id)))
-  const isRead = await readUnlessStopped({ client, signal }, unread, async (nfts, done) => {
+  for await (const { nfts, done } of readPages({ client, signal }, unread)) {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
     await onLook({ ids: done, ofIds: unread.length })
-  })
-  if (!isRead) throw signal.reason
+  }
   return candidates.flatMap((id) => records.get(id) ?? [])
 }
 

@@ -4,20 +4,22 @@ import { collectionsOf } from '../../state/collections.ts'
 import { unresolvedBodies } from '../../state/row-requests.ts'
 import { contentOf, sentMetadata } from './content.ts'
 
-/** Returns contents of batch rows whose outcome is unknown. An NFT with the same content may be one of them. */
+/**
+ * Returns contents of rows and commands with an unknown outcome. An NFT with the same content may be one of them.
+ *
+ * @param runId the run that asks, whose rows are left out. Null for a single command: then all commands are left out,
+ *   because those with the same content are counted elsewhere
+ */
 export function unresolvedContents(
   sql: Sql,
   collection: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
+  runId: string | null = null,
 ): Set<string> {
-  const bodies = unresolvedBodies(sql, collectionsOf(sql, collection), '')
-  return new Set(
-    bodies.flatMap(({ body, position }) =>
-      // Single commands with the same content are counted elsewhere.
-      position === null
-        ? []
-        : sentMetadata(body)
-            .slice(position, position + 1)
-            .map(contentOf),
-    ),
-  )
+  const bodies = unresolvedBodies(sql, collectionsOf(sql, collection), runId ?? '')
+  const contents = bodies.flatMap(({ body, position }) => {
+    const metadata = sentMetadata(body)
+    if (position !== null) return metadata.slice(position, position + 1)
+    return runId === null ? [] : metadata
+  })
+  return new Set(contents.map(contentOf))
 }

@@ -2,15 +2,22 @@ import { sql } from 'kysely'
 import { formatGwei } from 'viem'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { attemptsOf } from '../store/attempts.ts'
+import { attemptsOf, CANCELS } from '../store/attempts.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import type { TransactionAction, TransactionState } from '../store/schema.ts'
 import { nonceOf, type TransactionRow } from '../store/transactions.ts'
 
+/**
+ * States as shown to an operator. A signed transaction that is in a block is mined, or cancelled if the block has the
+ * empty transaction that took its nonce. After the confirmations of the network it is confirmed, and final when no
+ * reorg can remove its block.
+ */
+export type ShownState = TransactionState | 'mined' | 'confirmed'
+
 export interface TransactionFilter {
   blockchain?: EvmBlockchain | undefined
-  state?: TransactionState | undefined
+  state?: ShownState | undefined
   limit: number
 }
 
@@ -19,7 +26,7 @@ export interface ShownTransaction {
   id: string
   blockchain: string
   kind: string
-  state: TransactionState
+  state: ShownState
   signer: string
   nonce: number
   hash: string
@@ -45,7 +52,13 @@ export interface ShownAttempt {
 export async function listTransactions(store: Store, filter: TransactionFilter): Promise<ShownTransaction[]> {
   let query = store.db.selectFrom('transactions').selectAll().where('nonce', 'is not', null)
   if (filter.blockchain !== undefined) query = query.where('blockchain', '=', filter.blockchain)
-  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  const { state } = filter
+  if (state === 'cancelled') {
+    query = query.where((is) => is.or([is('state', '=', 'cancelled'), is.and({ state: 'signed', mined: 'cancelled' })]))
+  } else if (state !== undefined) query = query.where('state', '=', storedAs(state))
+  if (state === 'signed') query = query.where('mined', 'is', null)
+  if (state === 'mined') query = query.where('mined', 'in', ['success', 'reverted'])
+  if (state === 'confirmed' || state === 'final') query = query.where('watched', '=', state === 'final' ? 0 : 1)
   const rows = await query.orderBy('created_at', 'desc').orderBy('nonce', 'desc').limit(filter.limit).execute()
   return rows.map(shown)
 }
@@ -62,16 +75,38 @@ export async function showTransaction(
     attempts: attempts.map(({ hash, max_fee_per_gas, cancels, created_at }) => ({
       hash,
       max_fee_gwei: formatGwei(BigInt(max_fee_per_gas)),
-      cancels: cancels > 0,
+      cancels: cancels !== CANCELS.nothing,
       created_at: iso(created_at),
     })),
   }
 }
 
 /**
+ * Finds a pending transaction, which can be replaced.
+ *
+ * @throws GdnError `not_found_locally`; `usage` if it is mined, no longer pending or on an embedded chain
+ */
+export async function findReplaceable(store: Store, name: string): Promise<ShownTransaction> {
+  const row = await findTransaction(store, name)
+  if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
+    throw new GdnError('usage', `${row.blockchain} is an embedded chain, where no transaction can be stuck`)
+  }
+  const { id, state } = shown(row)
+  if (state === 'signed') return shown(row)
+  if (state === 'mined') {
+    throw new GdnError('usage', `the transaction ${id} is already mined: it can't be replaced`, {
+      hint: `Run \`gdn tx show ${id}\` to see when it is final.`,
+    })
+  }
+  throw new GdnError('usage', `the transaction ${id} is no longer pending: its state is ${state}`, {
+    hint: `Run \`gdn tx show ${id}\` to see its outcome.`,
+  })
+}
+
+/**
  * Records what an operator requests for a pending transaction. The process that holds the signer's key does it.
  *
- * @throws GdnError `not_found_locally`; `usage` if it is no longer pending or on an embedded chain
+ * @throws GdnError as `findReplaceable`
  */
 export async function requestAction(
   store: Store,
@@ -79,20 +114,17 @@ export async function requestAction(
   what: TransactionAction,
   now: number,
 ): Promise<ShownTransaction> {
-  const row = await findTransaction(store, name)
-  if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
-    throw new GdnError('usage', `${row.blockchain} is an embedded chain, where no transaction can be stuck`)
+  for (;;) {
+    const transaction = await findReplaceable(store, name)
+    const { numUpdatedRows } = await store.db
+      .updateTable('transactions')
+      .set({ requested_action: what, next_attempt_at: now })
+      .where('id', '=', transaction.id)
+      .where('state', '=', sql.lit('signed'))
+      .where('mined', 'is', null)
+      .executeTakeFirst()
+    if (numUpdatedRows > 0n) return { ...transaction, requested_action: what }
   }
-  const { numUpdatedRows } = await store.db
-    .updateTable('transactions')
-    .set({ requested_action: what, next_attempt_at: now })
-    .where('id', '=', row.id)
-    .where('state', '=', sql.lit('signed'))
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) {
-    throw new GdnError('usage', `the transaction ${row.id} is no longer pending: its state is ${row.state}`)
-  }
-  return shown({ ...row, requested_action: what })
 }
 
 /**
@@ -120,15 +152,26 @@ export async function findTransaction({ db }: Store, name: string): Promise<Tran
   })
 }
 
+/** Returns the state in the database of a shown one. */
+function storedAs(state: ShownState): TransactionState {
+  if (state === 'mined') return 'signed'
+  return state === 'confirmed' ? 'final' : state
+}
+
+function stateOf({ state, mined, watched }: Pick<TransactionRow, 'state' | 'mined' | 'watched'>): ShownState {
+  if (state === 'signed') return mined === null ? 'signed' : mined === 'cancelled' ? mined : 'mined'
+  return state === 'final' && watched === 1 ? 'confirmed' : state
+}
+
 function shown(row: TransactionRow): ShownTransaction {
-  const { id, blockchain, kind, state, signer, hash, collection_id, block_number, gas_used, requested_action } = row
+  const { id, blockchain, kind, signer, hash, collection_id, block_number, gas_used, requested_action } = row
   const created_at = iso(row.created_at)
   const nfts = row.token_count
   return {
     id,
     blockchain,
     kind,
-    state,
+    state: stateOf(row),
     signer,
     nonce: nonceOf(row),
     hash,

@@ -4,6 +4,8 @@ import { parseUrl } from '../../core/parse-url.ts'
 import { isCloudMetadata, isPublicAddress } from '../../files/address.ts'
 
 const MAX_URL = 2000
+const ALLOWED =
+  'Use an https URL with port 443, such as https://example.com/hooks/gdn. For a private host, http and other ports are allowed, such as http://localhost:3000/hook.'
 /** Top-level names that no public DNS resolves. */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|lan|test|home\.arpa)$/
 
@@ -23,7 +25,7 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   const url = parseUrl(text)
   const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag }, hint })
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw refuse('the value is not an https URL', 'Pass a full URL, such as https://example.com/hooks/gdn.')
+    throw refuse('must be an https URL', ALLOWED)
   }
   if (text.length > MAX_URL) throw refuse(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
   if (url.username !== '' || url.password !== '') {
@@ -33,9 +35,9 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isCloudMetadata(host)) throw refuse('the URL has the address of a metadata service', 'Use another address.')
   const isPrivate = looksPrivate(host)
-  if (!isPrivate && url.protocol !== 'https:') throw refuse('the URL is not encrypted', 'Use an https URL.')
+  if (!isPrivate && url.protocol !== 'https:') throw refuse('must be an https URL, because the host is public', ALLOWED)
   if (!isPrivate && url.port !== '' && url.port !== '443') {
-    throw refuse(`the URL has the port ${url.port}`, 'Use port 443: events to public hosts are sent to no other port.')
+    throw refuse(`must have port 443, not ${url.port}, because the host is public`, ALLOWED)
   }
   return { href: url.href, isPrivate }
 }

@@ -144,12 +144,13 @@ export async function changeWebhook(
 export async function addWebhook(
   store: Store,
   { url, events, email, now }: WebhookRequest,
-): Promise<{ webhook: ShownWebhook; secret: Secret }> {
+): Promise<{ webhook: ShownWebhook; secret: Secret; others: readonly string[] }> {
   const secret = newSigningSecret()
   const id = newId()
-  await store.transaction(async (db) => {
+  const others = await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now)
-    if ((await listWebhooks(db, account_id)).length >= MOST_OF_AN_ACCOUNT) {
+    const existing = await listWebhooks(db, account_id)
+    if (existing.length >= MOST_OF_AN_ACCOUNT) {
       throw new GdnError('usage', `the account already has ${MOST_OF_AN_ACCOUNT} webhooks, which is the limit`, {
         hint: 'Run `gdn webhook rm <id>` to remove one.',
       })
@@ -166,8 +167,9 @@ export async function addWebhook(
       expires_at: null,
       failing_since: null,
     })
+    return existing.filter((other) => other.url === url).map((other) => other.id)
   })
-  return { webhook: await showWebhook(store, id, now), secret }
+  return { webhook: await showWebhook(store, id, now), secret, others }
 }
 
 /** Lists the webhooks of all accounts, oldest first. */

@@ -10,9 +10,9 @@ import type { Db } from '../store/schema.ts'
 import type { EmbeddedChain, EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
 import type { LazySigners } from './evm/embedded/embedded-signers.ts'
 import { endOrphans } from './evm/embedded/pidfile.ts'
+import { EMBEDDED_FEES, type FindSigner, type GetSigningTerms, signerAt } from './evm/evm-signer.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { RemoteChains } from './evm/remote/remote-chains.ts'
-import { type AskSigning, EMBEDDED_FEES, type FindSigner, signerAt } from './evm/signers.ts'
 import { NO_CLUSTERS } from './solana/clusters.ts'
 import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import type { RemoteClusters } from './solana/remote/remote-clusters.ts'
@@ -20,7 +20,7 @@ import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts
 
 /** The chains of a backend: embedded ones, whose nodes start on first use, and those behind RPC URLs. */
 export interface Chains {
-  readonly signing: AskSigning
+  readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
   /** Whether every chain is an embedded one, where coins have no value. */
   readonly embedded: boolean
@@ -80,7 +80,7 @@ export class RunElsewhere extends GdnError {
 
 const same = (network: EvmNetwork) => network
 
-/** Also ends the nodes that a killed backend left in this data directory. */
+/** Opens the chains, and ends the nodes that a killed backend left in this data directory. */
 export async function openChains({
   db,
   postgresStore = null,

@@ -1,8 +1,9 @@
+import { count } from '../../core/count.ts'
 import { inCoins } from '../../core/units.ts'
 
 /** An account that pays for transactions. */
 export interface Payer {
-  /** What it is: `the signer`. */
+  /** The role of the address, as messages name it: `the signer`. */
   role: 'signer' | 'admin' | 'owner' | 'new owner'
   address: string
   blockchain: string
@@ -12,16 +13,36 @@ export interface Payer {
   inCoins?: (amount: bigint, rounding: 'up' | 'down') => string
 }
 
+/** What a signer lacks for everything that was accepted. */
+export interface Shortage {
+  signer: string
+  /** Wei. */
+  balance: bigint
+  /** Balance in wei with which it completes its pending transactions and all waiting NFTs. */
+  needed: bigint
+  /** The part of `needed` that it must have to sign, and doesn't spend, in wei. */
+  reserve: bigint
+  /** NFTs without a transaction. */
+  waitingNfts: number
+}
+
 /** NFTs that wait for funds, and the balance with which all of them are minted. */
 export interface NeededForAll {
   nfts: number
   wei: bigint
+  /** Rows of a run that are included, although no server has accepted them yet. */
+  unsent?: number
+  /** Changes of NFTs that are included, although they aren't made yet. */
+  changes?: number
+  /** What the limit of the run can still pay, if that is less than they need: then `wei` is only for this part. */
+  leftOfLimit?: bigint
 }
 
 /**
  * Returns what an account lacks, as a sentence in coins; null if its balance is enough.
  *
- * @param all what everything that waits needs, if that is more than `needed`
+ * @param all what everything that waits needs. If that is more than `needed`, the sentence names only its amount. A
+ *   smaller payment would end in the next shortage after one transaction
  */
 export function missingFunds(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
@@ -31,9 +52,38 @@ export function missingFunds(
 ): string | null {
   if (balance >= needed) return null
   const unit = coin ?? 'coins'
-  const [has, needs, lacks] = [text(balance, 'down'), text(needed, 'up'), text(needed - balance, 'up')]
-  const lack = `the ${role} ${address} has ${has} ${unit} on ${blockchain} and needs ${needs}: ${lacks} ${unit} are missing`
-  if (all === undefined || all.nfts === 0 || all.wei <= needed) return lack
-  const nfts = all.nfts === 1 ? 'the waiting NFT' : `${all.nfts} waiting NFTs`
-  return `${lack}, and ${text(all.wei - balance, 'up')} ${unit} for ${nfts}`
+  const has = `the ${role} ${address} has ${text(balance, 'down')} ${unit} on ${blockchain} and needs`
+  const lackOf = (wei: bigint) => `${text(wei - balance, 'up')} ${unit}`
+  const covered = all === undefined || all.wei <= needed ? '' : coveredBy(all)
+  if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: ${lackOf(needed)} are missing`
+  const { leftOfLimit: left } = all
+  const until =
+    left === undefined ? '' : `, until the limit of the run is reached (${text(left, 'down')} ${unit} are left)`
+  return `${has} ${text(all.wei, 'up')}: send ${lackOf(all.wei)}, which covers ${covered} at the current fees${until}`
+}
+
+/**
+ * Returns why a signer doesn't sign, as a sentence, if all waiting NFTs belong to runs whose limits permit no
+ * transaction at the current fees; null if its balance is enough. It names no amount to send, because coins would not
+ * help them.
+ */
+export function aboveLimits(
+  { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
+  balance: bigint,
+  needed: bigint,
+  nfts: number,
+): string | null {
+  if (balance >= needed) return null
+  const has = `the ${role} ${address} has ${text(balance, 'down')} ${coin ?? 'coins'} on ${blockchain}`
+  const wait = `${count(nfts, 'waiting NFT')} ${nfts === 1 ? 'waits' : 'wait'} for lower fees`
+  return `${has}, and signing takes ${text(needed, 'up')} at the current fees; ${wait} or a higher --max-cost`
+}
+
+function coveredBy({ nfts, unsent = 0, changes = 0 }: NeededForAll): string {
+  const parts = [
+    ...(nfts === 0 ? [] : [count(nfts, 'waiting NFT')]),
+    ...(unsent === 0 ? [] : [count(unsent, 'unsent row')]),
+    ...(changes === 0 ? [] : [count(changes, 'change')]),
+  ]
+  return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ')
 }

@@ -10,15 +10,18 @@ export const RUNNING_FILE = 'backend.json'
 
 const BACKEND_ID_FILE = 'backend-id'
 
+/** The options that a backend runs with, by the flag of `gdn serve` that sets them. */
+export type ServedOptions = Record<string, string | boolean>
+
 /**
- * Records the URL of this process. Start time and boot ID distinguish it from a later process with the same ID, so that
- * the file of a killed backend isn't trusted. The directory's inode distinguishes it from a copy.
+ * Records the URL and the options of this process. Start time and boot ID distinguish it from a later process with the
+ * same ID, so that the file of a killed backend isn't trusted. The directory's inode distinguishes it from a copy.
  */
-export async function writeRunning(dataDir: string, url: string): Promise<void> {
+export async function writeRunning(dataDir: string, url: string, options: ServedOptions = {}): Promise<void> {
   const path = join(dataDir, RUNNING_FILE)
   const { pid, startedAt, bootId } = await ownIdentity()
   const folder = await fileIdentity(dataDir)
-  const record = { pid, url, process_started: startedAt, boot_id: bootId, folder, version: VERSION }
+  const record = { pid, url, process_started: startedAt, boot_id: bootId, folder, version: VERSION, options }
   await writePrivateFile(path, `${JSON.stringify(record)}\n`)
 }
 

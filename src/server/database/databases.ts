@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
-import { GdnError } from '../../core/errors.ts'
 import { openDataDir } from '../data-dir/open.ts'
+import { noDatabase } from '../open-database.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -65,10 +65,7 @@ async function open(place: DatabasePlace, schema: 'as it is' | 'up to date'): Pr
   const path = join(resolve(place.dataDir), 'gdn.db')
   if (schema === 'as it is') {
     await access(path).catch((cause) => {
-      throw new GdnError('data_dir', `${place.dataDir} has no backend database`, {
-        hint: 'Run `gdn local start` or `gdn serve` once, or pass its directory with --data-dir.',
-        cause,
-      })
+      throw noDatabase(place.dataDir, cause)
     })
   }
   return { store: await openStore(path, options), name: path }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { isObject, parseJson } from '../../core/json.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
@@ -129,12 +130,8 @@ async function readAll(db: Db, file: string) {
 }
 
 function parse(text: string, refuse: (what: string) => GdnError): Record<string, unknown> | unknown[] {
-  try {
-    const line: unknown = JSON.parse(text)
-    if (line !== null && typeof line === 'object') return line as Record<string, unknown>
-  } catch {
-    // Rejected like any other invalid line.
-  }
+  const line = parseJson(text)
+  if (isObject(line)) return line
   throw refuse('the line is not part of an export')
 }
 

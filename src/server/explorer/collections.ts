@@ -88,7 +88,7 @@ async function recentImage(explorer: Explorer, row: SeenCollection): Promise<str
 }
 
 async function coversOf(explorer: Explorer, image: string | null, first: readonly SummaryRow[]): Promise<Media[]> {
-  const own = await ownPicture(explorer, image)
+  const own = await ownImage(explorer, image)
   if (own !== null) return [own]
   const covers = new Map<string, Media>()
   for (const { image: cover } of await summariesOf(explorer, first)) {
@@ -98,7 +98,7 @@ async function coversOf(explorer: Explorer, image: string | null, first: readonl
 }
 
 /** A collection's image isn't fetched: it is shown only if it is stored here anyway. */
-async function ownPicture({ media }: Explorer, image: string | null): Promise<Media | null> {
+async function ownImage({ media }: Explorer, image: string | null): Promise<Media | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
   const shown = await mediaOf(media, { field: 'image', source: cut(image), place })
@@ -168,8 +168,8 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
 }
 
 /**
- * Returns what is set in a collection now; null while its chain is slow to respond for the first time. Of this, only what
- * no event announces is shown: owner, flags and freezes are in the database.
+ * Returns what is set in a collection now; null while its chain is slow to respond for the first time. Of this, only
+ * what no event announces is shown: owner, flags and freezes are in the database.
  */
 async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)

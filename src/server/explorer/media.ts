@@ -64,14 +64,14 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
 }
 
 async function lookAt(file: StoredFileContent): Promise<Look> {
-  const { PICTURE_BYTES, isReadable, pictureSize } = await import('../../files/picture-size.ts')
+  const { IMAGE_BYTES, isReadable, imageSize } = await import('../../files/image-size.ts')
   const first = await firstBytes(file, SNIFF_BYTES)
   const content_type = sniffContentType(first)
   const { size } = file
   const look = { kind: kindOf(content_type), content_type, size, width: null, height: null }
   if (!isReadable(content_type)) return look
-  const more = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, PICTURE_BYTES) : first
-  return { ...look, ...pictureSize(more, content_type) }
+  const more = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_BYTES) : first
+  return { ...look, ...imageSize(more, content_type) }
 }
 
 function kindOf(contentType: string): MediaKind {
@@ -101,13 +101,13 @@ export async function coverOf(reader: MediaReader, fields: readonly FileField[])
   const named = fields.find(({ field }) => field === 'image')
   const rest = fields.filter((field) => field !== named)
   const image = named === undefined ? null : await mediaOf(reader, named)
-  if (image !== null && (image.url === null || isPicture(image))) return image
+  if (image !== null && (image.url === null || isImage(image))) return image
   for (const field of rest) {
     if (field.place === null) continue
     const media = await mediaOf(reader, field)
-    if (isPicture(media)) return media
+    if (isImage(media)) return media
   }
   return image
 }
 
-const isPicture = ({ kind }: Media) => kind === 'image' || kind === 'svg'
+const isImage = ({ kind }: Media) => kind === 'image' || kind === 'svg'

@@ -1,4 +1,5 @@
 import { isContentUrl } from '../../core/ipfs-url.ts'
+import { isRecord, parseJson } from '../../core/json.ts'
 import type { FileField } from './media.ts'
 import type { Nft } from './types.ts'
 
@@ -14,38 +15,30 @@ export interface ReadMetadata {
   description: string | null
   attributes: Nft['attributes']
   fields: { key: string; url: string }[]
-  /** As sent by the client. */
+  /** The metadata as the client sent it. */
   whole: unknown
 }
 
 /** The part that lists show. */
 export type InLists = Pick<ReadMetadata, 'title' | 'fields'>
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 export function readJson(json: string | null): unknown {
-  if (json === null) return null
-  try {
-    return JSON.parse(json)
-  } catch {
-    return null
-  }
+  return json === null ? null : (parseJson(json) ?? null)
 }
 
 export function readMetadata(json: string): ReadMetadata {
   const whole = readJson(json)
-  const { title, description, attribute, file_fields } = isObject(whole) ? whole : {}
+  const { title, description, attribute, file_fields } = isRecord(whole) ? whole : {}
   return {
     title: textOf(title),
     description: typeof description === 'string' ? description : null,
     attributes: (Array.isArray(attribute) ? attribute : [])
-      .filter(isObject)
+      .filter(isRecord)
       .map(({ tag, value }) => ({ trait_type: textOf(tag), value: textOf(value) })),
     fields: (Array.isArray(file_fields) ? file_fields : [])
-      .filter(isObject)
+      .filter(isRecord)
       .map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
     whole,
   }
@@ -55,7 +48,7 @@ export function readMetadata(json: string): ReadMetadata {
 export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: string | null): FileField[] {
   const stored = readJson(files)
   return fields.map(({ key, url }) => {
-    const place = isObject(stored) && Object.hasOwn(stored, key) ? textOf(stored[key]) : ''
+    const place = isRecord(stored) && Object.hasOwn(stored, key) ? textOf(stored[key]) : ''
     return { field: key, source: url, place: place === '' || isContentUrl(place) ? null : place }
   })
 }

@@ -4,16 +4,17 @@ import { checksumAddress } from '../../api/address.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
+import { inCoins } from '../../core/units.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
 import { newKey } from '../chain/evm/embedded/embedded-signers.ts'
+import type { Signer } from '../chain/evm/evm-signer.ts'
 import { sendAs } from '../chain/evm/fork/send-as.ts'
 import { FORK_BLOCK_MS, type Fork, forkError, forkSettings, startFork } from '../chain/evm/fork/start-fork.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
 import { readQuantity } from '../chain/evm/quantity.ts'
-import { encodeAppoint, isOperator, readAdmin } from '../chain/evm/registry.ts'
-import type { Signer } from '../chain/evm/signers.ts'
+import { encodeAuthorize, isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { copyCollection } from '../database/copy-collection.ts'
 import { type BackendOptions, startBackend } from '../main.ts'
@@ -23,10 +24,11 @@ import type { DatabasePlace } from '../settings/database.ts'
 import { coinOf } from '../settings/networks.ts'
 import { loadSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
-import { APPOINT_GAS } from '../setup/plan.ts'
+import { AUTHORIZE_GAS } from '../setup/plan.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
 import { listSignedOf } from '../store/transactions.ts'
+import { type RealSigners, realSigners } from './real-signers.ts'
 
 export interface RehearsalTarget {
   /** The backend whose drop is rehearsed. It may be running, and is only read. */
@@ -65,8 +67,15 @@ export interface Rehearsal {
   apiKey: Secret
   /** The block of the network that was forked. */
   block: number
+  /** Names the real signers in what the backend says of its own ones. */
+  realSigners: RealSigners
   /** Aborted with the reason when the network can no longer be read. */
   failed: AbortSignal
+  /**
+   * Adds to a sentence about the funds of signers by how much the balances of the real ones don't cover their pending
+   * transactions.
+   */
+  withDebts(lack: string): string
   /** Returns why no further transaction will be signed; null while one may be. */
   halt(): Promise<string | null>
   /** Closes the backend, and returns what its transactions did. */
@@ -79,11 +88,13 @@ interface Substitute {
   real: Hex
   signer: Signer
   balance: bigint
+  /** What pending transactions of the real one can cost above its balance, in wei. */
+  debt: bigint
 }
 
 /**
- * Starts a rehearsal of a collection: a fork of its network as of now, with the real factory and the collection, and for
- * each real signer one with the same balance and nonce. Nothing is signed with a real key, so no transaction of the
+ * Starts a rehearsal of a collection: a fork of its network as of now, with the real factory and the collection, and
+ * for each real signer one with the same balance and nonce. Nothing is signed with a real key, so no transaction of the
  * rehearsal has an effect anywhere else.
  *
  * @param options the temporary backend, with an empty data directory
@@ -120,7 +131,17 @@ export async function openRehearsal(
       url: backend.url,
       apiKey,
       block: fork.block,
+      realSigners: realSigners(substitutes.map(({ real, signer }) => ({ real, copy: signer.address }))),
       failed: fork.failed,
+      withDebts(lack) {
+        const unit = coinOf(chainId) ?? 'coins'
+        const debts = substitutes.filter(({ signer, debt }) => debt > 0n && lack.includes(signer.address))
+        const texts = debts.map(
+          ({ signer, debt }) =>
+            `; the balance of ${signer.address} is also ${inCoins(debt, 'up')} ${unit} too low for its pending transactions`,
+        )
+        return `${lack}${texts.join('')}`
+      },
       async halt() {
         if (!fork.isIdle()) return null
         const response = await fetch(`${backend.url}/readyz`, { signal })
@@ -251,13 +272,13 @@ async function substitute(
   for (const real of addresses) {
     const signer = createSigner(newKey())
     const free = (await balanceOf(fork, real)) - (owed.get(real) ?? 0n)
-    const balance = free > 0n ? free : 0n
+    const [balance, debt] = free > 0n ? [free, 0n] : [0n, -free]
     await fork.call('anvil_setBalance', [signer.address, hex(balance)])
     await fork.call('anvil_setNonce', [signer.address, hex(await nonceOf(fork, real))])
     if (await isOperator(network, factory, real)) {
-      await sendAs(fork, admin, { to: factory, data: encodeAppoint(signer.address), gas: APPOINT_GAS })
+      await sendAs(fork, admin, { to: factory, data: encodeAuthorize(signer.address), gas: AUTHORIZE_GAS })
     }
-    substitutes.push({ real, signer, balance })
+    substitutes.push({ real, signer, balance, debt })
   }
   return substitutes
 }

@@ -26,14 +26,14 @@ type Served<Response, Creates> = Creates extends null ? Response : Accepted<Resp
  * The services of all endpoints, loaded on the first request. A file upload isn't JSON, so `files` has its own route.
  */
 const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promise<Service<Name>> } = {
-  createnft: async () => (await import('../services/create-nft.ts')).createNft,
+  createnft: async () => (await import('../services/create-nfts.ts')).createNfts('createnft'),
   transfernft: async () => (await import('../services/transfer-nft.ts')).transferNft,
-  createnfttrans: async () => (await import('../services/create-nft-trans.ts')).createNftTrans,
+  createnfttrans: async () => (await import('../services/create-nfts.ts')).createNfts('createnfttrans'),
   getnftgdnids: async () => (await import('../services/get-nft-ids.ts')).getNftIds,
   getnfts: async () => (await import('../services/get-nfts.ts')).getNfts,
   getisgdnnft: async () => (await import('../services/get-is-gdn-nft.ts')).getIsGdnNft,
   createcollection: async () => (await import('../services/create-collection.ts')).createCollection,
-  creatednft: async () => (await import('../services/create-dynamic-nft.ts')).createDynamicNft,
+  creatednft: async () => (await import('../services/create-nfts.ts')).createNfts('creatednft'),
   updatednft: async () => (await import('../services/update-nft.ts')).updateNft,
   getpresignedurl: async () => (await import('../services/get-presigned-url.ts')).getPresignedUrl,
   getcollections: async () => (await import('../services/get-collections.ts')).getCollections,

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
-import { HEADERS } from '../../api/headers.ts'
+import { CAPABILITIES, HEADERS } from '../../api/headers.ts'
 import { type ApiVersion, DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
@@ -47,7 +47,7 @@ const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
 const { apiKey, idempotencyKey, run, runMaxCost, onlyWithoutValue, ...RESPONSE_HEADERS } = HEADERS
 const CORS = {
   methods: ['GET', 'POST'],
-  exposedHeaders: [...Object.values(RESPONSE_HEADERS), RATE_LIMIT_HEADER, FAULT_HEADER],
+  exposedHeaders: [...Object.values(RESPONSE_HEADERS), ...Object.values(CAPABILITIES), RATE_LIMIT_HEADER, FAULT_HEADER],
 }
 
 export interface AppOptions {
@@ -106,14 +106,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const isTrusted = createTrust(options.trustProxy ?? [])
   const handleError = createErrorHandler(log)
   const ours = {
-    [HEADERS.idempotencySupported]: 'yes',
-    [HEADERS.referenceIdsSupported]: 'yes',
-    [HEADERS.referenceLabelsSupported]: 'yes',
-    [HEADERS.referenceAliasesSupported]: 'yes',
-    [HEADERS.updatesSupported]: 'yes',
-    [HEADERS.runMaxCostSupported]: 'yes',
-    [HEADERS.runMaxFeeSupported]: 'yes',
-    [HEADERS.nftHistorySupported]: 'yes',
+    ...Object.fromEntries(Object.values(CAPABILITIES).map((header) => [header, 'yes'])),
     [HEADERS.blockchainsWithoutValue]: withoutValue(deps.chains),
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,

@@ -6,7 +6,9 @@ import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
-/** Anybody may post here. A transaction has at most 128 KiB, twice that in hex; a batch has few large ones. */
+/**
+ * Maximum body of a request, which needs no key. A transaction has at most 128 KiB, which are twice as many hex digits.
+ */
 const BODY_LIMIT = 512 * 1024
 
 /**

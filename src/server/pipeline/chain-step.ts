@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimSigned, nextSignedDue, type TransactionRow, updateSigned } from '../store/transactions.ts'
 import type { ChainObserver, Observation, Outcome } from './driver.ts'
-import { claimMoment, leaseMs, withLeases } from './leases.ts'
+import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
 
@@ -37,7 +37,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
   const { blockchain } = driver
 
   const postpone = async (transaction: TransactionRow, seen: Pending): Promise<void> => {
-    const { waitMs, refusal, mined = transaction.mined } = seen
+    const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = seen
     // Counts consecutive rejections, not polls: a transaction that was polled for a minute would get another minute of
     // delay.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
@@ -46,7 +46,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
       log.warn(facts, 'the network rejected a transaction; the same bytes will be sent again')
     }
     const next_attempt_at = now() + (refusal === undefined ? waitMs : backoffMs(attempts))
-    const isOurs = await updateSigned(store.db, transaction, { attempts, next_attempt_at, mined })
+    const isOurs = await updateSigned(store.db, transaction, { attempts, next_attempt_at, mined, block_number })
     if (isOurs && mined !== null && transaction.mined === null) onMined?.(transaction)
   }
 
@@ -88,8 +88,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
   }
 
   return async () => {
-    const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: driver.claimSize }
-    const claimed = await claimSigned(store.db, blockchain, options)
+    const claimed = await claimSigned(store.db, blockchain, claimOptions(store, now, LEASE_MS, driver.claimSize))
     let watch: number | null = null
     try {
       if (claimed.length > 0) await withLeases(store, 'transactions', claimed, () => work(claimed))
@@ -110,11 +109,11 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 
 /** Processes all items, several at once. Resolves when all are done; rejects with the first error after that. */
 async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const left = items.values()
+  const queue = items.values()
   const failures: unknown[] = []
-  const one = async () => {
-    for (const item of left) await work(item).catch((error) => failures.push(error))
+  const workOnQueue = async () => {
+    for (const item of queue) await work(item).catch((error) => failures.push(error))
   }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, one))
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, workOnQueue))
   if (failures.length > 0) throw failures[0]
 }

@@ -12,14 +12,14 @@ import {
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import type { ChainDriver, OnSigned } from './driver.ts'
-import { claimMoment, leaseMs, withLeases } from './leases.ts'
+import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 
 const LEASE_MS = 30_000
 
 export interface DeployStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'commit' | 'estimate'>
+  driver: Pick<ChainDriver, 'blockchain' | 'commit' | 'openPreparer'>
   now: () => number
   onSigned: OnSigned
   /** Whether this process works on the blockchain; by default always. */
@@ -32,7 +32,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
 
   const deploy = async (collection: CollectionRow): Promise<void> => {
     const { id, attempts, request_id } = collection
-    const prepared = await (await driver.estimate()).collection(collection)
+    const prepared = await (await driver.openPreparer()).collection(collection)
     if ('waitMs' in prepared) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + prepared.waitMs })
     }
@@ -51,8 +51,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
   }
 
   return async () => {
-    const options = { now: claimMoment(store, now), leaseMs: leaseMs(store, LEASE_MS), limit: 50 }
-    const claimed = await claimUndeployedCollections(store.db, blockchain, options)
+    const claimed = await claimUndeployedCollections(store.db, blockchain, claimOptions(store, now, LEASE_MS, 50))
     let failure: unknown
     for (const collection of claimed) {
       const { attempts } = collection

@@ -26,12 +26,12 @@ export interface DriverOptions<Name extends Blockchain> {
 export interface ChainDriver extends ChainObserver {
   /** Whether a number of transactions of a collection may be signed in addition to its unfinished ones. */
   hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
-  /** Number of collections that are signed for at once. They share an estimate. */
+  /** Number of collections that are signed for at once. They share a preparer. */
   readonly collectionsAtOnce: number
   /** Runs work as one database transaction that may sign. Until it is committed, nothing is sent. */
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   /** Reads what signing requires: fees, signers, and what they can pay for. Rejects while that is unknown. */
-  estimate(): Promise<Signing>
+  openPreparer(): Promise<TransactionPreparer>
   /** Examines tokens on chain that the database doesn't have. */
   explain(row: UnknownMintRow): Promise<Explanation>
   /** Signs for accepted transfers. Absent if tokens can't be transferred through the API. */
@@ -73,13 +73,13 @@ export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly
 export class LostRace extends Error {}
 
 /** Prepares transactions with the current fees and signers. */
-export interface Signing {
+export interface TransactionPreparer {
   collection(collection: CollectionRow): Promise<Prepared | { waitMs: number } | { error: string }>
   /** Returns why nothing can be minted in a collection now; null if something may. */
   delay(collection: CollectionRow): Promise<MintDelay | null>
   /**
-   * With `insideCommit`, `mint` sends no request to the network and runs inside the commit, so that no process prepares
-   * in vain.
+   * Whether `mint` runs inside the commit and sends no request to the network. Then a process that loses a race has
+   * prepared nothing that it must discard.
    */
   readonly insideCommit: boolean
   /** Selects pending NFTs of a collection and prepares their mint. */
@@ -99,9 +99,9 @@ export interface Prepared {
   /** Blocks of metadata files that belong to the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Signs and stores, in work that `commit` of the driver runs: for a remote signer, all of it runs twice. Nothing is sent before
-   * the commit; from then on, the network gets only these bytes. Nonces are reserved here, which other workers wait for,
-   * so call it last.
+   * Signs and stores, in work that `commit` of the driver runs: for a remote signer, all of it runs twice. Nothing is
+   * sent before the commit; from then on, the network gets only these bytes. Nonces are reserved here, which other
+   * workers wait for, so call it last.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
@@ -109,7 +109,7 @@ export interface Prepared {
 export interface PreparedMint extends Prepared {
   assignments: readonly Assignment[]
   requests: readonly string[]
-  /** The first token ID of the batch and the one after it, if token IDs are predicted. */
+  /** The first token ID of the bundle and the one after it, if token IDs are predicted. */
   tokenIds: { first: bigint; next: bigint } | null
   /** Whether more of the collection can be prepared at once. */
   more: boolean
@@ -118,10 +118,18 @@ export interface PreparedMint extends Prepared {
 /**
  * `refusal`: why the network rejected the bytes. They are sent again later.
  * `failure`: why it couldn't be looked up. It doesn't prevent other transactions from being settled.
- * `mined`: its result in a block that isn't deep enough; null if it is in no block, absent where that is unknown.
+ * `mined`: its result in a block that isn't deep enough, and `block`: its number. Null if it is in no block, absent
+ * where that is unknown.
  */
 export type Observation =
-  | { state: 'signed'; waitMs: number; refusal?: string; failure?: unknown; mined?: MinedResult | null }
+  | {
+      state: 'signed'
+      waitMs: number
+      refusal?: string
+      failure?: unknown
+      mined?: MinedResult | null
+      block?: number | null
+    }
   | Outcome
 
 /** The outcome of a transaction, with its data on chain. */

@@ -1,12 +1,15 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import type { CurrentFees, RunBudget, WorstFees } from '../chain/fees.ts'
+import type { Shortage } from '../chain/missing-funds.ts'
 import type { CollectionRow, NewCollection } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
 import type { CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 
-/** What services read from a blockchain, and what its rules determine. There is one for EVM chains and one for Solana. */
+/**
+ * What services read from a blockchain, and what its rules determine. There is one for EVM chains and one for Solana.
+ */
 export interface ChainFacts {
   /** Returns the addresses of a new collection and of its factory, on Solana the signer. */
   addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
@@ -73,6 +76,10 @@ export interface GasFacts {
   coin(): Promise<string | null>
   /** Returns the current fees, and the most that is offered for a unit of gas. */
   fees(): Promise<CurrentFees & { max: bigint }>
+  /** Returns the signer with the most funds as of the last check; null if none is known. */
+  richest(): { address: string; balance: bigint; owed: bigint } | null
+  /** Returns what the signers lack for everything that was accepted; null if they lack nothing. */
+  shortage(): Promise<Shortage | null>
   /** Returns the most that each of some NFTs uses, which have one receiver and one request. */
   worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
   /** Returns the most that so many NFTs of a run can cost. */

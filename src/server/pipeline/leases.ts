@@ -1,3 +1,4 @@
+import type { ClaimOptions } from '../store/claim.ts'
 import type { Moment } from '../store/dialect.ts'
 import { renewLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
@@ -14,6 +15,13 @@ export const leaseMs = ({ postgres }: Store, alone: number): number => (postgres
 
 /** The clock of due times and leases: the database's clock in a cluster. */
 export const claimMoment = ({ postgres }: Store, now: () => number): Moment => (postgres === null ? now() : 'database')
+
+/** How a step claims rows that are due. */
+export const claimOptions = (store: Store, now: () => number, aloneMs: number, limit: number): ClaimOptions => ({
+  now: claimMoment(store, now),
+  leaseMs: leaseMs(store, aloneMs),
+  limit,
+})
 
 /** Runs work on claimed rows and renews their leases until it ends. */
 export async function withLeases<Result>(

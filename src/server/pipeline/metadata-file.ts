@@ -29,8 +29,8 @@ export function updateDirectory(
   )
 }
 
-/** Returns the directory of a batch's metadata files: `0.json`, `1.json` and so on, in the order of its NFTs. */
-export function batchDirectory(nfts: readonly { metadata: string; files: string | null }[]): Promise<BuiltDirectory> {
+/** Returns the directory of metadata files to mint: `0.json`, `1.json` and so on, in the order of the NFTs. */
+export function mintDirectory(nfts: readonly { metadata: string; files: string | null }[]): Promise<BuiltDirectory> {
   return buildDirectory(
     nfts.map(({ metadata, files }, index) => ({
       name: `${index}.json`,

@@ -4,10 +4,9 @@ import { putBlocks } from '../store/block-table.ts'
 import { type CollectionRow, findCollections, tryLockCollection, updateCollection } from '../store/collections.ts'
 import { collectionsWithMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
-import type { Db } from '../store/schema.ts'
 import { unfinishedOf } from '../store/transactions.ts'
 import { withOpenMints } from '../store/unknown-mints.ts'
-import { type ChainDriver, LostRace, type MintDelay, type OnSigned, type PreparedMint, type Signing } from './driver.ts'
+import { type ChainDriver, LostRace, type MintDelay, type OnSigned, type TransactionPreparer } from './driver.ts'
 import type { Turn } from './loop.ts'
 
 const SWEEP_MS = 5000
@@ -18,7 +17,7 @@ const SOON_MS = 100
 
 export interface MintStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'collectionsAtOnce' | 'commit' | 'estimate' | 'hasRoom'>
+  driver: Pick<ChainDriver, 'blockchain' | 'collectionsAtOnce' | 'commit' | 'openPreparer' | 'hasRoom'>
   now: () => number
   onSigned: OnSigned
   /** A collection has tokens on chain that the database doesn't have. */
@@ -45,67 +44,11 @@ const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon:
  * one more.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
-  const { store, driver, now, onSigned, onUnknown = () => {}, serves = () => true } = options
+  const { store, driver, now, onUnknown = () => {} } = options
   const marked = new Set<string>()
   /** Collections without capacity, which are checked again when any transaction is settled. */
   const parked = new Set<string>()
   let sweptAt = 0
-
-  /**
-   * In a cluster, only the process that has locked the collection prepares its batch. Measured with four workers that each
-   * prepared it: all but one discarded their batch, the work was 3.7 times as much, and a tenth as many were signed. A
-   * single process prepares the batch outside the transaction, to keep its only writer free.
-   */
-  const commit = async (signing: Signing, collection: CollectionRow): Promise<Next> => {
-    const { id } = collection
-    const early = signing.insideCommit ? null : await signing.mint(store.db, collection)
-    if (typeof early === 'string') return early
-    let prepared = early
-    const found = await driver.commit(async (db) => {
-      const current = await tryLockCollection(db, id)
-      if (current === null) return 'locked'
-      // Another process may have signed for it a moment ago.
-      if (current.status !== 'deployed' || !(await hasRoom(db, current, prepared))) return 'idle'
-      const batch = prepared ?? (await signing.mint(db, current))
-      if (typeof batch === 'string') return batch
-      // A remote signer signs before the commit, which then stores the same batch.
-      prepared = batch
-      const { assignments, tokenIds } = batch
-      if (tokenIds !== null && String(tokenIds.first) !== current.next_token_id) return 'idle'
-      if ((await assignToTransactions(db, assignments)) !== assignments.length) throw new LostRace()
-      if (tokenIds !== null) await updateCollection(db, id, { next_token_id: String(tokenIds.next) })
-      await putBlocks(db, batch.blocks, store.publishTo)
-      return { batch, signed: await batch.sign(db) }
-    })
-    if (typeof found === 'string') return found
-    onSigned(found.signed, found.batch.requests)
-    return found.batch.more ? 'more' : 'idle'
-  }
-
-  const hasRoom = async (db: Db, collection: CollectionRow, batch: PreparedMint | null): Promise<boolean> => {
-    const more = batch === null ? 1 : new Set(batch.assignments.map(({ transactionId }) => transactionId)).size
-    const unfinished = await unfinishedOf(db, [collection.id])
-    return driver.hasRoom(collection, unfinished(collection.id), more)
-  }
-
-  const sign = async (signing: Signing, collection: CollectionRow): Promise<Next> =>
-    (await signing.delay(collection)) ?? (await commit(signing, collection))
-
-  /** Returns those of the collections for which something may be signed now. */
-  const findReady = async (ids: readonly string[]): Promise<CollectionRow[]> => {
-    const known = (await findCollections(store.db, ids)).filter(({ blockchain }) => blockchain === driver.blockchain)
-    for (const { id, status, error } of known) {
-      if (status !== 'failed') continue
-      // They were accepted at the moment when the collection failed, so nothing else would end them.
-      await store.transaction((db) => failNftsOfCollection(db, id, error ?? 'the collection failed'))
-    }
-    const deployed = known.filter(({ status }) => status === 'deployed')
-    if (deployed.length === 0 || !serves()) return []
-    const unfinished = await unfinishedOf(store.db, ids)
-    // The recover step examines these, and then marks the collection again.
-    const unexplained = await withOpenMints(store.db, ids)
-    return deployed.filter((one) => driver.hasRoom(one, unfinished(one.id), 1) && !unexplained.has(one.id))
-  }
 
   return {
     mark(collectionId) {
@@ -123,10 +66,10 @@ export function createMintStep(options: MintStepOptions): MintStep {
       /** Errors of single collections, which don't block the others. */
       const failures: unknown[] = []
       const later = new Set<string>()
-      const signFor = async (signing: Signing, collection: CollectionRow) => {
+      const signFor = async (preparer: TransactionPreparer, collection: CollectionRow) => {
         const { id } = collection
         try {
-          const next = await sign(signing, collection)
+          const next = (await preparer.delay(collection)) ?? (await commit(options, preparer, collection))
           if (next === 'full') parked.add(id)
           if (next === 'unknown') onUnknown()
           const ms = WAITS[next]
@@ -148,15 +91,73 @@ export function createMintStep(options: MintStepOptions): MintStep {
           for (const id of [...group, ...later]) marked.add(id)
           throw error
         }
-        const ready = await findReady(group).catch(markAgain)
+        const ready = await findReady(options, group).catch(markAgain)
         if (ready.length === 0) continue
         // If nothing can be signed, all marked collections wait.
-        const signing = await driver.estimate().catch(markAgain)
-        await Promise.all(ready.map((collection) => signFor(signing, collection)))
+        const preparer = await driver.openPreparer().catch(markAgain)
+        await Promise.all(ready.map((collection) => signFor(preparer, collection)))
       }
       for (const id of later) marked.add(id)
       if (failures.length > 0) throw failures[0]
       return wait
     },
   }
+}
+
+/**
+ * In a cluster, only the process that has locked the collection prepares its mint. Measured with four workers that
+ * each prepared it: all but one discarded theirs, the work was 3.7 times as much, and a tenth as many were signed. A
+ * single process prepares the mint outside the transaction, to keep its only writer free.
+ */
+async function commit(
+  { store, driver, onSigned }: MintStepOptions,
+  preparer: TransactionPreparer,
+  collection: CollectionRow,
+): Promise<Next> {
+  const { id } = collection
+  const early = preparer.insideCommit ? null : await preparer.mint(store.db, collection)
+  if (typeof early === 'string') return early
+  let prepared = early
+  const committed = await driver.commit(async (db) => {
+    const current = await tryLockCollection(db, id)
+    if (current === null) return 'locked'
+    // Another process may have signed for it a moment ago.
+    if (current.status !== 'deployed') return 'idle'
+    const count = new Set(prepared?.assignments.map(({ transactionId }) => transactionId)).size
+    const unfinished = await unfinishedOf(db, [id])
+    if (!driver.hasRoom(current, unfinished(id), prepared === null ? 1 : count)) return 'idle'
+    const mint = prepared ?? (await preparer.mint(db, current))
+    if (typeof mint === 'string') return mint
+    // A remote signer signs before the commit, which then stores the same mint.
+    prepared = mint
+    const { assignments, tokenIds } = mint
+    if (tokenIds !== null && String(tokenIds.first) !== current.next_token_id) return 'idle'
+    if ((await assignToTransactions(db, assignments)) !== assignments.length) throw new LostRace()
+    if (tokenIds !== null) await updateCollection(db, id, { next_token_id: String(tokenIds.next) })
+    await putBlocks(db, mint.blocks, store.publishTo)
+    return { mint, signed: await mint.sign(db) }
+  })
+  if (typeof committed === 'string') return committed
+  onSigned(committed.signed, committed.mint.requests)
+  return committed.mint.more ? 'more' : 'idle'
+}
+
+/** Returns those of the collections for which something may be signed now. */
+async function findReady(
+  { store, driver, serves = () => true }: MintStepOptions,
+  ids: readonly string[],
+): Promise<CollectionRow[]> {
+  const rows = await findCollections(store.db, ids)
+  const collections = rows.filter(({ blockchain }) => blockchain === driver.blockchain)
+  for (const { id, status, error } of collections) {
+    if (status !== 'failed') continue
+    // They were accepted at the moment when the collection failed, so nothing else would end them.
+    await store.transaction((db) => failNftsOfCollection(db, id, error ?? 'the collection failed'))
+  }
+  const deployed = collections.filter(({ status }) => status === 'deployed')
+  if (deployed.length === 0 || !serves()) return []
+  const unfinished = await unfinishedOf(store.db, ids)
+  // The recover step examines these, and then marks the collection again.
+  const unexplained = await withOpenMints(store.db, ids)
+  return deployed.filter((row) => driver.hasRoom(row, unfinished(row.id), 1) && !unexplained.has(row.id))
 }

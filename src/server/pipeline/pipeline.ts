@@ -13,12 +13,14 @@ import { blockchainsWithSigned, type TransactionRow } from '../store/transaction
 import { type ChainPipeline, startChainPipeline } from './chain-pipeline.ts'
 import { createClockStep } from './clock-step.ts'
 import type { Outcome } from './driver.ts'
-import { createFileStep, type FilePolicy } from './file-step.ts'
+import type { FilePolicy } from './file-source.ts'
+import { createFileStep } from './file-step.ts'
 import { loadDriver } from './load-driver.ts'
 import { startLoop } from './loop.ts'
 import { createOptimizeStep } from './optimize-step.ts'
 import type { Poster } from './webhooks/post.ts'
-import { createWebhookStep, type Timings } from './webhooks/webhook-step.ts'
+import type { Timings } from './webhooks/schedule.ts'
+import { createWebhookStep } from './webhooks/webhook-step.ts'
 
 const RETRY_MS = 1000
 

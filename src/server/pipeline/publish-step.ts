@@ -62,34 +62,27 @@ function createNodeStep(
   const postpone = postponer(surroundings)
 
   const publish = async (group: readonly Publication[]): Promise<void> => {
+    const cids = group.map(({ cid }) => cid)
     try {
-      const roots = group.flatMap(({ cid }) => parseCid(cid) ?? [])
-      const found = await Promise.all(group.map(({ cid }) => blocksBelow(blocks, cid)))
-      const unique = new Map(found.flatMap((each) => each ?? []).map((block) => [block.cid.toString(), block]))
+      const roots = cids.flatMap((cid) => parseCid(cid) ?? [])
+      const trees = await Promise.all(cids.map((cid) => blocksBelow(blocks, cid)))
+      const unique = new Map(trees.flatMap((tree) => tree ?? []).map((block) => [block.cid.toString(), block]))
       await node.publish(roots, [...unique.values()])
       await store.transaction(async (db) => {
         for (const each of group) {
           await settlePublication(db, each, { state: 'done', attempts: each.attempts, nextAttemptAt: 0 })
         }
-        if (next !== null)
-          await addPublications(
-            db,
-            next,
-            group.map(({ cid }) => cid),
-          )
+        if (next !== null) await addPublications(db, next, cids)
       })
     } catch (error) {
-      log.error(
-        { cids: group.map(({ cid }) => cid), error: messageOf(error) },
-        'content could not be stored in the IPFS node',
-      )
+      log.error({ cids, error: messageOf(error) }, 'content could not be stored in the IPFS node')
       for (const each of group) await postpone(each, 'waiting')
     }
   }
 
   return async () => {
     const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: TOGETHER })
-    // Failed content is retried alone, so that it doesn't block the rest of its batch.
+    // Failed content is retried alone, so that it doesn't block the rest of its group.
     const fresh = claimed.filter(({ attempts }) => attempts === 0)
     if (fresh.length > 0) await publish(fresh)
     for (const each of claimed.filter(({ attempts }) => attempts > 0)) await publish([each])

@@ -3,7 +3,7 @@ import { putBlocks } from '../store/block-table.ts'
 import { listNftsOfDirectory } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
-import { batchDirectory } from './metadata-file.ts'
+import { mintDirectory } from './metadata-file.ts'
 
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\/(0|[1-9][0-9]{0,2})\.json$/
 
@@ -24,7 +24,7 @@ export async function restoreDirectory(
   { store, log }: { store: Pick<Store, 'publishTo'>; log: Log },
   { collectionId, directory }: { collectionId: string; directory: string },
 ): Promise<void> {
-  const { cid, blocks } = await batchDirectory(await listNftsOfDirectory(db, collectionId, directory))
+  const { cid, blocks } = await mintDirectory(await listNftsOfDirectory(db, collectionId, directory))
   if (cid === directory) return await putBlocks(db, blocks, store.publishTo)
   const facts = { collection: collectionId, directory }
   log.error(facts, 'metadata files of minted NFTs are missing: not all NFTs of their directory are in the database')

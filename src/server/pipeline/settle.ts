@@ -3,10 +3,10 @@ import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
 import {
   deployNfts,
-  failBatch,
+  failBundle,
   failGrantsOfCollection,
   failNftsOfCollection,
-  returnBatchToMint,
+  returnBundleToMint,
 } from '../state/nfts.ts'
 import { addTransactions, endTransaction } from '../state/transactions.ts'
 import { endTransfer } from '../state/transfers.ts'
@@ -100,8 +100,8 @@ async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Pro
     if (outcome.file !== undefined) await updateSignedNfts(db, id, { batch_index: outcome.file.index })
   } else if (verdict.verdict === 'again') {
     if (verdict.counted) await countRevert(db, id)
-    await returnBatchToMint(db, id)
-  } else if (verdict.fails === undefined) await failBatch(db, id, verdict.error)
+    await returnBundleToMint(db, id)
+  } else if (verdict.fails === undefined) await failBundle(db, id, verdict.error)
   else if (verdict.fails === 'grants of the collection') await failGrantsOfCollection(db, collectionId, verdict.error)
   else await failNftsOfCollection(db, collectionId, verdict.error)
 }
@@ -137,8 +137,8 @@ async function applyToUpdates(
   const { id, blockchain, update_sequence: sequence } = transaction
   if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
-  // Its sequence is free again, or an unknown update on chain has it, which the update step then examines. After a reorg,
-  // an earlier one may have been free already. On Solana, each token counts its own updates.
+  // Its sequence is free again, or an unknown update on chain has it, which the update step then examines. After a
+  // reorg, an earlier one may have been free already. On Solana, each token counts its own updates.
   if (collectionId !== null && sequence !== null && isEvm(blockchain as Blockchain)) {
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })

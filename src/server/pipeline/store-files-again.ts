@@ -6,7 +6,7 @@ import type { Fetcher } from '../../files/fetcher.ts'
 import type { Log } from '../log.ts'
 import type { FileStorage } from '../storage/adapter.ts'
 import { findStored } from '../storage/find-stored.ts'
-import type { FilePolicy } from './file-step.ts'
+import type { FilePolicy } from './file-source.ts'
 
 const FETCH_WITHIN_MS = 60_000
 

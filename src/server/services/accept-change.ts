@@ -20,6 +20,8 @@ interface Change<Name extends Operation, Echo, Prepared> {
   echo: Echo
   /** Finds the same change without a reference ID, if it is made once only. */
   existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
+  /** Checks what needs no chain, before the chain must be ready. @throws Refusal */
+  checkInDatabase?(collection: CollectionRow): Promise<void>
   /** Checks outside of the database transaction. @throws Refusal */
   check(collection: CollectionRow): Promise<Prepared>
   /** Adds the rows. */
@@ -40,6 +42,7 @@ interface Change<Name extends Operation, Echo, Prepared> {
 
 interface Parsed {
   contract_address: string
+  blockchain?: Blockchain | undefined
   reference_id?: string | undefined
 }
 
@@ -47,60 +50,52 @@ interface Parsed {
 export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,
-  { operation, fields, echo, existing: find, check, write, accepted: wake }: Change<Name, Echo, Prepared>,
+  change: Change<Name, Echo, Prepared>,
 ) {
+  const { operation, fields, echo } = change
   const { store, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
-  const { contract_address: contractAddress, reference_id } = parsed
+  const { accountId, parsed, run } = request
+  const { contract_address: contractAddress, blockchain, reference_id } = parsed
   const acceptedAt = now()
   const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
-  const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress })
-  const answer = (known: string | Existing) => ({
+  const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress, blockchain })
+  const responseFor = (operation: string | Existing) => ({
     requests: { ...echo, ...(reference_id === undefined ? {} : { reference_id }) },
-    response: { transaction_gdn_id: idOf(known), ...showAccepted(known, acceptedAt, reference_id) },
+    response: { transaction_gdn_id: idOf(operation), ...showAccepted(operation, acceptedAt, reference_id) },
   })
-  let notify = () => {}
-  const accepted = await accept(
-    store,
-    { accountId, endpoint: operation, body, idempotencyKey, requestId, run },
-    acceptedAt,
-    {
-      async findExisting() {
-        if (reference_id === undefined) return null
-        const scope = { scope_id: (await findCollection()).id, operation }
-        const [known] = (await findAllNamed(store.db, scope, references)) ?? []
-        return known === undefined ? null : answer(known)
-      },
-      async prepare() {
-        const collection = await findCollection()
-        const blockchain = collection.blockchain as Blockchain
-        refuseValue(deps, request, blockchain)
-        await requireChain(deps, blockchain)
-        const prepared = await check(collection)
-        return {
-          collection,
-          prepared,
-          costCheck: await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain),
-        }
-      },
-      async write(db, request_id, { collection, prepared, costCheck }) {
-        const made = (await find?.(db, collection)) ?? null
-        const id = made?.target_id ?? newId()
-        const scope = { scope_id: collection.id, operation }
-        const named = references.map((reference) => ({ ...reference, target_id: id }))
-        const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
-        if (existing !== undefined) return answer(existing)
-        if (made !== null) return answer(made)
-        const reference = reference_id ?? null
-        await write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })
-        await startChange(db, { accountId, run, requestId: request_id, acceptedAt, costCheck }, collection)
-        notify = () => wake(collection.id, prepared)
-        return answer(id)
-      },
-      rejected: (error, { collection, costCheck }) =>
-        keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId: collection.id, at: acceptedAt }),
+  let wakePipeline = () => {}
+  const accepted = await accept(store, { ...request, endpoint: operation }, acceptedAt, {
+    async findExisting() {
+      if (reference_id === undefined) return null
+      const scope = { scope_id: (await findCollection()).id, operation }
+      const [existing] = (await findAllNamed(store.db, scope, references)) ?? []
+      return existing === undefined ? null : responseFor(existing)
     },
-  )
-  notify()
+    async prepare() {
+      const collection = await findCollection()
+      const blockchain = collection.blockchain as Blockchain
+      refuseValue(deps, request, blockchain)
+      await change.checkInDatabase?.(collection)
+      await requireChain(deps, blockchain)
+      const prepared = await change.check(collection)
+      return { collection, prepared, costCheck: await prepareCostCheck(deps, request, blockchain) }
+    },
+    async write(db, request_id, { collection, prepared, costCheck }) {
+      const same = (await change.existing?.(db, collection)) ?? null
+      const id = same?.target_id ?? newId()
+      const scope = { scope_id: collection.id, operation }
+      const claims = references.map((reference) => ({ ...reference, target_id: id }))
+      const existing = (await claimReferences(db, scope, claims)).get(reference_id ?? '') ?? same
+      if (existing !== null) return responseFor(existing)
+      const reference = reference_id ?? null
+      await change.write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })
+      await startChange(db, { accountId, run, requestId: request_id, acceptedAt, costCheck }, collection)
+      wakePipeline = () => change.accepted(collection.id, prepared)
+      return responseFor(id)
+    },
+    rejected: (error, { collection, costCheck }) =>
+      keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId: collection.id, at: acceptedAt }),
+  })
+  wakePipeline()
   return accepted
 }

@@ -16,7 +16,7 @@ export interface Acceptance {
   idempotencyKey: string | null
   /** The request's own ID: its rows and log lines refer to it. */
   requestId: string
-  /** The run of a batch that sent it. */
+  /** The run that sent it. */
   run?: string | null
 }
 

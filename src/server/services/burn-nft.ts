@@ -7,9 +7,8 @@ import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
-import { refuseUnlessService, requireToken } from './rights.ts'
+import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { refusePending } from './update-nft.ts'
 
 type Parsed = z.output<typeof burnnft.request>
 

@@ -1,6 +1,7 @@
 import { isBlockchain } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
+import { isRecord, parseJson } from '../../core/json.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { DATA_URI, isOfCreation } from '../chain/contract-uri.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
@@ -134,12 +135,6 @@ async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<
 }
 
 function objectIn(content: Uint8Array): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(content).toString('utf8'))
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null
-  } catch {
-    return null
-  }
+  const value = parseJson(Buffer.from(content).toString('utf8'))
+  return isRecord(value) ? value : null
 }

@@ -11,7 +11,9 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof commitprovenance.request>
 
-/** Accepts that a collection is committed to a hash. A repeated hash has no second effect: its commitment is returned. */
+/**
+ * Accepts that a collection is committed to a hash. A repeated hash has no second effect: its commitment is returned.
+ */
 export async function commitProvenance(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
   const { contract_address, provenance } = request.parsed

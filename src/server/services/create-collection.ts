@@ -31,7 +31,7 @@ const OPTIONAL = [
 /** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
 export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, chains, pipeline, now } = deps
-  const { accountId, parsed, body, idempotencyKey, requestId, run, maxCost } = request
+  const { accountId, parsed, body, run } = request
   const { blockchain, reference_id } = parsed
   const acceptedAt = now()
   const references =
@@ -50,53 +50,48 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
     },
     response: { transaction_gdn_id: idOf(collection), ...showAccepted(collection, acceptedAt, reference_id) },
   })
-  const accepted = await accept(
-    store,
-    { accountId, endpoint: createcollection.name, body, idempotencyKey, requestId, run },
-    acceptedAt,
-    {
-      async findExisting() {
-        if (reference_id === undefined) return null
-        const [known] = (await findAllNamed(store.db, scope, references)) ?? []
-        return known === undefined ? null : answer(known)
-      },
-      async prepare() {
-        refuseValue(deps, request, blockchain)
-        const costCheck = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
-        await requireChain(deps, blockchain)
-        return { facts: chainFacts(chains, blockchain), costCheck }
-      },
-      async write(db, requestId, { facts, costCheck }) {
-        const id = newId()
-        const named = references.map((reference) => ({ ...reference, target_id: id }))
-        const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
-        if (existing !== undefined) return answer(existing)
-        const collection = {
-          id,
-          account_id: accountId,
-          request_id: requestId,
-          blockchain,
-          name: parsed.name,
-          symbol: symbolOf(parsed.name),
-          wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
-          enable_api: (parsed.enable_api ?? true) ? 1 : 0,
-          enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
-          is_locked: (parsed.is_locked ?? false) ? 1 : 0,
-          dynamic: parsed.dynamic ? 1 : 0,
-          enable_burn: parsed.enable_burn ? 1 : 0,
-          royalty_bps: parsed.royalty_bps ?? 0,
-          royalty_receiver: royaltyReceiverOf(parsed),
-          description: parsed.description ?? null,
-          image: parsed.image ?? null,
-          next_token_id: '1',
-          next_attempt_at: acceptedAt,
-        }
-        await addCollection(db, { ...collection, ...(await facts.addressesFor(db, collection)) })
-        await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, { id })
-        return answer(id)
-      },
+  const accepted = await accept(store, { ...request, endpoint: createcollection.name }, acceptedAt, {
+    async findExisting() {
+      if (reference_id === undefined) return null
+      const [existing] = (await findAllNamed(store.db, scope, references)) ?? []
+      return existing === undefined ? null : answer(existing)
     },
-  )
+    async prepare() {
+      refuseValue(deps, request, blockchain)
+      const costCheck = await prepareCostCheck(deps, request, blockchain)
+      await requireChain(deps, blockchain)
+      return { facts: chainFacts(chains, blockchain), costCheck }
+    },
+    async write(db, requestId, { facts, costCheck }) {
+      const id = newId()
+      const named = references.map((reference) => ({ ...reference, target_id: id }))
+      const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
+      if (existing !== undefined) return answer(existing)
+      const collection = {
+        id,
+        account_id: accountId,
+        request_id: requestId,
+        blockchain,
+        name: parsed.name,
+        symbol: symbolOf(parsed.name),
+        wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
+        enable_api: (parsed.enable_api ?? true) ? 1 : 0,
+        enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
+        is_locked: (parsed.is_locked ?? false) ? 1 : 0,
+        dynamic: parsed.dynamic ? 1 : 0,
+        enable_burn: parsed.enable_burn ? 1 : 0,
+        royalty_bps: parsed.royalty_bps ?? 0,
+        royalty_receiver: royaltyReceiverOf(parsed),
+        description: parsed.description ?? null,
+        image: parsed.image ?? null,
+        next_token_id: '1',
+        next_attempt_at: acceptedAt,
+      }
+      await addCollection(db, { ...collection, ...(await facts.addressesFor(db, collection)) })
+      await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, { id })
+      return answer(id)
+    },
+  })
   pipeline.collectionAccepted(blockchain)
   return accepted
 }

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { getcollections } from '../../api/endpoints/getcollections.ts'
 import { type CollectionRow, lifecycleOf, listCollections } from '../store/collections.ts'
-import { problemOf } from './get-nfts.ts'
+import { reasonOf } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
@@ -29,13 +29,13 @@ export async function getCollections(
 ) {
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const byId = new Map((await listCollections(store.db, accountId, ids)).map((row) => [row.id, row]))
-  return {
-    requests: { transaction_gdn_ids: body.transaction_gdn_ids },
-    collections: ids.flatMap((id) => {
-      const row = byId.get(id)
-      if (row === undefined) return []
-      const isUnsigned = row.status === 'initiated' && row.transaction_id === null
-      return [toRecord(row, isUnsigned ? problemOf(chains, row.blockchain as Blockchain) : null)]
-    }),
+  const collections: ReturnType<typeof toRecord>[] = []
+  for (const id of ids) {
+    const row = byId.get(id)
+    if (row === undefined) continue
+    const isSigned = row.transaction_id !== null
+    const isPending = row.status === 'initiated'
+    collections.push(toRecord(row, isPending ? await reasonOf(chains, row.blockchain as Blockchain, isSigned) : null))
   }
+  return { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, collections }
 }

@@ -16,6 +16,8 @@ export async function getFees(
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`the fees of ${blockchain} are not estimated`)
   const { low, typical, high, offered, max, data } = await feesOf(gas)
+  const lack = await shortageOf(gas)
+  const richest = gas.richest()
   return {
     requests: { blockchain },
     fees: {
@@ -26,7 +28,27 @@ export async function getFees(
         ...{ offered: String(offered), max: String(max) },
       },
       data: { bytes: data.bytes, fee: String(data.fee), gas: String(data.gas) },
+      funds: richest && {
+        signer: richest.address,
+        balance: String(richest.balance),
+        owed: String(richest.owed),
+      },
+      shortage: lack && {
+        ...{ signer: lack.signer, balance: String(lack.balance), needed: String(lack.needed) },
+        reserve: String(lack.reserve),
+        waiting_nfts: lack.waitingNfts,
+      },
     },
+  }
+}
+
+/** Returns what the signers lack; null if no node returns their balances, because the fees are of use without it. */
+async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
+  try {
+    return await gas.shortage()
+  } catch (error) {
+    if (!isNoAnswer(error)) throw error
+    return null
   }
 }
 

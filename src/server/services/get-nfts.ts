@@ -1,21 +1,31 @@
 import type * as z from 'zod'
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts, ownerOf } from '../store/nfts.ts'
+import type { Db } from '../store/schema.ts'
 import { countTransfers, pendingTransfers } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
+import { heldReasons, problemOf, stallOf } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
+/** Why pending NFTs wait, apart from their files and the signers. */
+interface Waits {
+  /** By blockchain: why no block takes their transactions. */
+  stalls: ReadonlyMap<string, string | null>
+  /** By collection: an earlier transaction. */
+  held: ReadonlyMap<string, string>
+}
+
 type Pending = { kind: string; reference_id?: string | null } | undefined
 
-function toRecord(row: Found, pending: Pending, chains: Chains) {
+function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
   const metadata = JSON.parse(row.metadata) as NftMetadata
   return {
     nft_gdn_id: row.id,
@@ -32,25 +42,40 @@ function toRecord(row: Found, pending: Pending, chains: Chains) {
     is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
     is_frozen: row.frozen === 1 || row.collection_frozen === 1,
     burned: row.owner === ZERO_ADDRESS,
-    ...reasonOf(row, metadata, chains),
+    ...reasonOf(row, metadata, chains, waits),
     ...notStoredOf(row),
   }
 }
 
-/** Returns why an NFT failed, or what delays its mint: its files, or what the signers of its blockchain lack. */
-function reasonOf({ status, step, error, blockchain }: Found, { file_fields }: NftMetadata, chains: Chains) {
+/**
+ * Returns why an NFT failed, or what delays its mint: its files, what the signers of its blockchain lack, its nodes or
+ * blocks, or an earlier transaction of its collection.
+ */
+function reasonOf(
+  { status, step, error, blockchain, collection_id }: Found,
+  { file_fields }: NftMetadata,
+  chains: Chains,
+  { stalls, held }: Waits,
+) {
   if (status === 'failed') return error === null ? {} : { error }
-  if (step === 'mint') {
-    const problem = problemOf(chains, blockchain as Blockchain)
-    return problem === null ? {} : { pending_reason: problem }
+  if (status === 'initiated' && (step === 'mint' || step === 'chain')) {
+    const problem = step === 'mint' ? problemOf(chains, blockchain as Blockchain) : null
+    const reason = problem ?? stalls.get(blockchain) ?? held.get(collection_id) ?? null
+    return reason === null ? {} : { pending_reason: reason }
   }
   if (step !== 'files' || file_fields.length === 0) return {}
   return { pending_reason: error ?? 'its files are being fetched' }
 }
 
-/** Returns what the signers of a blockchain lack; null if one can sign. */
-export const problemOf = ({ remote, solana }: Chains, blockchain: Blockchain): string | null =>
-  isEvm(blockchain) ? remote.problem(blockchain) : solana.clusters.problem(blockchain)
+async function waitsOf(db: Db, rows: readonly Found[], chains: Chains): Promise<Waits> {
+  const waiting = rows.filter(({ status, step }) => status === 'initiated' && (step === 'mint' || step === 'chain'))
+  const stalls = new Map<string, string | null>()
+  for (const blockchain of new Set(waiting.map((row) => row.blockchain as Blockchain))) {
+    stalls.set(blockchain, await stallOf(chains, blockchain))
+  }
+  const collections = waiting.map((row) => ({ id: row.collection_id, blockchain: row.blockchain as Blockchain }))
+  return { stalls, held: await heldReasons(db, chains, collections) }
+}
 
 /** Files that aren't stored here: their place is their URL. */
 function notStoredOf({ files }: Found) {
@@ -65,7 +90,9 @@ export async function getNfts(
   { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>,
 ) {
   const ids = [...new Set(parsed.nft_gdn_ids)]
-  const byId = new Map((await findNfts(store.db, accountId, ids)).map((row) => [row.id, row]))
+  const rows = await findNfts(store.db, accountId, ids)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const waits = await waitsOf(store.db, rows, chains)
   const pending = new Map<string, Pending>([
     ...(await pendingTransfers(store.db, ids)),
     ...(await pendingUpdates(store.db, ids)),
@@ -75,7 +102,9 @@ export async function getNfts(
     requests: { nft_gdn_ids: parsed.nft_gdn_ids },
     nfts: ids.flatMap((id) => {
       const row = byId.get(id)
-      return row === undefined ? [] : [{ ...toRecord(row, pending.get(id), chains), transfers: transfers.get(id) ?? 0 }]
+      return row === undefined
+        ? []
+        : [{ ...toRecord(row, pending.get(id), chains, waits), transfers: transfers.get(id) ?? 0 }]
     }),
   }
 }

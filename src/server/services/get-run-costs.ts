@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { getruncosts } from '../../api/endpoints/getruncosts.ts'
 import { TITLES } from '../../api/errors.ts'
+import { count } from '../../core/count.ts'
 import { hasMaxCost } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
@@ -22,51 +23,50 @@ import {
 import { findRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { answered, feesOf } from './get-fees.ts'
-import { problemOf } from './get-nfts.ts'
+import { heldReasons, problemOf, stallOf } from './pending-reason.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+const WHOLE: Share = { first: 0, count: 1, total: 1 }
+
+type Paid = Awaited<ReturnType<typeof feesPaidInVain>>[number]
 
 /** Returns what the transactions of a run have paid. */
 export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
 ) {
-  const found = await findRun(db, accountId, run)
-  const collection = found === null ? null : await findCollectionById(db, found.collection_id)
+  const started = await findRun(db, accountId, run)
+  const collection = started === null ? null : await findCollectionById(db, started.collection_id)
   if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
   const blockchain = collection.blockchain as Blockchain
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`the costs of runs on ${blockchain} are not recorded`)
-  const shares = new Map<string, number>()
-  const of = { collectionId: collection.id, run }
-  for (const { bucket } of await bucketsOf(db, of)) {
-    for (const { id, count } of await transactionsOfBucket(db, { ...of, bucket })) {
-      shares.set(id, (shares.get(id) ?? 0) + count)
+  /** The run's NFTs in each transaction. */
+  const minted = new Map<string, number>()
+  const scope = { collectionId: collection.id, run }
+  for (const { bucket } of await bucketsOf(db, scope)) {
+    for (const { id, count } of await transactionsOfBucket(db, { ...scope, bucket })) {
+      minted.set(id, (minted.get(id) ?? 0) + count)
     }
     await nextTurn()
   }
   let [used, fees, finalFees, pending] = [0n, 0n, 0n, 0]
-  for (const { id, gas_used, fee_paid, token_count, watched, state } of await feesPaid(db, [...shares.keys()])) {
-    const part = (amount: string | null) => (BigInt(amount ?? 0) * BigInt(shares.get(id) ?? 0)) / BigInt(token_count)
-    used += part(gas_used)
-    fees += part(fee_paid)
-    if (watched === 0) finalFees += part(fee_paid)
+  const add = ({ gas_used, fee_paid, watched, state }: Paid, share: Share = WHOLE) => {
+    const fee = partOf(fee_paid, share)
+    used += partOf(gas_used, share)
+    fees += fee
+    if (watched === 0) finalFees += fee
     if (state === 'signed') pending += 1
+  }
+  for (const row of await feesPaid(db, [...minted.keys()])) {
+    add(row, { first: 0, count: minted.get(row.id) ?? 0, total: row.token_count })
   }
   const changes = await sharesOfChanges(db, { collection_id: collection.id, run })
-  for (const { id, gas_used, fee_paid, watched, state } of await feesPaid(db, [...changes.keys()])) {
-    used += partOf(gas_used, changes.get(id))
-    fees += partOf(fee_paid, changes.get(id))
-    if (watched === 0) finalFees += partOf(fee_paid, changes.get(id))
-    if (state === 'signed') pending += 1
-  }
-  for (const { id, gas_used, fee_paid, watched } of await feesPaidInVain(db, of)) {
-    if (shares.has(id) || changes.has(id)) continue
-    used += BigInt(gas_used ?? 0)
-    fees += BigInt(fee_paid ?? 0)
-    if (watched === 0) finalFees += BigInt(fee_paid ?? 0)
-  }
+  for (const row of await feesPaid(db, [...changes.keys()])) add(row, changes.get(row.id))
+  for (const row of await feesPaidInVain(db, scope)) if (!minted.has(row.id) && !changes.has(row.id)) add(row)
   const limited = await findLimited(db, { accountId, run })
+  const problem = problemOf(chains, blockchain)
   return {
     requests: { run },
     costs: {
@@ -80,35 +80,56 @@ export async function getRunCosts(
       max_cost: limited?.max_cost ?? null,
       counted: limited !== null && hasMaxCost(limited) ? await countedOf(db, gas, limited) : null,
       max_fee: limited?.max_fee ?? null,
-      waiting: problemOf(chains, blockchain) ?? (limited && (await waitingOf(db, gas, limited))),
+      waiting:
+        (problem === null ? await stallOf(chains, blockchain) : null) ??
+        (await waitingOf(db, gas, limited, problem)) ??
+        (await heldReasons(db, chains, [{ id: collection.id, blockchain }])).get(collection.id) ??
+        null,
     },
   }
 }
 
-/** Returns what counts toward the limit of a run, by which the next request is accepted; null while no node responds. */
+/**
+ * Returns what counts toward the limit of a run, by which the next request is accepted; null while no node responds.
+ */
 async function countedOf(db: Db, gas: GasFacts, run: CostLimitedRun): Promise<string | null> {
-  const fees = await feesOf(gas).catch((error: unknown) => {
-    if (!(error instanceof Refusal)) throw error
-    return null
-  })
+  const fees = await feesIfKnown(gas)
   if (fees === null) return null
   const { max, left } = await gas.budgetOf(db, run, fees)
   return String(max - left)
 }
 
 /** Returns the part of an amount that a run has. The parts of all runs are the amount, to the wei. */
-function partOf(amount: string | null, { first, count, total }: Share = { first: 0, count: 0, total: 1 }) {
+function partOf(amount: string | null, { first, count, total }: Share) {
   const until = (end: number) => (BigInt(amount ?? 0) * BigInt(end)) / BigInt(total)
   return until(first + count) - until(first)
 }
 
-/** Returns what keeps a run with a limit from getting on; null if nothing does. */
-async function waitingOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string | null> {
+/** Returns the current fees; null while no node responds. */
+const feesIfKnown = (gas: GasFacts) =>
+  feesOf(gas).catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error
+    return null
+  })
+
+/**
+ * Returns what keeps a run from getting on; null if nothing does. A limit that is too low for the current fees comes
+ * before the problem of the signers: funds would not help the run.
+ */
+async function waitingOf(
+  db: Db,
+  gas: GasFacts,
+  run: LimitedRun | null,
+  problem: string | null,
+): Promise<string | null> {
+  if (run === null) return problem
   const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, run)
   const isUnsigned = open > signed || changes.length > 0
-  if (!isUnsigned && unfinalBlock === null) return null
-  const current = await feesOf(gas)
+  if (!isUnsigned && unfinalBlock === null) return problem
+  const current = problem === null ? await feesOf(gas) : await feesIfKnown(gas)
+  if (current === null) return problem
   const price = isUnsigned ? await gas.waitingForPrice(db, run, current) : null
+  if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(run) ? await gas.budgetOf(db, run, current) : null
   // Another transaction as large as those of the run doesn't fit into what is left of the limit of its cost.
   const isTight = budget !== null && budget.left < budget.largest
@@ -117,6 +138,6 @@ async function waitingOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string
 }
 
 async function untilFinal(gas: GasFacts, block: number): Promise<string | null> {
-  const left = await answered(gas, gas.blocksUntilFinal(block), 'its newest block')
-  return left === null ? null : `waiting for finality, ${left} ${left === 1 ? 'block' : 'blocks'} left`
+  const blocks = await answered(gas, gas.blocksUntilFinal(block), 'its newest block')
+  return blocks === null ? null : `waiting for finality, ${count(blocks, 'block')} left`
 }

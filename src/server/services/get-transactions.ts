@@ -4,12 +4,12 @@ import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
-import { problemOf } from './get-nfts.ts'
+import { reasonOf } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Returns the status of the account's transfers, burns, updates, freezes, commitments and collection creations, in the order of the
- * IDs; unknown IDs are left out.
+ * Returns the status of the account's transfers, burns, updates, freezes, commitments and collection creations, in the
+ * order of the IDs; unknown IDs are left out.
  */
 export async function getTransactions(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
@@ -17,6 +17,10 @@ export async function getTransactions(
 ) {
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const byId = new Map((await findOutcomes(store.db, accountId, ids)).map((row) => [row.id, row]))
+  const reasons = new Map<string, string | null>()
+  for (const [id, { status, hash, blockchain }] of byId) {
+    if (status === 'initiated') reasons.set(id, await reasonOf(chains, blockchain as Blockchain, hash !== null))
+  }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },
     transactions: ids.flatMap((id) => {
@@ -26,8 +30,7 @@ export async function getTransactions(
       const hash = knownHash(row.hash)
       const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
       const page = link === null ? {} : { explorer_url: link }
-      const problem = status === 'initiated' && row.hash === null ? problemOf(chains, blockchain as Blockchain) : null
-      const reason = problem === null ? {} : { pending_reason: problem }
+      const pending_reason = reasons.get(id) ?? undefined
       return [
         {
           transaction_gdn_id: id,
@@ -36,7 +39,7 @@ export async function getTransactions(
           gas_used,
           error,
           ...paidOf(chains, blockchain as Blockchain, fee_paid),
-          ...reason,
+          pending_reason,
           ...page,
         },
       ]

@@ -18,7 +18,7 @@ import {
 import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesOf } from './get-fees.ts'
-import { badRequest, otherCollection, Refusal } from './refusal.ts'
+import { badRequest, Refusal } from './refusal.ts'
 import type { MaxCost, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
@@ -49,8 +49,8 @@ interface NewRows {
 }
 
 /**
- * Reserves the worst case of NFTs in the transaction that accepts them, before they are added. The limit of a run is set
- * by its first request. Later requests only lower it, unless a person sets it.
+ * Reserves the worst case of NFTs in the transaction that accepts them, before they are added. The limit of a run is
+ * set by its first request. Later requests only lower it, unless a person sets it.
  *
  * @throws Refusal 409 if the rows don't fit
  */
@@ -82,20 +82,31 @@ async function reserveChange(
   refuseAbove(before, needed, check.coin)
 }
 
+/**
+ * Records a run in a transaction that accepts something for it.
+ *
+ * @throws Refusal if it is of another collection
+ */
+export async function joinRun(db: Db, run: Parameters<typeof startRun>[1]): Promise<void> {
+  if (!(await startRun(db, run))) throw badRequest(`the run ${run.run} is of another collection`)
+}
+
+interface Start {
+  accountId: string
+  run: string | null
+  requestId: string
+  acceptedAt: number
+  costCheck: CostCheck
+}
+
 /** Records the run of a change in the transaction that accepts it, after its rows are added, and reserves its cost. */
 export async function startChange(
   db: Db,
-  {
-    acceptedAt,
-    costCheck,
-    ...of
-  }: { accountId: string; run: string | null; requestId: string; acceptedAt: number; costCheck: CostCheck },
-  { id }: { id: string },
+  { accountId, run, requestId, acceptedAt, costCheck }: Start,
+  { id: collection_id }: { id: string },
 ): Promise<void> {
-  const { accountId, run, requestId } = of
   if (run === null) return
-  const started = { account_id: accountId, run, collection_id: id, started_at: acceptedAt }
-  if (!(await startRun(db, started))) throw otherCollection(run)
+  await joinRun(db, { account_id: accountId, run, collection_id, started_at: acceptedAt })
   if (costCheck !== null) await reserveChange(db, costCheck, { accountId, run, requestId })
 }
 
@@ -114,8 +125,8 @@ export async function lockLimit(
   // A transaction that is being signed is not assigned to it yet.
   if (unlimited !== null) await lockUnsigned(db, unlimited)
   const row = await lockRun(db, { accountId, run })
-  const known = row.max_cost === null ? null : BigInt(row.max_cost)
-  const limit = limitOf(known, maxCost)
+  const stored = row.max_cost === null ? null : BigInt(row.max_cost)
+  const limit = limitOf(stored, maxCost)
   if (limit === null) return null
   const isOpen = each === null && row.nft_gas === null && (await transactionsOfRun(db, row)).open > 0
   const most = isOpen ? gas.worstOfEach({ count: 1, isGrant: false, isDynamic: true }) : each
@@ -125,14 +136,14 @@ export async function lockLimit(
     nft_gas: Math.max(Number(row.nft_gas ?? 0), most?.gas ?? 0),
     nft_bytes: Math.max(Number(row.nft_bytes ?? 0), most?.bytes ?? 0),
   }
-  if (known === null) await assignTransactions(db, limited)
+  if (stored === null) await assignTransactions(db, limited)
   await setLimit(db, limited, limited)
   return limited
 }
 
 /**
- * Stores the limit that a person has set, although its request was refused because of it. Otherwise the run has no limit
- * for other machines. Call it when the transaction that accepts the request was rolled back.
+ * Stores the limit that a person has set, although its request was refused because of it. Otherwise the run has no
+ * limit for other machines. Call it when the transaction that accepts the request was rolled back.
  */
 export async function keepRefusedLimit(
   { store }: Pick<ServiceDeps, 'store'>,
@@ -152,13 +163,18 @@ export async function keepRefusedLimit(
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   const { left } = budget
   if (needed <= left) return
-  const isPending = budget.pending > 0n || budget.unsigned > 0
+  // What is pending can leave more, but never more than what isn't paid yet.
+  const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= budget.max - budget.paid
   const name = coin ?? 'coins'
-  const [paid, reserved] = [inCoins(budget.paid), inCoins(budget.pending + budget.reserved, 'up')]
+  const reserved = budget.pending + budget.reserved
+  const used = [
+    budget.paid === 0n ? 'nothing is paid yet' : `${inCoins(budget.paid)} ${name} are paid`,
+    ...(reserved === 0n ? [] : [`${inCoins(reserved, 'up')} ${name} are reserved for what is pending`]),
+  ].join(' and ')
   throw new Refusal(
     409,
     TITLES.conflict,
-    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but ${inCoins(left > 0n ? left : 0n, 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${paid} paid, ${reserved} reserved for what is pending); nothing of it was accepted`,
+    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but ${inCoins(left > 0n ? left : 0n, 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); nothing of it was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isPending ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),
@@ -166,7 +182,7 @@ function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: s
   )
 }
 
-function limitOf(known: bigint | null, given: MaxCost | null): bigint | null {
-  if (given === null) return known
-  return known === null || given.isSet || given.wei < known ? given.wei : known
+function limitOf(stored: bigint | null, given: MaxCost | null): bigint | null {
+  if (given === null) return stored
+  return stored === null || given.isSet || given.wei < stored ? given.wei : stored
 }

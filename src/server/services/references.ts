@@ -23,12 +23,12 @@ export interface Known extends KnownReference {
   isFree: boolean
 }
 
-/** What is known of any operation that exists. */
+/** The fields that every existing operation has. */
 export type Existing = Pick<Known, 'target_id' | 'accepted_at'>
 
 /**
- * Returns the scope of reference IDs in a collection. createnft and creatednft share theirs, so that a client that sends
- * an NFT again as a dynamic one doesn't create a second one.
+ * Returns the scope of reference IDs in a collection. createnft and creatednft share theirs, so that a client that
+ * sends an NFT again as a dynamic one doesn't create a second one.
  */
 export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']): ReferenceScope => ({
   scope_id,
@@ -130,15 +130,8 @@ function refuseConflicts(
   const { reference_id, digest, request_digest } = first
   const field = createsNfts(operation) ? `reference_ids[${first.index}]` : 'reference_id'
   const target = known.get(reference_id)?.target_id
-  const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
-  const message = `${field} "${reference_id}" names another operation: ${target} has the digest ${digest}, this request ${request_digest}${others}; nothing was accepted`
-  throw new Refusal(
-    409,
-    TITLES.conflict,
-    message,
-    { [HEADERS.errorCode]: REFERENCE_ERRORS.conflict },
-    { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
-  )
+  const what = `${field} "${reference_id}" names another operation: ${target} has the digest ${digest}, this request ${request_digest}`
+  throw conflictRefusal(REFERENCE_ERRORS.conflict, what, conflicts)
 }
 
 /** @throws Refusal 409 if a reference ID belongs to another label. Without a label on one side, nothing is compared. */
@@ -157,13 +150,18 @@ export function refuseOtherLabels(
   const [first] = conflicts
   if (first === undefined) return
   const { reference_id, index, reference_label, request_label } = first
+  const what = `reference_ids[${index}] "${reference_id}" belongs to ${JSON.stringify(reference_label)}, this request to ${JSON.stringify(request_label)}`
+  throw conflictRefusal(REFERENCE_ERRORS.otherLabel, what, conflicts)
+}
+
+/** @param what the first conflict */
+function conflictRefusal(code: string, what: string, conflicts: readonly object[]): Refusal {
   const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
-  const message = `reference_ids[${index}] "${reference_id}" belongs to ${JSON.stringify(reference_label)}, this request to ${JSON.stringify(request_label)}${others}; nothing was accepted`
-  throw new Refusal(
+  return new Refusal(
     409,
     TITLES.conflict,
-    message,
-    { [HEADERS.errorCode]: REFERENCE_ERRORS.otherLabel },
+    `${what}${others}; nothing was accepted`,
+    { [HEADERS.errorCode]: code },
     { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
   )
 }

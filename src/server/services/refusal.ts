@@ -89,9 +89,6 @@ export function notReady(message: string, seconds: number): Refusal {
 
 export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
 
-/** A rejection of a request for a run that was started in another collection. */
-export const otherCollection = (run: string) => badRequest(`the run ${run} is of another collection`)
-
 /** A rejection because of invalid or inconsistent fields. */
 export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Refusal {
   const inconsistent = issues.find((issue) => issue.inconsistent)

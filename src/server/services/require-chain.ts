@@ -18,7 +18,7 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
   if (problem !== null) throw notReady(problem, RETRY_SECONDS)
 }
 
-/** Also rejects if this machine can't run Solana as an embedded chain. */
+/** Rejects if Solana isn't available, for example because this machine can't run it as an embedded chain. */
 async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>, blockchain: SolanaBlockchain) {
   try {
     await solana.check(blockchain)

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import { count } from '../../core/count.ts'
 import { messageOf } from '../../core/errors.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -23,7 +24,7 @@ export async function requireExplained(
   const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
   if (open.some(({ state }) => state === 'unexplained')) {
     throw nothingAccepted(
-      `the collection has ${tokens} tokens on ${blockchain} that this backend does not know, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
+      `the collection has ${count(tokens, 'token')} on ${blockchain} that this backend does not know, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
     )
   }
   const { hasAllTokens } = chainFacts(chains, blockchain)

@@ -2,6 +2,9 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { CollectionState } from '../pipeline/facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { findNft } from '../store/nfts.ts'
+import type { Db } from '../store/schema.ts'
+import { hasPendingTransfer } from '../store/transfers.ts'
+import { pendingUpdates } from '../store/updates.ts'
 import { badRequest } from './refusal.ts'
 
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
@@ -33,4 +36,19 @@ export function requireToken(nft: FoundNft | null, collection: CollectionRow): s
     throw badRequest('the NFT is not deployed yet: wait until its status in getnfts is deployed')
   if (nft.owner === ZERO_ADDRESS) throw badRequest('the NFT was burned')
   return nft.token_id
+}
+
+export const pendingUpdate = (id: string) =>
+  badRequest(`an update of the NFT ${id} is pending: check its outcome with gettransactions before the next change`)
+
+/** Rejects a change of an NFT while another one is pending. */
+export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
+  const [updated] = (await pendingUpdates(db, nftIds)).keys()
+  if (updated !== undefined) throw pendingUpdate(updated)
+  for (const id of nftIds) {
+    if (!(await hasPendingTransfer(db, id))) continue
+    throw badRequest(
+      `a transfer or burn of the NFT ${id} is pending: check its outcome with gettransactions before the next change`,
+    )
+  }
 }

@@ -33,14 +33,14 @@ export interface MaxCost {
 /** A request that passed authentication and validation. */
 export interface ServiceRequest<Parsed> {
   accountId: string
-  /** As parsed by the contract's schema. */
+  /** The input as the contract's schema parsed it. */
   parsed: Parsed
-  /** As sent by the client, for echoes in the response. */
+  /** The body as the client sent it, for fields that the response repeats. */
   body: Readonly<Record<string, unknown>>
   idempotencyKey: string | null
   /** A new, unique ID, independent of the ID that the client sends. */
   requestId: string
-  /** The run of a batch that sent it, named by the client. */
+  /** The run that sent it, named by the client. */
   run: string | null
   /** The most that the run may cost; null if the request doesn't say. */
   maxCost?: MaxCost | null

@@ -1,9 +1,7 @@
 import type * as z from 'zod'
 import type { setrunmaxcost } from '../../api/endpoints/setrunmaxcost.ts'
-import { startRun } from '../store/runs.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { lockLimit, prepareCostCheck } from './limit-cost.ts'
-import { otherCollection } from './refusal.ts'
+import { joinRun, lockLimit, prepareCostCheck } from './limit-cost.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Sets the most that a run may cost. It also applies to what was accepted before and isn't signed for. */
@@ -17,8 +15,7 @@ export async function setRunMaxCost(
   const check = await prepareCostCheck(deps, { accountId, run, maxCost }, blockchain)
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const limited = await store.transaction(async (db) => {
-    const started = { account_id: accountId, run, collection_id: collection.id, started_at: now() }
-    if (!(await startRun(db, started))) throw otherCollection(run)
+    await joinRun(db, { account_id: accountId, run, collection_id: collection.id, started_at: now() })
     return check === null ? null : await lockLimit(db, check, { accountId, run }, null)
   })
   pipeline.nftsAccepted(collection.id, { files: false, mint: true })

@@ -2,9 +2,9 @@ import type * as z from 'zod'
 import { isEvm } from '../../api/blockchains.ts'
 import type { setrunmaxfee } from '../../api/endpoints/setrunmaxfee.ts'
 import { lockRun, setLimit } from '../store/run-costs.ts'
-import { startRun } from '../store/runs.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { badRequest, otherCollection } from './refusal.ts'
+import { joinRun } from './limit-cost.ts'
+import { badRequest } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Sets the most that a run offers for a unit of gas. It also applies to NFTs that were accepted before. */
@@ -16,11 +16,10 @@ export async function setRunMaxFee(
   if (!isEvm(blockchain)) throw badRequest(`the fees of a run on ${blockchain} can't be limited`)
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const limit = await store.transaction(async (db) => {
-    const started = { account_id: accountId, run, collection_id: collection.id, started_at: now() }
-    if (!(await startRun(db, started))) throw otherCollection(run)
-    const known = await lockRun(db, { accountId, run })
-    if (known.max_fee !== null && only_if_unset === true) return known.max_fee
-    await setLimit(db, known, { max_fee })
+    await joinRun(db, { account_id: accountId, run, collection_id: collection.id, started_at: now() })
+    const limited = await lockRun(db, { accountId, run })
+    if (limited.max_fee !== null && only_if_unset === true) return limited.max_fee
+    await setLimit(db, limited, { max_fee })
     return max_fee
   })
   pipeline.nftsAccepted(collection.id, { files: false, mint: true })

@@ -3,13 +3,10 @@ import { updatednft } from '../../api/endpoints/updatednft.ts'
 import type { CollectionState, Lifecycle, TokenState } from '../pipeline/facts.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
-import type { Db } from '../store/schema.ts'
-import { hasPendingTransfer } from '../store/transfers.ts'
-import { pendingUpdates } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
-import { refuseUnlessService, requireToken } from './rights.ts'
+import { pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { storedFiles } from './stored-files.ts'
 
@@ -86,19 +83,4 @@ function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Li
 function refuseStale(replaces: number | undefined, revision: number): void {
   if (replaces === undefined || replaces === revision) return
   throw badRequest(`replaces_revision is ${replaces}, but the NFT has revision ${revision}: read it again with getnfts`)
-}
-
-const pendingUpdate = (id: string) =>
-  badRequest(`an update of the NFT ${id} is pending: check its outcome with gettransactions before the next change`)
-
-/** Rejects a change of an NFT while another one is pending. */
-export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
-  const [updated] = (await pendingUpdates(db, nftIds)).keys()
-  if (updated !== undefined) throw pendingUpdate(updated)
-  for (const id of nftIds) {
-    if (!(await hasPendingTransfer(db, id))) continue
-    throw badRequest(
-      `a transfer or burn of the NFT ${id} is pending: check its outcome with gettransactions before the next change`,
-    )
-  }
 }

@@ -11,7 +11,7 @@ export interface DatabaseSettings {
   directUrl?: Secret | undefined
 }
 
-/** What one source sets of it: flags, the environment or the settings file. */
+/** The part of it that one source sets: flags, the environment or the settings file. */
 export type GivenDatabase = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
 
 export interface DatabasePlace {

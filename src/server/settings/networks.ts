@@ -28,7 +28,9 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
 
-/** Returns the name that every gdn has for the network of a chain ID, and whether it is a testnet; null if it has none. */
+/**
+ * Returns the name that every gdn has for the network of a chain ID, and whether it is a testnet; null if it has none.
+ */
 export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
   const name = KNOWN_EVM_NAMES.find((known) => chainIdOf(known) === chainId)
   return name === undefined ? null : { name, testnet: factsOf(name)?.testnet === true }

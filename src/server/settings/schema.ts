@@ -81,7 +81,10 @@ function nameProblem(name: string): string {
 const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
-/** The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, which files of NFTs are accepted, and the version of the API. */
+/**
+ * The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, which files of NFTs are accepted,
+ * and the version of the API.
+ */
 export const settingsFile = z.strictObject({
   /** Names a JSON Schema, for editors. It has no effect. */
   $schema: z.string().optional().describe('The schema of this file, for editors'),

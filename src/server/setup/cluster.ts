@@ -1,11 +1,12 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { orAborted } from '../../core/or-aborted.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { inSol, lackOf, leastFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
-import type { SolanaSigner } from '../chain/solana/signer.ts'
+import type { SolanaSigner } from '../chain/solana/solana-signer.ts'
 import { openDatabase } from '../open-database.ts'
 import { loadSettings } from '../settings/settings.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
@@ -58,15 +59,16 @@ export async function withCluster<Result>(
   blockchain: SolanaBlockchain,
   work: (cluster: OpenedCluster) => Promise<Result>,
 ): Promise<Result> {
-  const { dataDir, settingsFile, credentialsDirectory } = place
+  const { dataDir, settingsFile, credentialsDirectory, signal } = place
   const settings = (await loadSettings(dataDir, settingsFile)).clusters.get(blockchain)
   if (settings === undefined) throw noRpcUrl(place, blockchain, 'signer')
   const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
-  const store = await openDatabase(place, { make: true })
+  const store = await orAborted(openDatabase(place, { make: true }), signal)
   const network = createRemoteSolana({
     ...settings,
     urls: settings.rpcUrls,
     providers: createProviders(settings.requestLimits),
+    signal,
   })
   try {
     return await explainRefusals(blockchain, () => work({ store, settings, network, signer }))

@@ -1,6 +1,6 @@
+import type { Signer } from '../chain/evm/evm-signer.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import type { Signer } from '../chain/evm/signers.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import type { SetupPlan } from './plan.ts'

@@ -1,5 +1,6 @@
 import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
+import { debtOf } from '../chain/evm/cost/debt.ts'
 import { ENVELOPE_BYTES } from '../chain/evm/cost/drop-gas.ts'
 import { leastFunds } from '../chain/evm/cost/funding.ts'
 import { readDataFee, worstCost } from '../chain/evm/cost/network-fees.ts'
@@ -12,11 +13,11 @@ import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
-import { wereAppointed } from './appointed.ts'
+import { wereAuthorized } from './authorized-operators.ts'
 
-/** Gas of appointing an operator: a slot, an event, and the call itself. */
-export const APPOINT_GAS = 80_000n
-const APPOINT_BYTES = ENVELOPE_BYTES + 68
+/** Gas of authorizing an operator: a slot, an event, and the call itself. */
+export const AUTHORIZE_GAS = 80_000n
+const AUTHORIZE_BYTES = ENVELOPE_BYTES + 68
 
 /** `version` in `GdnFactory.sol`. Collections of another version have other addresses. */
 const FACTORY_VERSION = 2n
@@ -25,7 +26,7 @@ export interface PlannedOperator {
   address: Hex
   /** Price in wei. */
   balance: bigint
-  appointed: boolean
+  isAuthorized: boolean
 }
 
 /** The steps and the cost of setting up a network. */
@@ -33,8 +34,8 @@ export interface SetupPlan {
   /** The factory's address; null if it has to be deployed. */
   factory: Hex | null
   operators: readonly PlannedOperator[]
-  /** Operators to appoint by transaction; a new factory appoints its own. */
-  toAppoint: readonly Hex[]
+  /** Operators to authorize by transaction; a new factory authorizes its own. */
+  toAuthorize: readonly Hex[]
   /** Maximum gas. */
   gas: bigint
   /** The highest price that the setup offers: what is sent costs `cost` at most. */
@@ -45,6 +46,8 @@ export interface SetupPlan {
   raises: boolean
   /** Maximum cost in wei, with the fee for data. */
   cost: bigint
+  /** Maximum cost in wei of the pending deployment, unless `cost` includes its replacement. */
+  owed: bigint
   /** Balance in wei that each operator needs to sign. */
   neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
@@ -85,34 +88,38 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     operators.map(async (address) => ({
       address,
       balance: await balanceOf(network, address),
-      appointed: factory !== null && (await isOperator(network, factory, address)),
+      isAuthorized: factory !== null && (await isOperator(network, factory, address)),
     })),
   )
-  const toAppoint = states
-    .filter(({ address, appointed }) => (factory === null ? !promised.includes(address) : !appointed))
+  const toAuthorize = states
+    .filter(({ address, isAuthorized }) => (factory === null ? !promised.includes(address) : !isAuthorized))
     .map(({ address }) => address)
   const [fees, data] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
   const raises = isPending && pending.block_number === null && offerOf(pending) < (fees.baseFee ?? 0n)
   const deploys = raises || (factory === null && !isPending)
   const deployment = deploys ? { gas: deployFactoryGasLimit(promised), data: encodeDeployFactory(promised) } : null
-  const gas = (deployment?.gas ?? 0n) + APPOINT_GAS * BigInt(toAppoint.length)
+  const gas = (deployment?.gas ?? 0n) + AUTHORIZE_GAS * BigInt(toAuthorize.length)
   const bytes =
-    (deployment === null ? 0 : deployment.data.length / 2 + ENVELOPE_BYTES) + APPOINT_BYTES * toAppoint.length
+    (deployment === null ? 0 : deployment.data.length / 2 + ENVELOPE_BYTES) + AUTHORIZE_BYTES * toAuthorize.length
   return {
     factory,
     operators: states,
-    toAppoint,
+    toAuthorize,
     gas,
     fees,
     deploys,
     raises,
     cost: worstCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
+    owed:
+      isPending && !raises
+        ? debtOf([pending.raw as Hex], await network.publicNetwork.nextNonce(pending.signer as Hex)).owed
+        : 0n,
     neededPerOperator: leastFunds(fees),
     balance: await balanceOf(network, admin),
     isDone:
       remembered !== undefined &&
-      toAppoint.length === 0 &&
-      (await wereAppointed(network, remembered, operators, await network.publicNetwork.head())) === true,
+      toAuthorize.length === 0 &&
+      (await wereAuthorized(network, remembered, operators, await network.publicNetwork.head())) === true,
   }
 }
 
@@ -133,13 +140,13 @@ export const hasEnded = ({ state }: Pick<TransactionRow, 'state'>): boolean =>
   state === 'reverted' || state === 'lost' || state === 'cancelled'
 
 async function refuseOtherFactories(network: RemoteNetwork, factory: Hex, admin: Hex): Promise<void> {
-  const appointed = await readAdmin(network, factory)
-  if (appointed !== admin) {
+  const currentAdmin = await readAdmin(network, factory)
+  if (currentAdmin !== admin) {
     throw new GdnError(
       'invalid_config',
-      appointed === null
+      currentAdmin === null
         ? `${network.blockchain} has no gdn factory at ${factory}`
-        : `the admin of the factory ${factory} is ${appointed}, not ${admin}`,
+        : `the admin of the factory ${factory} is ${currentAdmin}, not ${admin}`,
       { hint: 'Use the keystore of its admin, or the address of another factory.' },
     )
   }

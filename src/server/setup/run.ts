@@ -1,27 +1,27 @@
 import { getContractAddress } from 'viem'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { signerAt } from '../chain/evm/evm-signer.ts'
 import { encodeDeployFactory, factoryAddress } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
-import { signerAt } from '../chain/evm/signers.ts'
 import { createChainStep } from '../pipeline/chain-step.ts'
 import { commitSigned } from '../pipeline/evm/commit-signed.ts'
 import { createEvmObserver } from '../pipeline/evm/driver.ts'
-import { signAndStore } from '../pipeline/evm/sign.ts'
+import { signAndStore } from '../pipeline/evm/sign-and-store.ts'
 import { rememberChain } from '../store/chains.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
 import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, forgetFactoryTransaction, nonceOf, raiseNonce } from '../store/transactions.ts'
 import { hasWatched } from '../store/watched.ts'
-import { appoint } from './appoint.ts'
-import { findMissing, wereAppointed } from './appointed.ts'
+import { authorizeOperator } from './authorize-operator.ts'
+import { findMissing, wereAuthorized } from './authorized-operators.ts'
 import type { SetupOptions } from './options.ts'
 import { hasEnded, notApproved, offerOf } from './plan.ts'
 import { pricedOut, until } from './until.ts'
 
 /**
- * Deploys the factory and appoints the operators, as far as that isn't done yet. Resolves with the factory's address
+ * Deploys the factory and authorizes the operators, as far as that isn't done yet. Resolves with the factory's address
  * once everything is final. If it is interrupted, the next run resumes: transactions are stored before they are sent,
  * and stay the same.
  */
@@ -32,9 +32,9 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   const factory = plan.factory ?? (await deploy(options))
   const newestHead = createNewestHead(options)
   for (;;) {
-    const { missing } = await untilAppointmentsFinal(options, factory, newestHead)
+    const { missing } = await untilAuthorizationsFinal(options, factory, newestHead)
     if (missing === null) break
-    await appoint(options, factory, missing, newestHead)
+    await authorizeOperator(options, factory, missing, newestHead)
   }
   await rememberChain(store.db, {
     blockchain,
@@ -47,7 +47,7 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   return factory
 }
 
-/** Rejects the state of a lagging node, which was correct earlier: an appointment would be paid for twice. */
+/** Rejects the state of a lagging node, which was correct earlier: an authorization would be paid for twice. */
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
   return async () => {
@@ -59,10 +59,10 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 }
 
 /**
- * Resolves with null when all appointments are final, or with an operator whose appointment is missing. Appointments of
+ * Resolves with null when all authorizations are final, or with an operator that isn't authorized. Authorizations of
  * an earlier run may be as recent as those of this one.
  */
-async function untilAppointmentsFinal(
+async function untilAuthorizationsFinal(
   options: SetupOptions,
   factory: Hex,
   newestHead: () => Promise<number>,
@@ -78,9 +78,9 @@ async function untilAppointmentsFinal(
     if (final !== null && !isOver) return null
     final ??= head + network.publicNetwork.finality - 1
     // If no node has the old state, the number of blocks since then is enough.
-    const wereKnown = (await wereAppointed(network, factory, operators, head)) ?? isOver
-    if (!wereKnown && final > head) sayLeft?.(what, final - head)
-    return wereKnown ? { missing: null } : null
+    const areAuthorized = (await wereAuthorized(network, factory, operators, head)) ?? isOver
+    if (!areAuthorized && final > head) sayLeft?.(what, final - head)
+    return areAuthorized ? { missing: null } : null
   })
 }
 
@@ -146,8 +146,8 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
 }
 
 /**
- * Returns the gas and the cost in wei of the transaction that deployed a factory, as its receipt has them. Returns null if
- * another database has it.
+ * Returns the gas and the cost in wei of the transaction that deployed a factory, as its receipt has them. Returns null
+ * if another database has it.
  */
 export async function deploymentCost(
   { db }: Store,

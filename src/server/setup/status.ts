@@ -1,13 +1,14 @@
 import { formatEther, formatGwei } from 'viem'
 import { messageOf } from '../../core/errors.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
-import { fundsOfMints } from '../chain/evm/cost/funding.ts'
 import { readDataFee } from '../chain/evm/cost/network-fees.ts'
+import { fundsOfWaiting } from '../chain/evm/cost/waiting-funds.ts'
+import type { Signer } from '../chain/evm/evm-signer.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
 import { lackOf, neededBy } from '../chain/evm/remote/operators.ts'
-import type { Signer } from '../chain/evm/signers.ts'
+import { deploymentState } from '../chain/evm/remote/remote-chains.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findChain } from '../store/chains.ts'
 import { waitingMints } from '../store/nfts.ts'
@@ -51,8 +52,9 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
   const { blockchain, chainId, publicNetwork } = network
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
   const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
+  const notDeployed = (await deploymentState(store.db, network, block)).state
   const data = await readDataFee(network.request)
-  const all = fundsOfMints(await waitingMints(store.db, blockchain), { offered: fees.maxFeePerGas, data })
+  const all = await fundsOfWaiting(store.db, await waitingMints(store.db, blockchain), fees, data)
   return await Promise.all(
     operators.map(async (signer) => {
       const { address } = signer
@@ -72,9 +74,9 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
         needed: formatEther(neededBy({ due }, fees)),
         appointed,
         waiting: waiting.length,
-        waiting_nfts: all.nfts,
+        waiting_nfts: all.nfts + all.held,
         problem:
-          setupProblem(factory, appointed, setup) ??
+          setupProblem(factory === null ? notDeployed : null, appointed, setup) ??
           lackOf(network, { address, balance, due, owed }, fees, all) ??
           (await outageOf(signer)) ??
           waitingFor(fees, publicNetwork.feeCap),
@@ -87,7 +89,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
 const outageOf = async (signer: Signer): Promise<string | null> =>
   (await signer.check?.().then(() => null, messageOf)) ?? null
 
-function setupProblem(factory: Hex | null, appointed: boolean, setup: string): string | null {
-  const problem = factory === null ? 'the factory is not deployed' : 'the factory has not appointed this signer'
+function setupProblem(notDeployed: string | null, appointed: boolean, setup: string): string | null {
+  const problem = notDeployed ?? 'the factory has not appointed this signer'
   return appointed ? null : `${problem}: run \`${setup}\``
 }

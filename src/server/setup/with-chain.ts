@@ -1,8 +1,9 @@
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { orAborted } from '../../core/or-aborted.ts'
+import { closeSigners, type Signer } from '../chain/evm/evm-signer.ts'
 import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { closeSigners, type Signer } from '../chain/evm/signers.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { openDatabase } from '../open-database.ts'
@@ -13,6 +14,8 @@ import type { Store } from '../store/open-store.ts'
 
 export interface ChainPlace extends DatabasePlace {
   credentialsDirectory: string | undefined
+  /** Ends what waits for the network, or for the database to open. */
+  signal: AbortSignal
 }
 
 export interface OpenedChain {
@@ -61,11 +64,13 @@ export async function withChain<Result>(
   const settings = await chainSettings(place, blockchain)
   const operators = keys ? await openSigners(settings.operators, place.credentialsDirectory) : []
   const [admin = null] = settings.admin && keys ? await openSigners([settings.admin], place.credentialsDirectory) : []
-  const store = await openDatabase(place, { make: true })
+  const { signal } = place
+  const store = await orAborted(openDatabase(place, { make: true }), signal)
   const network = createRemoteNetwork({
     ...settings,
     urls: settings.rpcUrls,
     providers: createProviders(settings.requestLimits),
+    signal,
   })
   try {
     return await explainRefusals(blockchain, () => work({ store, settings, network, operators, admin }))

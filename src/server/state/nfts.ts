@@ -21,7 +21,7 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
   }
 }
 
-/** Records the stored files: the NFT is ready for a batch, and can be searched by them. */
+/** Records the stored files: the NFT is ready for a bundle, and can be searched by them. */
 export async function passOnToMint(
   db: Db,
   claimed: Claimed & Pick<NftRow, 'collection_id'>,
@@ -164,8 +164,8 @@ export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promi
   )
 }
 
-/** Makes the NFTs of a batch without effect pending again, after its revert. */
-export async function returnBatchToMint(db: Db, transactionId: string): Promise<void> {
+/** Makes the NFTs of a bundle without effect pending again, after its revert. */
+export async function returnBundleToMint(db: Db, transactionId: string): Promise<void> {
   await stateDb(db)
     .updateTable('nfts')
     .set({ step: 'mint', transaction_id: null, batch_index: null })
@@ -174,8 +174,8 @@ export async function returnBatchToMint(db: Db, transactionId: string): Promise<
     .execute()
 }
 
-/** Marks the NFTs of a batch that can't be minted as failed. */
-export async function failBatch(db: Db, transactionId: string, error: string): Promise<void> {
+/** Marks the NFTs of a bundle that can't be minted as failed. */
+export async function failBundle(db: Db, transactionId: string, error: string): Promise<void> {
   const change = stateDb(db)
     .updateTable('nfts')
     .set({ status: 'failed', step: 'done', error })
@@ -184,18 +184,18 @@ export async function failBatch(db: Db, transactionId: string, error: string): P
   await failAndTell(db, change)
 }
 
-/** Makes the NFTs of a batch wait for their transaction again, after a reorg removed the mint. */
-export async function withdrawBatch(
+/** Makes the NFTs of a bundle wait for their transaction again, after a reorg removed the mint. */
+export async function withdrawBundle(
   db: Db,
-  batch: { collectionId: string; transactionId: string; startId: string; count: number },
+  bundle: { collectionId: string; transactionId: string; startId: string; count: number },
 ): Promise<void> {
-  const tokens = Array.from({ length: batch.count }, (_, index) => String(BigInt(batch.startId) + BigInt(index)))
+  const tokens = Array.from({ length: bundle.count }, (_, index) => String(BigInt(bundle.startId) + BigInt(index)))
   await stateDb(db)
     .updateTable('nfts')
     .set({ status: 'initiated', step: 'chain', token_id: null, metadata_url: null, owner: null, owner_block: null })
-    .where('collection_id', '=', batch.collectionId)
+    .where('collection_id', '=', bundle.collectionId)
     .where('token_id', 'in', tokens)
-    .where('transaction_id', '=', batch.transactionId)
+    .where('transaction_id', '=', bundle.transactionId)
     .where('status', '=', sql.lit('deployed'))
     .execute()
 }

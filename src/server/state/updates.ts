@@ -31,8 +31,8 @@ export async function failClaimedUpdate(db: Db, claimed: Claimed, error: string)
 }
 
 /**
- * Assigns updates to their transaction. Returns how many were still waiting, and have an NFT with a token: if fewer, the
- * caller must roll back.
+ * Assigns updates to their transaction. Returns how many were still waiting, and have an NFT with a token: if fewer,
+ * the caller must roll back.
  */
 export async function assignUpdates(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
   const { numUpdatedRows } = await stateDb(db)
@@ -150,8 +150,8 @@ export async function failUpdates(db: Db, seqs: readonly number[], error: string
 }
 
 /**
- * Makes the updates of a transaction pending again, after a reorg removed its block. Their NFTs have the metadata of the
- * update before, or of their mint.
+ * Makes the updates of a transaction pending again, after a reorg removed its block. Their NFTs have the metadata of
+ * the update before, or of their mint.
  */
 export async function withdrawUpdates(db: Db, transactionId: string): Promise<void> {
   const withdrawn = await stateDb(db)

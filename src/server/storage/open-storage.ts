@@ -39,7 +39,7 @@ const SEND_AGAIN_MS = 60_000
 export interface PublishPlaces {
   /** The first destination of stored metadata. */
   first: PublishTarget
-  /** Has the content to publish. */
+  /** The table of the blocks to publish. */
   blocks: BlockTable
   node: NodeBlocks | null
   pinning: {

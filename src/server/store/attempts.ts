@@ -3,6 +3,16 @@ import type { Db, TransactionAttemptsTable } from './schema.ts'
 
 export type AttemptRow = Selectable<TransactionAttemptsTable>
 
+/** Values of `cancels`. */
+export const CANCELS = {
+  /** The signing makes the call of its transaction. */
+  nothing: 0,
+  /** The signing only uses the nonce, and the rows of its transaction fail. */
+  rows: 1,
+  /** The signing only uses the nonce, and the rows of its transaction are signed for again. */
+  signing: 2,
+} as const
+
 export async function insertAttempts(db: Db, attempts: readonly Insertable<TransactionAttemptsTable>[]): Promise<void> {
   await db.insertInto('transaction_attempts').values(attempts).execute()
 }

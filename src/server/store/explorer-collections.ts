@@ -74,8 +74,8 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 
 /**
  * Counts distinct owners of a collection's NFTs after a given one, within this many index entries. That of burned NFTs
- * isn't counted. Returns the last of them too, and null if there are no more. The caller continues after it, which skips
- * that owner's other tokens.
+ * isn't counted. Returns the last of them too, and null if there are no more. The caller continues after it, which
+ * skips that owner's other tokens.
  */
 export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
   const { rows } = await sql<{ count: number; last: string | null }>`

@@ -1,7 +1,7 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Number of NFTs by state; `files` and `waiting` (for a batch, or in one) are initiated NFTs. */
+/** Number of NFTs by state; `files` and `waiting` (for a bundle, or in one) are initiated NFTs. */
 export interface StateCounts {
   files: number
   waiting: number
@@ -98,7 +98,7 @@ export async function latestCollections(db: Db, accountId: string, limit: number
   return rows.map((row) => row.id)
 }
 
-/** Counts NFTs in batches that aren't final: no more than may be signed ahead. */
+/** Counts NFTs in bundles that aren't final: no more than may be signed ahead. */
 export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
   // The concatenation keeps the planner from reading all NFTs of the account's collections.
   const mine =

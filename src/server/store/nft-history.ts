@@ -25,8 +25,8 @@ type Of = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
 /**
  * Returns the events of an NFT by block: its own from the tables of requests, and those of its owner from the chain. A
  * requested transfer that the chain has too is one event. Pending events come after all others, and one that failed
- * without a block after those that were accepted before it. A burn by a holder on Solana has no transaction, because only the
- * supply of the token shows it.
+ * without a block after those that were accepted before it. A burn by a holder on Solana has no transaction, because
+ * only the supply of the token shows it.
  */
 export async function listHistory(
   db: Db,

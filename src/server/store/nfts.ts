@@ -49,7 +49,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     .leftJoin('updates', (join) =>
       join.onRef('updates.id', '=', 'nfts.update_id').onRef('updates.nft_id', '=', 'nfts.id'),
     )
-    .select([...RECORD, 'collections.account_id', 'collections.blockchain'])
+    .select([...RECORD, 'nfts.collection_id', 'collections.account_id', 'collections.blockchain'])
     .select((row) => [
       row.fn.coalesce('updates.metadata', 'nfts.metadata').as('metadata'),
       row.fn.coalesce('updates.files', 'nfts.files').as('files'),
@@ -174,7 +174,7 @@ export const UNFINISHED = ['files', 'mint', 'chain'] as const
 export const OF_COLLECTION = sql<string>`collection_id || ''`
 
 /**
- * Returns the NFTs of a collection's next batch, oldest first.
+ * Returns the NFTs of a collection's next bundle, oldest first.
  *
  * @param options.after only NFTs with a higher `seq`
  * @param options.only NFTs of this run
@@ -230,8 +230,8 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
 }
 
 /**
- * Returns collections of a blockchain with NFTs that wait for a batch. It takes one index lookup for each collection: a
- * DISTINCT would read an entry for each NFT, 50 ms for a million.
+ * Returns collections of a blockchain with NFTs that wait for a bundle. It takes one index lookup for each collection:
+ * a DISTINCT would read an entry for each NFT, 50 ms for a million.
  */
 export async function collectionsWithMintable(db: Db, blockchain: Blockchain): Promise<string[]> {
   // With statistics of a few NFTs, SQLite would use the index of all NFTs.
@@ -249,12 +249,14 @@ export async function collectionsWithMintable(db: Db, blockchain: Blockchain): P
 
 /** Accepted NFTs of a request that no transaction mints yet. */
 export interface WaitingMint {
+  collection_id: string
+  run: string | null
   sender: string | null
   dynamic: number
   count: number
 }
 
-/** Enough to tell what they cost: all of them may be many. */
+/** Maximum number of NFTs whose cost is computed. */
 const MOST_WAITING = 10_000
 
 /** Returns NFTs of a blockchain that no transaction mints yet, by their requests: at most 10,000 of each step. */
@@ -266,21 +268,28 @@ export async function waitingMints(db: Db, blockchain: Blockchain): Promise<Wait
         from
           .selectFrom('nfts')
           .innerJoin('collections', 'collections.id', 'nfts.collection_id')
-          .select(['nfts.request_id', 'nfts.sender', 'nfts.dynamic'])
+          .select(['nfts.request_id', 'nfts.collection_id', 'nfts.sender', 'nfts.dynamic'])
           .where('nfts.step', '=', sql.lit(step))
           .where('collections.blockchain', '=', blockchain)
           .limit(MOST_WAITING)
           .as('waiting'),
       )
-      .select(({ fn }) => ['sender', 'dynamic', fn.countAll().as('count')])
-      .groupBy(['request_id', 'sender', 'dynamic'])
+      .leftJoin('requests', 'requests.id', 'waiting.request_id')
+      .select(({ fn }) => [
+        'waiting.collection_id',
+        'requests.run',
+        'waiting.sender',
+        'waiting.dynamic',
+        fn.countAll().as('count'),
+      ])
+      .groupBy(['waiting.request_id', 'waiting.collection_id', 'requests.run', 'waiting.sender', 'waiting.dynamic'])
       .execute()
-    found.push(...rows.map(({ sender, dynamic, count }) => ({ sender, dynamic, count: Number(count) })))
+    found.push(...rows.map((row) => ({ ...row, count: Number(row.count) })))
   }
   return found
 }
 
-/** Counts a revert for each NFT of the batch. */
+/** Counts a revert for each NFT of the bundle. */
 export async function countRevert(db: Db, transactionId: string): Promise<void> {
   await db
     .updateTable('nfts')
@@ -290,7 +299,7 @@ export async function countRevert(db: Db, transactionId: string): Promise<void> 
     .execute()
 }
 
-/** Returns the highest revert count among the NFTs of a batch. */
+/** Returns the highest revert count among the NFTs of a bundle. */
 export async function mostReverts(db: Db, transactionId: string): Promise<number> {
   const row = await db
     .selectFrom('nfts')

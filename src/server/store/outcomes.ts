@@ -1,8 +1,8 @@
 import type { Db } from './schema.ts'
 
 /**
- * Returns the status of an account's transfers, burns, updates, freezes, commitments and collection creations with these
- * IDs, in no particular order.
+ * Returns the status of an account's transfers, burns, updates, freezes, commitments and collection creations with
+ * these IDs, in no particular order.
  */
 export async function findOutcomes(db: Db, accountId: string, ids: readonly string[]) {
   const transfers = await db

@@ -21,7 +21,7 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
   await db.updateTable('requests').set({ response }).where('id', '=', id).execute()
 }
 
-/** Maximum number of requests in a log line: as many as a batch may have, so that each can be found there. */
+/** Maximum number of requests in a log line: as many as a bundle may have, so that each can be found there. */
 export const MAX_LOGGED_REQUESTS = 200
 
 /** Returns the requests of a pending transaction's rows. Call it before the transaction is settled. */

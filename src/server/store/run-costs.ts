@@ -32,7 +32,7 @@ const toLimited = (row: Row): LimitedRun => ({
   nft_bytes: Number(row.nft_bytes),
 })
 
-/** As the index `runs_limited` says it. */
+/** The condition of runs with a limit. The index `runs_limited` has the same one, so that queries use it. */
 const IS_LIMITED = sql<boolean>`(max_cost is not null or max_fee is not null)`
 
 /** Returns a run with a limit; null if it has none, or isn't known. */
@@ -138,8 +138,8 @@ export interface Share {
 }
 
 /**
- * Returns the transactions with updates, freezes, commitments, transfers and burns of a run, and the one that deploys its
- * collection. One with updates may have those of other runs, in the order of their names.
+ * Returns the transactions with updates, freezes, commitments, transfers and burns of a run, and the one that deploys
+ * its collection. One with updates may have those of other runs, in the order of their names.
  */
 export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, Share>> {
   // A cross join makes SQLite start with the requests.
@@ -207,7 +207,7 @@ export interface RunTransactions {
   signed: number
   /** The first block with a transaction that isn't final; null if there is none. */
   unfinalBlock: number | null
-  /** What is accepted beside NFTs, and not signed for. */
+  /** Accepted changes other than NFTs that aren't signed for yet. */
   changes: readonly Change[]
 }
 
@@ -295,16 +295,16 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
 
 /** Returns what these transactions have used and paid, and their states. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
-  const found = []
+  const rows = []
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
-    const rows = await db
+    const some = await db
       .selectFrom('transactions')
       .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched', 'state'])
       .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
       .execute()
-    found.push(...rows)
+    rows.push(...some)
   }
-  return found
+  return rows
 }
 
 /** Returns what the transaction that minted an NFT used and paid, and its number of NFTs; null without one. */
@@ -322,7 +322,7 @@ export async function feesOfMint(db: Db, nftId: string) {
 export async function feesPaidInVain(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db
     .selectFrom('transactions')
-    .select(['id', 'gas_used', 'fee_paid', 'watched'])
+    .select(['id', 'gas_used', 'fee_paid', 'watched', 'state'])
     .where('run_collection_id', '=', collectionId)
     .where('run', '=', run)
     .where('state', 'in', ['reverted', 'cancelled'])

@@ -40,7 +40,7 @@ export interface RequestsTable {
   /** The body of the response, JSON. */
   response: string
   accepted_at: number
-  /** The run of a batch that sent it, named by the client. */
+  /** The run that sent it, named by the client. */
   run: Generated<string | null>
 }
 
@@ -68,7 +68,7 @@ export interface NftCountsTable {
   /** `seq >> 12` */
   bucket: number
   files: number
-  /** Waiting for a batch, or in one that isn't final. */
+  /** Waiting for a bundle, or in one that isn't final. */
   waiting: number
   deployed: number
   failed: number
@@ -135,15 +135,15 @@ export interface CollectionsTable extends Work {
   image: string | null
   status: State<CollectionStatus>
   error: string | null
-  /** The first token ID of the next batch, as signed so far. Text, because IDs may exceed 2^53. */
+  /** The first token ID of the next bundle, as signed so far. Text, because IDs may exceed 2^53. */
   next_token_id: string
-  /** Maximum size of the next batch: halved after each rejected batch, to find the invalid NFT. */
+  /** Maximum size of the next bundle: halved after each rejected bundle, to find the invalid NFT. */
   batch_limit: number | null
   transaction_id: string | null
 }
 
 export type NftStatus = 'initiated' | 'deployed' | 'failed'
-/** files: fetch and store them · mint: wait for a batch · chain: signed, waiting for finality · done */
+/** files: fetch and store them · mint: wait for a bundle · chain: signed, waiting for finality · done */
 export type NftStep = 'files' | 'mint' | 'chain' | 'done'
 
 export interface NftsTable extends Work {
@@ -187,8 +187,8 @@ export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | Tran
  * cancelled: an operator had an empty transaction use its nonce; its work has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
-/** The result of a transaction in a block. */
-export type MinedResult = 'success' | 'reverted'
+/** The result of a transaction in a block. cancelled: the block has the empty transaction that took its nonce. */
+export type MinedResult = 'success' | 'reverted' | 'cancelled'
 /** What an operator requests for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
 
@@ -259,7 +259,7 @@ export interface TransactionAttemptsTable {
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
   created_at: number
-  /** Above 0 if its only effect is to use the nonce. 1: its rows fail. 2: they are signed for again. */
+  /** One of `CANCELS` of `attempts.ts`. */
   cancels: Generated<number>
 }
 
@@ -287,7 +287,7 @@ export interface TransfersTable {
 }
 
 export type UpdateStatus = 'initiated' | 'deployed' | 'failed'
-/** files: fetch and store them · sign: wait for a batch · chain: signed, waiting for finality · done */
+/** files: fetch and store them · sign: wait for a bundle · chain: signed, waiting for finality · done */
 export type UpdateStep = 'files' | 'sign' | 'chain' | 'done'
 /** provenance: the collection is committed to a hash, without an NFT */
 export type UpdateKind = 'update' | 'freeze' | 'provenance'
@@ -334,7 +334,7 @@ export interface OperationReferencesTable {
   digest: string
   /** ID of the NFT, transfer or collection. */
   target_id: string
-  /** What it belongs to, as the client said: another label is rejected. */
+  /** The label that the client sent with it. A request with another label is rejected. */
   label: string | null
   /** What it was made from: an ID of the client's row, or the row's content. */
   kind: 'id' | 'content' | null

@@ -39,8 +39,8 @@ async function isLarge(db: Db): Promise<boolean> {
 }
 
 /**
- * Renews PostgreSQL's statistics of tables that have grown by half since they were analyzed, and returns their names. Its
- * autovacuum runs once a minute, or never if it is disabled.
+ * Renews PostgreSQL's statistics of tables that have grown by half since they were analyzed, and returns their names.
+ * Its autovacuum runs once a minute, or never if it is disabled.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`

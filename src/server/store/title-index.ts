@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { cidOf } from '../../core/ipfs-url.ts'
+import { isObject, parseJson } from '../../core/json.ts'
 import { givenRows, isPostgres } from './dialect.ts'
 import { presentOf } from './nfts.ts'
 import type { Db } from './schema.ts'
@@ -44,12 +45,8 @@ export const cidTerm = (accountId: string, cid: string): string => `${tagOf(acco
 
 /** Parses a JSON column; empty if it is damaged. */
 function parsed(json: string | null): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(json ?? '{}')
-    return value !== null && typeof value === 'object' ? { ...value } : {}
-  } catch {
-    return {}
-  }
+  const value = parseJson(json ?? '')
+  return isObject(value) ? value : {}
 }
 
 /** The part of an NFT that is indexed. */

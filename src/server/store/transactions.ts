@@ -1,5 +1,6 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { CANCELS } from './attempts.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, TransactionsTable } from './schema.ts'
@@ -148,7 +149,7 @@ export interface Unfinished {
   count: number
   /** Number of those that aren't in a block. */
   waiting: number
-  /** Whether one of them reverted, in a block that isn't final. */
+  /** Whether one of them reverted or was cancelled, in a block that isn't final. */
   hasReverted: boolean
   /** Whether a signed transfer, burn, update or freeze names a token whose mint a reorg removed. */
   hasLostToken: boolean
@@ -171,12 +172,52 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
     return {
       count: sum(found),
       waiting: sum(found.filter(({ mined }) => mined === null)),
-      hasReverted: found.some(({ mined }) => mined === 'reverted'),
+      hasReverted: found.some(({ mined }) => mined === 'reverted' || mined === 'cancelled'),
       hasLostToken: lost.has(id),
       signers: [...new Set(found.map(({ signer }) => signer))],
     }
   }
 }
+
+/** A cancelled or reverted transaction that isn't final. */
+export interface HoldingTransaction {
+  is: 'cancelled' | 'reverted'
+  /** Null if it is in no block. */
+  block: number | null
+}
+
+/**
+ * Returns collections with a cancelled or reverted transaction that isn't final: the token IDs of their next mints
+ * depend on it. Of several, the one that is final last.
+ */
+export async function heldCollections(
+  db: Db,
+  collectionIds: readonly string[],
+): Promise<ReadonlyMap<string, HoldingTransaction>> {
+  const rows = await db
+    .selectFrom('transactions')
+    .leftJoin('transaction_attempts', 'transaction_attempts.transaction_id', 'transactions.id')
+    .select([
+      ...(['transactions.collection_id', 'transactions.mined', 'transactions.block_number'] as const),
+      'transaction_attempts.cancels',
+    ])
+    .where('transactions.collection_id', 'in', collectionIds)
+    .where('transactions.state', '=', sql.lit('signed'))
+    .execute()
+  const held = new Map<string, HoldingTransaction>()
+  for (const { collection_id, mined, cancels, block_number: block } of rows) {
+    const isCancelled = (cancels ?? CANCELS.nothing) !== CANCELS.nothing
+    if (collection_id === null || !(isCancelled || mined === 'reverted')) continue
+    const before = held.get(collection_id)
+    const isLater = before === undefined || lastBlock(block) > lastBlock(before.block)
+    if (isLater) held.set(collection_id, { is: isCancelled ? 'cancelled' : 'reverted', block })
+    else if (isCancelled && before.block === block) held.set(collection_id, { is: 'cancelled', block })
+  }
+  return held
+}
+
+/** A transaction without a block is final after all others. */
+const lastBlock = (block: number | null): number => block ?? Number.POSITIVE_INFINITY
 
 /** Returns those of these collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
 async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
@@ -206,7 +247,7 @@ async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise
 
 /**
  * Whether a reorg can still remove, or has removed, what a transaction of a collection depends on: the deployment of
- * the collection, or an earlier batch.
+ * the collection, or an earlier bundle.
  */
 export async function followsUnfinal(
   db: Db,

@@ -117,8 +117,8 @@ export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number
 }
 
 /**
- * Returns those of these transfers that are unsigned, whose NFTs still have a token, and that no other worker is signing
- * at the moment.
+ * Returns those of these transfers that are unsigned, whose NFTs still have a token, and that no other worker is
+ * signing at the moment.
  */
 export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db

@@ -93,7 +93,9 @@ export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, bloc
     .execute()
 }
 
-/** Returns mints of a blockchain that weren't examined yet, in chain order: a block may have several of a collection. */
+/**
+ * Returns mints of a blockchain that weren't examined yet, in chain order: a block may have several of a collection.
+ */
 export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<UnknownMintRow[]> {
   const rows = await db
     .selectFrom('unknown_mints')
@@ -194,8 +196,8 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * Returns the token ID after those tokens of a collection that the database knows to be on chain: from its transactions,
- * and from examined mints. It stops at the first unknown token, which a pending NFT may have.
+ * Returns the token ID after those tokens of a collection that the database knows to be on chain: from its
+ * transactions, and from examined mints. It stops at the first unknown token, which a pending NFT may have.
  */
 async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Promise<bigint> {
   const rows = await db

@@ -10,8 +10,8 @@ const WRAPPERS = [
 ]
 
 /**
- * Endpoints that are extensions, by the usual notes that they show. A new one has its own note in `ENDPOINT_NOTES`, or is
- * added here by somebody who has read what the usual note says.
+ * Endpoints that are extensions, by the usual notes that they show. A new one has its own note in `ENDPOINT_NOTES`, or
+ * is added here by somebody who has read what the usual note says.
  */
 const USUAL: Readonly<Record<string, string>> = {
   accepted_date: 'creatednft updatednft freezenft burnnft commitprovenance getreferences',

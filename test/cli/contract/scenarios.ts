@@ -462,8 +462,8 @@ const TARGETED = ['run', 'blockchain', 'contract_address']
 const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
 const RUN_PAID = ['gas_used', 'fee_paid_wei', 'currency', 'simulated', 'pending_transactions']
 const COMPARED = ['verified', 'differing', 'unread', 'changed']
-const SENT = ['burned', 'requests', 'attempts', 'reconciled']
-const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID]
+const SENT = ['burned', 'requests', 'attempts', 'reconciled', 'kept_accepted']
+const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID, 'warnings']
 const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
 const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', ...RUN_STATUS]
 const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']
@@ -482,7 +482,15 @@ const DELIVERIES = ['waiting', 'delivered', 'failed', 'failing_since']
 const WEBHOOK = ['id', 'url', 'events', 'email', 'status', 'created_at', ...DELIVERIES]
 const ATTEMPT = ['attempted_at', 'response_status', 'response', 'error']
 const DELIVERY = ['event_id', 'type', 'state', 'created_at', 'attempts', 'next_attempt_at', ...ATTEMPT]
-const GAS = ['transactions', 'gas_estimate', 'gas_price_wei', 'data_fee_wei', 'simulated', 'funding_wei']
+const GAS = [
+  'transactions',
+  'transactions_high',
+  'gas_estimate',
+  'gas_price_wei',
+  'data_fee_wei',
+  'simulated',
+  'funding_wei',
+]
 const COST = ['cost_low_wei', 'cost_estimate_wei', 'cost_high_wei', 'currency', 'coin_price', 'cost_estimate']
 const REHEARSAL = ['block', 'rows', 'minted', 'failed', 'waiting', 'seconds', 'signers', 'failures']
 const REHEARSED_COST = ['transactions', 'gas', 'gas_price_wei', 'cost_wei', 'currency']
@@ -563,12 +571,26 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     withMintedRun('batch', 'results', 'drop'),
   ),
   'batch report': one(
-    ['file', 'run', 'run_id', 'rows', 'errors', 'deployed', 'accepted', ...UNSETTLED, 'changed', 'images', 'gas_used'],
+    [
+      'file',
+      'run',
+      'run_id',
+      'rows',
+      'errors',
+      'deployed',
+      'accepted',
+      ...UNSETTLED,
+      'burned',
+      'changed',
+      'images',
+      'gas_used',
+    ],
     () => withMintedRun('batch', 'report', 'drop', '--force'),
   ),
   'batch rm': list(['run', 'run_id', 'removed'], () => withMintedRun('batch', 'rm', 'drop', '--yes')),
-  apply: one([...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED, ...RUN_PAID], () =>
-    withManifest(service(), ['apply'], '--yes'),
+  apply: one(
+    [...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED, ...RUN_PAID, 'warnings'],
+    () => withManifest(service(), ['apply'], '--yes'),
   ),
   reveal: one(
     [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, ...LEFT, ...RUN_PAID],
@@ -672,7 +694,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'webhook list': list(WEBHOOK, () => withWebhook(() => ['webhook', 'list'])),
   'webhook show': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'show', id])),
   'webhook update': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'update', id, '--event', 'nft.failed'])),
-  'webhook rm': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'rm', id])),
+  'webhook rm': one(WEBHOOK, () => withWebhook(({ id }) => ['webhook', 'rm', id, '--yes'])),
   'webhook test': one(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'test', id])),
   'webhook trigger': one(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'trigger', id, 'nft.failed'])),
   'webhook deliveries': list(DELIVERY, () => withWebhook(({ id }) => ['webhook', 'deliveries', id])),

@@ -66,7 +66,15 @@ async function onRun(run: RunState, argvOf: (mint: readonly string[]) => string[
 const DRY_RUN = [
   ...['run', 'blockchain', 'contract_address', 'rows', 'to_send', 'requests', 'receivers', 'bytes', 'files'],
   ...['reordered', 'order', 'seconds', 'requests_per_second', 'changes', 'mapped_columns', 'warnings', 'first_request'],
-  ...['transactions', 'gas_estimate', 'gas_price_wei', 'cost_low_wei', 'cost_estimate_wei', 'cost_high_wei'],
+  ...[
+    'transactions',
+    'transactions_high',
+    'gas_estimate',
+    'gas_price_wei',
+    'cost_low_wei',
+    'cost_estimate_wei',
+    'cost_high_wei',
+  ],
   ...['data_fee_wei', 'currency', 'coin_price', 'cost_estimate', 'simulated'],
 ]
 

@@ -77,7 +77,11 @@ async function prompt({ limit, paid, unfinal, reserved, asked, offered }: State)
   const signals = { signal: new AbortController().signal }
   const deps = { io: { note() {} }, signals } as unknown as Deps
   const gasLimit = 100_000n * BigInt(asked.length)
-  const worst = async () => ({ gasLimit, bytes: 0, estimate: { gas: gasLimit, bytes: 0, gasLimit } as never })
+  const worst = async () => ({
+    gasLimit,
+    bytes: 0,
+    estimate: { gas: gasLimit, bytes: 0, worst: { gasLimit, bytes: 0 }, reserved: { gasLimit, bytes: 0 } } as never,
+  })
   return await atMostText(deps, connection, 'polygon', { limit: null, run: 'run', worst })
 }
 
@@ -87,7 +91,8 @@ test('the amount in the prompt of a run is never below what the chain is paid af
   for (let index = 0; index < STATES; index++) {
     const state = randomState(random)
     const text = await prompt(state)
-    const amount = parseUnits(/^, for at most ([0-9.]+) POL/.exec(text)?.[1] ?? '')
+    const isUsedUp = text === ', although nothing is left of the limit'
+    const amount = isUsedUp ? 0n : parseUnits(/^, for at most ([0-9.]+) POL/.exec(text)?.[1] ?? '')
     const after = paidAfterwards(state)
     expect(amount !== null && amount >= after, `GDN_SEED=${seed}, state ${index}: ${text} and then ${after}`).toBe(true)
     if (state.reserved.length === 0) continue
@@ -104,4 +109,16 @@ test('what was signed within a higher limit, or without one, is named beside the
   const reserved = [{ worst, actual: worst }]
   expect(await prompt({ ...state, reserved })).toContain('for at most 1 POL in addition to 1 signed transaction (')
   expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain('with what was accepted before (')
+})
+
+test('a limit that is used up is named instead of an amount of nothing', async () => {
+  const used: State = { limit: 10n ** 18n, paid: 10n ** 18n, unfinal: 0n, reserved: [], asked: [], offered: 10n ** 9n }
+  expect(await prompt(used)).toBe(', although nothing is left of the limit')
+})
+
+test('a limit below what was paid is named, also while a reorg may still change what was paid', async () => {
+  const lowered = { limit: 10n ** 17n, reserved: [], asked: [], offered: 10n ** 9n }
+  const text = ', although 1 POL are paid, which is more than the limit'
+  expect(await prompt({ ...lowered, paid: 10n ** 18n, unfinal: 0n })).toBe(text)
+  expect(await prompt({ ...lowered, paid: 0n, unfinal: 10n ** 18n })).toContain(text)
 })

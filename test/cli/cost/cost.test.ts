@@ -1,5 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { mintGas } from '../../../src/server/chain/evm/gas-limits.ts'
+import { WALLETS } from '../../helpers/backend.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { CSV, folder, TARGET } from '../drop.ts'
@@ -30,13 +32,14 @@ describe('gdn cost', () => {
     expect(stderr).toContain('On the machine of the backend, `gdn chain status polygon` shows the operators to fund.')
     expect(stdout).toMatch(/^GAS +about 111,430 in 1 transaction, at 40 gwei$/m)
     expect(stdout).toMatch(/^COST +about 0\.004457 POL, less than 0\.01 USD at 0\.50 USD$/m)
-    expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by the fees of recent blocks$/m)
+    expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by recent fees$/m)
     // The gas that a signer must be able to pay for, at the highest price that a transaction offers.
     expect(stdout).toMatch(/^TO FUND +0\.21 POL for the operator that mints, at the current fees$/m)
     const { stdout: json } = await cli([...argv, '--json', '--price', '0.5'], options)
     expect(JSON.parse(json)).toEqual({
       ...{ blockchain: 'polygon', rows: 2, receivers: 1, deploys_collection: false, transactions: 1 },
-      ...{ gas_estimate: GAS, gas_price_wei: gwei(40), cost_low_wei: String(BigInt(GAS) * 30_000_000_000n) },
+      ...{ transactions_high: 1, gas_estimate: GAS, gas_price_wei: gwei(40) },
+      ...{ cost_low_wei: String(BigInt(GAS) * 30_000_000_000n) },
       ...{ cost_estimate_wei: String(BigInt(GAS) * 40_000_000_000n) },
       ...{ cost_high_wei: String(BigInt(GAS) * 80_000_000_000n), data_fee_wei: '0', currency: 'POL' },
       ...{ coin_price: '0.50 USD', cost_estimate: 'less than 0.01 USD', simulated: false },
@@ -49,8 +52,25 @@ describe('gdn cost', () => {
     const api = await served({ currency: 'ETH', gas_price: { low: '1', typical: '7', high: '9', offered: '1111111' } })
     const argv = ['cost', path('drop.csv'), ...TARGET, '--base-url', api.url]
     const { stdout } = await cli(argv, { ...options, tty: true })
+    expect(stdout).toMatch(/^ROWS +2 for 1 receiver$/m)
     expect(stdout).toMatch(/^COST +about 0\.00000000000078 ETH$/m)
     expect(stdout).toMatch(/^TO FUND +0\.000003334 ETH/m)
+  })
+
+  test('its range includes a transaction for each request', async () => {
+    const receivers = [WALLETS[0], WALLETS[1], WALLETS[2]]
+    const csv = ['title,description,receiver', ...receivers.map((receiver) => `A,x,${receiver}`), ''].join('\n')
+    const { path, options } = await folder({ 'drop.csv': csv })
+    const api = await served()
+    const argv = ['cost', path('drop.csv'), ...TARGET, '--base-url', api.url]
+    const { stdout } = await cli(argv, { ...options, tty: true })
+    expect(stdout).toMatch(/^GAS .* in 1 transaction,/m)
+    expect(stdout).toMatch(/^RANGE .* by recent fees, in up to 3 transactions$/m)
+    const { stdout: json } = await cli([...argv, '--json'], options)
+    const { cost_high_wei, gas_estimate, transactions_high } = JSON.parse(json)
+    const apart = 3n * BigInt(mintGas([{ receiver: '0x', count: 1 }], false))
+    expect([transactions_high, cost_high_wei]).toEqual([3, String(apart * 80_000_000_000n)])
+    expect(apart).toBeGreaterThan(BigInt(gas_estimate))
   })
 
   test('reads the manifest from standard input', async () => {

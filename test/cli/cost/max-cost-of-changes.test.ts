@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { formatEther } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PermitSpending } from '../../../src/cli/deps.ts'
 import { listDrops } from '../../../src/state/drops.ts'
 import { openState } from '../../../src/state/open-state.ts'
@@ -105,7 +105,7 @@ const runOf = async (collection: { id: string }) =>
   })
 
 const REFUSED =
-  /^this costs at most [0-9.]+ POL, and [0-9.]+ of [0-9.]+ POL are left( \([0-9.]+ are spent or reserved\))?$/
+  /^this costs at most [0-9.]+ POL, and [0-9.]+ of [0-9.]+ POL are left( \([0-9.]+ POL are spent or reserved\))?$/
 
 /** The amount that the hint of a refusal names. */
 function raiseIn(result: Awaited<ReturnType<typeof cli>>): string {
@@ -273,6 +273,7 @@ describe('a limit that was not confirmed is not kept', () => {
     const minted = await client.mint('--unrevealed', client.path('hidden.json'), '--max-cost', '0.5')
     expect(minted).toMatchObject({ code: 0 })
     const refused = await client.ask(['reveal'], '--rpc-url', real.url, '--max-cost', '9')
+    expect(errorOf(refused).message).toContain('on polygon, a public network, through')
     expect([refused.code, errorOf(refused).code, await keptBy(client)]).toEqual([3, 'not_confirmed', ['0.5']])
     expect(await client.reveal('--max-cost', '0.6')).toMatchObject({ code: 0 })
     expect(await keptBy(client)).toEqual(['0.6'])
@@ -289,6 +290,89 @@ describe('a limit that was not confirmed is not kept', () => {
   })
 })
 
+describe('a higher limit with which accepted requests go on needs a confirmation', () => {
+  const RAISED =
+    /confirmation required: Raise the limit of this run from 0\.5 to 0\.6 POL( for 2 accepted NFTs)? on polygon, a public network, /
+
+  test.each([
+    ['batch mint', ['--max-cost', '0.6'], RAISED, 'for 2 accepted NFTs'],
+    ['batch resume', ['--max-cost', '0.6'], RAISED, 'for 2 accepted NFTs'],
+    [
+      'batch mint',
+      ['--max-fee-gwei', '9'],
+      /Raise the maximum fee of this run from 0\.5 to 9 gwei for 2 accepted NFTs on polygon/,
+      '',
+    ],
+    ['apply', ['--max-cost', '0.6'], RAISED, ''],
+    ['reveal', ['--max-cost', '0.6', '--rpc-url', '@'], RAISED, ''],
+  ])('%s %s', async (command, flags, question, then) => {
+    const collection = await collectionOf()
+    const client = await machine(collection, row('a', 'A') + row('b', 'B'))
+    const hidden = command === 'reveal' ? ['--unrevealed', client.path('hidden.json')] : []
+    // The base fee is higher, so the accepted rows wait.
+    const limits = ['--max-cost', '0.5', '--max-fee-gwei', '0.5']
+    expect(await client.mint(...limits, '--no-wait', ...hidden)).toMatchObject({ code: 0 })
+    const again = flags.map((flag) => (flag === '@' ? real.url : flag))
+    const refused =
+      command === 'batch resume'
+        ? await client.run('batch', 'resume', 'drop', '--json', ...again)
+        : await client.ask(command.split(' '), ...again)
+    expect([refused.code, errorOf(refused)]).toMatchObject([
+      3,
+      { code: 'not_confirmed', hint: 'Add --yes to confirm.' },
+    ])
+    expect(errorOf(refused).message).toMatch(question)
+    expect(errorOf(refused).message).toContain(then)
+    const costs = await costsOf(await runOf(collection))
+    expect([costs.max_cost, costs.max_fee]).toEqual([String(5n * 10n ** 17n), '500000000'])
+    // A lower limit permits nothing more.
+    const lowered = await client.run('batch', 'resume', 'drop', '--json', '--no-wait', '--max-cost', '0.4')
+    expect(lowered).toMatchObject({ code: 0 })
+  })
+
+  test.each([
+    ['setrunmaxcost', { max_cost: String(6n * 10n ** 17n) }, { max_cost: String(4n * 10n ** 17n) }, RAISED],
+    [
+      'setrunmaxfee',
+      { max_fee: String(9n * GWEI) },
+      { max_fee: '400000000' },
+      /Raise the maximum fee of this run from 0\.5 to 9 gwei on polygon/,
+    ],
+  ])('gdn api %s', async (endpoint, higher, lower, question) => {
+    const collection = await collectionOf()
+    const client = await machine(collection, row('a', 'A'))
+    expect(await client.mint('--max-cost', '0.5', '--max-fee-gwei', '0.5', '--no-wait')).toMatchObject({ code: 0 })
+    const run = await runOf(collection)
+    const set = (limit: Record<string, string>, ...more: string[]) => {
+      const fields = Object.entries({ run, ...ofCollection(collection), ...limit })
+      return client.run('api', endpoint, ...fields.flatMap(([key, value]) => ['--field', `${key}=${value}`]), ...more)
+    }
+    const refused = await set(higher)
+    expect([refused.code, refused.stderr.replace(/\s+/g, ' ')]).toEqual([3, expect.stringMatching(question)])
+    expect(await costsOf(run)).toMatchObject({ max_cost: String(5n * 10n ** 17n), max_fee: '500000000' })
+    expect(await set(lower)).toMatchObject({ code: 0 })
+    expect(await set(higher, '--yes')).toMatchObject({ code: 0 })
+    expect(await costsOf(run)).toMatchObject(higher)
+  })
+
+  test('a single request that was accepted', async () => {
+    const { run } = await machine(await collectionOf(), '')
+    await stop()
+    onTestFinished(() => {
+      stop = real.mineEvery(30, () => GWEI)
+    })
+    const operation = randomUUID()
+    const create = ['collection', 'create', '--name', 'Raised', '-b', 'polygon', '--wallet', BOB]
+    const once = (...more: string[]) => run(...create, '--operation', operation, '--no-wait', '--json', ...more)
+    expect(await once('--yes', '--max-cost', '0.5')).toMatchObject({ code: 0 })
+    const refused = await once('--max-cost', '0.6')
+    expect([refused.code, errorOf(refused).message]).toEqual([3, expect.stringMatching(RAISED)])
+    expect((await costsOf(operation)).max_cost).toBe(String(5n * 10n ** 17n))
+    expect(await once('--max-cost', '0.5')).toMatchObject({ code: 0 })
+    expect(await once('--max-cost', '0.6', '--yes')).toMatchObject({ code: 0 })
+  })
+})
+
 describe('the question of a run, also in the error off a terminal,', () => {
   const priceIn = (result: Awaited<ReturnType<typeof cli>>) =>
     / (0\.\d+) POL at the current fees\)?\?$/.exec(errorOf(result).message)?.[1] ?? errorOf(result).message
@@ -299,7 +383,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     await client.edit(row('a', 'A') + row('b', 'B'))
     const asked = await client.ask(command.split(' '))
     expect(errorOf(asked).message).toMatch(
-      /, for at most 0\.[45]\d* POL( with what was accepted before)? \((what is left of the limit|the limit of the run), (these at most )?0\.\d+ POL at the current fees\)\?$/,
+      /, for at most 0\.[45]\d* POL( with what was accepted before)? \((what is left of the limit|the limit of the run), (for these )?an estimated maximum of 0\.\d+ POL at the current fees\)\?$/,
     )
     expect(Number(priceIn(asked))).toBeGreaterThan(0)
     expect(Number(priceIn(asked))).toBeLessThan(0.1)
@@ -318,9 +402,9 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const asked = async (limit: number) =>
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
-    const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait for lower fees or/m
+    const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+ POL: rows wait for lower fees or/m
     const FINAL =
-      /^This reserves at most 0\.\d+ POL, and the limit leaves 0\.\d+: rows wait until earlier transactions are final\. --max-cost 0\.\d+ avoids that\.$/m
+      /^This reserves at most 0\.\d+ POL, and the limit leaves 0\.\d+ POL: rows wait until earlier transactions are final\. --max-cost 0\.\d+ avoids that\.$/m
     const tight = await asked(price * 0.99)
     expect(tight).not.toMatch(NOTE)
     expect(tight).toMatch(FINAL)
@@ -331,6 +415,29 @@ describe('the question of a run, also in the error off a terminal,', () => {
     expect(low).toContain('(the limit of the run)?')
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', (price * 0.9).toFixed(9))
     expect(sent.stderr).toMatch(FINAL)
+  })
+
+  test('a run that its limit stopped names one with which no row waits, also for requests of different sizes', async () => {
+    const rows = Array.from({ length: 20 }, (_, n) => row(`r${n}`, 'A')).join('')
+    const client = await machine(await collectionOf(), rows + row('c', 'C', CAROL) + row('d', 'D', CAROL))
+    const tooLow = errorOf(await client.mint('--max-cost', '0.0000001')).message
+    const least = /one transaction may cost: ([0-9.]+)/.exec(tooLow)?.[1] ?? tooLow
+    const stopped = errorOf(await client.mint('--max-cost', least))
+    expect(stopped.code).toBe('max_cost')
+    const [, enough = ''] = /--max-cost ([0-9.]+) or more, which is enough/.exec(stopped.hint ?? '') ?? []
+    const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
+    expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/rows wait|leave more of --max-cost/) })
+  })
+
+  test('names a limit with which no row waits, also for requests of different sizes', async () => {
+    const rows = Array.from({ length: 20 }, (_, n) => row(`r${n}`, 'A')).join('') + row('c', 'C', CAROL)
+    const client = await machine(await collectionOf(), rows)
+    const asked = async (limit: number) =>
+      (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
+    const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
+    const [, enough = ''] = /--max-cost (0\.\d+) avoids that/.exec(await asked(price)) ?? []
+    const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
+    expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/rows wait|leave more of --max-cost/) })
   })
 
   test('names the limit that only the server knows', async () => {
@@ -363,7 +470,7 @@ describe('a single command', () => {
     expect(errorOf(await run(...burn))).toMatchObject({
       code: 'not_confirmed',
       message: expect.stringMatching(
-        `Permanently burn token 1 of ${address.slice(0, 6)}…${address.slice(-4)} on polygon, for at most 0\\.\\d+ POL at the current fees\\?$`,
+        `Permanently burn token 1 of ${address.slice(0, 6)}…${address.slice(-4)} on polygon, a public network, for an estimated maximum of 0\\.\\d+ POL at the current fees\\?$`,
       ),
     })
     expect(errorOf(await run(...burn, '--max-cost', '0.00000001')).code).toBe('max_cost')
@@ -380,6 +487,7 @@ describe('a single command', () => {
       ['nft', 'burn', third],
       ['nft', 'freeze', second],
       ['nft', 'mint', '-c', collection.address, '--receiver', BOB, '--title', 'Dawn'],
+      ['nft', 'grant', '-c', collection.address, '--sender', BOB, '--receiver', CAROL, '--title', 'Gift'],
     ]
     for (const command of commands) {
       const before = await changesOf(collection)
@@ -398,7 +506,7 @@ describe('a single command', () => {
       expect([command, accepted.code, accepted.stderr]).toEqual([command, 0, expect.any(String)])
     }
     const kinds = (await kindsOf(collection)).flat().sort()
-    expect(kinds).toEqual(['burn', 'freeze', 'mint', 'transfer', 'update'])
+    expect(kinds).toEqual(['burn', 'freeze', 'grant', 'mint', 'transfer', 'update'])
   })
 
   test('creates a collection within its --max-cost, and nothing above it', async () => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { spentText } from '../../../src/cli/cost/spent.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { parseUnits } from '../../../src/core/units.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
-import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -94,7 +94,7 @@ describe('batch mint --max-cost', () => {
   })
 
   test.each([
-    ['yes', '0', 'Spent: 0 of at most 0.5: nothing was accepted yet'],
+    ['yes', '0', 'Spent: 0 of at most 0.5 coins: nothing was accepted yet'],
     ['no', undefined, "doesn't say what it has spent"],
   ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
     const { path, options } = await folder({ 'drop.csv': CSV })
@@ -132,10 +132,12 @@ describe('batch mint --max-cost', () => {
       spentText({ ...spent, pending_transactions, simulated: false }),
     )
     expect(texts).toEqual([
-      '0.0011 ETH of at most 0.002, for 21,000 gas',
-      '0.0011 ETH of at most 0.002, for 21,000 gas so far: 1 transaction is not counted yet',
-      '0.0011 ETH of at most 0.002, for 21,000 gas so far: 2 transactions are not counted yet',
+      '0.0011 ETH of at most 0.002 ETH, for 21,000 gas',
+      '0.0011 ETH of at most 0.002 ETH, for 21,000 gas so far: 1 transaction is not counted yet',
+      '0.0011 ETH of at most 0.002 ETH, for 21,000 gas so far: 2 transactions are not counted yet',
     ])
+    const nothing = { ...spent, gas_used: '0', fee_paid_wei: '0', pending_transactions: 1, simulated: false }
+    expect(spentText(nothing)).toBe('nothing yet of at most 0.002 ETH: 1 transaction is not counted yet')
   })
 
   test('applies to rows that were accepted before, also where it is the first limit or a lower one', async () => {
@@ -293,7 +295,11 @@ describe('batch mint --max-cost', () => {
 
   test('in money needs a price in its currency', async () => {
     const { mint } = await drop()
-    expect(errorOf(await mint('--max-cost', '10USD')).message).toBe('--max-cost: the price of POL is not known')
+    const unknown = errorOf(await mint('--max-cost', '5EURO'))
+    expect(unknown.message).toBe('--max-cost: the price of POL in EURO is not known')
+    expect(unknown.hint).toContain(
+      'Use POL, such as --max-cost 0.5POL. For money, such as 10USD, add --price <amount>USD',
+    )
     expect(errorOf(await mint('--max-cost', '10USD', '--price', '5EUR')).message).toBe(
       '--max-cost: is in USD, but the price of a coin is in EUR',
     )

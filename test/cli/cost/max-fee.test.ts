@@ -39,7 +39,8 @@ async function drop() {
 describe('batch mint --max-fee-gwei', () => {
   test('waits for cheaper blocks and says so, and the same command with another value changes the limit', async () => {
     const { mint, run } = await drop()
-    const reason = /the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most/
+    const reason =
+      /waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most/
     const waiting = await mint('--max-fee-gwei', TOO_LOW, '--timeout', '10s', '-o', 'ndjson')
     expect(waiting.code).toBe(8)
     expect(errorOf(waiting)).toMatchObject({

@@ -1,6 +1,8 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SYSTEM_CLOCK } from '../../../src/core/time.ts'
+import { timeUp } from '../../../src/core/time-up.ts'
 import {
   call,
   createTestCollection,
@@ -10,7 +12,9 @@ import {
   settled,
   startTestBackend,
   type TestBackend,
+  until,
   WALLETS,
+  withStore,
 } from '../../helpers/backend.ts'
 import { folder } from '../drop.ts'
 import { cli } from '../harness.ts'
@@ -95,6 +99,59 @@ test('batch mint and apply show what they have paid, and not what was paid befor
     const { stdout: status } = await cli(['batch', 'status', name, '--json'], { ...options, env })
     return JSON.parse(status).run_id
   }
+})
+
+describe('a command whose --timeout is over', () => {
+  const csv = (title: string) => `id,title,description,receiver\na,${title},x,${OWNER}\n`
+
+  /** A machine with a drop. Between two looks at the server, the run pays, and then the time is over. */
+  async function machine() {
+    const { address } = await createTestCollection(backend, { dynamic: true })
+    const { path, options } = await folder({
+      'drop.csv': csv('Dawn'),
+      'hidden.json': JSON.stringify({ title: 'Hidden', description: 'Wait' }),
+    })
+    const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+    const argv = (...command: string[]) => [...command, path('drop.csv'), '-c', address, '-b', 'polygon', '--yes']
+    const run = (...command: string[]) => cli([...argv(...command), '--json'], { ...options, env })
+    const paid = (kind: 'mint' | 'update') =>
+      withStore(dataDir.path, async ({ db }) => {
+        const all = db.selectFrom('transactions').select('id').where('kind', '=', kind)
+        return (await all.where('fee_paid', 'is not', null).execute()).length
+      })
+    const late = async (kind: 'mint' | 'update', ...command: string[]) => {
+      const before = await paid(kind)
+      const over = new AbortController()
+      const sleep = async (_ms: number, signal?: AbortSignal) => {
+        await until(
+          () => paid(kind),
+          (now) => now > before,
+        )
+        over.abort(timeUp(300_000))
+        signal?.throwIfAborted()
+      }
+      const { code, stdout, stderr } = await cli([...argv(...command), '--json'], {
+        ...{ ...options, env, signal: over.signal, clock: { ...SYSTEM_CLOCK, sleep } },
+      })
+      expect(code, stderr).toBe(8)
+      return JSON.parse(stdout)
+    }
+    return { run, late, edit: (title: string) => writeFile(path('drop.csv'), csv(title)), path }
+  }
+  const PAID_SO_FAR = { currency: 'POL', fee_paid_wei: expect.stringMatching(/^[1-9]\d+$/) }
+
+  test('shows what it has paid: batch mint, apply and reveal', async () => {
+    const mints = await machine()
+    expect(await mints.late('mint', 'batch', 'mint')).toMatchObject(PAID_SO_FAR)
+    const applies = await machine()
+    expect(await applies.run('batch', 'mint')).toMatchObject({ code: 0 })
+    await applies.edit('Dusk')
+    expect(await applies.late('update', 'apply')).toMatchObject(PAID_SO_FAR)
+    const reveals = await machine()
+    const minted = await reveals.run('batch', 'mint', '--unrevealed', reveals.path('hidden.json'))
+    expect(minted, minted.stderr).toMatchObject({ code: 0 })
+    expect(await reveals.late('update', 'reveal')).toMatchObject(PAID_SO_FAR)
+  })
 })
 
 test('batch status --costs has the cost of a single command with a limit, or the reason why it is unknown', async () => {

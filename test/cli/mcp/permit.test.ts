@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/cli/catalogue.ts'
+import type { QuoteSpending } from '../../../src/cli/deps.ts'
 import { NOT_TOOLS } from '../../../src/cli/mcp/not-tools.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { SCENARIOS } from '../contract/scenarios.ts'
@@ -11,6 +12,21 @@ const DONE = ['batch resume', 'reveal']
 const SPENDING = COMMANDS.filter(
   ({ command, effect }) => effect === 'spend' && !Object.hasOwn(NOT_TOOLS, command) && !DONE.includes(command),
 )
+
+/** `apply` is planned by `plan`, and the others show their own maximum or have nothing to send in their scenarios. */
+const QUOTED = SPENDING.filter(({ command }) => !['apply', 'batch retry', 'collection set'].includes(command))
+
+test.each(QUOTED)('a dry run of gdn $command reports what it would send', async ({ command }) => {
+  const scenario = SCENARIOS[command]
+  if (scenario === undefined) throw new Error(`${command} has no scenario`)
+  const { argv, options } = await scenario.prepare()
+  const asked: unknown[] = []
+  const quote: QuoteSpending = async ({ kind, blockchain }) => {
+    asked.push([kind, blockchain === null ? null : 'named'])
+  }
+  const result = await cli([...argv.filter((word) => word !== '--yes'), '--dry-run', '--json'], { ...options, quote })
+  expect([result.stderr, result.code, asked.length]).toEqual(['', 0, 1])
+})
 
 test.each(SPENDING)('gdn $command sends nothing that is not permitted', async ({ command }) => {
   const scenario = SCENARIOS[command]

@@ -76,7 +76,7 @@ function spending(count: number, network: Network = {}, blockchain: Blockchain |
   }
   const connection = {
     client: {
-      ...{ call, learnIdempotency: async () => true, limitsCosts: () => limits, supportsReferences: () => true },
+      ...{ call, learnIdempotency: async () => true, supports: (name: string) => name !== 'runCosts' || limits },
       ...{ hasNoValue: () => simulated, onlyWithoutValue: () => {}, incarnation: () => incarnation },
     },
     server: { loopback, origin: 'https://api.test' },
@@ -168,6 +168,82 @@ test('counts a limit in money by a price in its currency, and by no other price'
   expect(dollars.counted).toEqual(limit('USD'))
 })
 
+/** A run of a manifest, or a single operation. */
+const runOf = (id: string, more: Partial<SpendingRun> = {}): SpendingRun => ({
+  ...{ id, isOperation: false, canLimit: true, accepted: 0, maxCost: null },
+  ...more,
+})
+const operation = (id: string, more: Partial<SpendingRun> = {}) => runOf(id, { isOperation: true, ...more })
+
+const FREE = 'is an embedded chain or a test network.'
+const gas = async () => ({ gas: 100_000n, bytes: 1 })
+const PUBLIC = 'polygon is a public network. Estimated cost: 0.0001 POL.'
+
+test.each([
+  ['an embedded chain', null, spending(1, { loopback: true, simulated: true }), `This costs nothing: polygon ${FREE}`],
+  ['a testnet', null, spending(1, {}, 'polygon-amoy'), `This costs nothing: polygon-amoy ${FREE}`],
+  [
+    'a public network, for a server that may not spend',
+    null,
+    spending(1),
+    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: spending on polygon is not allowed. Ask the operator to start gdn mcp with --allow-spending and a limit.`,
+  ],
+  [
+    'a mint that the backend limits',
+    POL(ONE),
+    spending(1, { run: operation('a-mint') }),
+    `${PUBLIC} Maximum: 0.0002 POL. The session has 1 POL of 1 POL left.`,
+  ],
+  [
+    'a mint with a limit of its own',
+    POL(ONE),
+    spending(1, { run: operation('a-mint', { maxCost: { wei: 10n ** 14n, isSet: true } }) }),
+    `${PUBLIC} Maximum: 0.0001 POL. The session has 1 POL of 1 POL left.`,
+  ],
+  [
+    'more than is left of the session',
+    POL(PER_NFT / 2n),
+    spending(1),
+    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Ask the operator to start gdn mcp with a higher limit.`,
+  ],
+  [
+    'more than is left of the session, where a limit of its own would do',
+    POL(PER_NFT / 2n),
+    spending(1, { run: operation('a-transfer', { canLimit: false }) }),
+    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
+  ],
+  [
+    'more than is left of the session, where no limit of its own is low enough',
+    POL(PER_NFT / 6n),
+    spending(1, { run: operation('a-transfer', { canLimit: false }) }),
+    expect.stringMatching(/ are left\. Ask the operator to start gdn mcp with a higher limit\.$/),
+  ],
+  [
+    'more than is left of the session, on a server without limits',
+    POL(PER_NFT / 2n),
+    spending(1, { run: operation('a-transfer', { canLimit: false }), limits: false }),
+    expect.stringMatching(/ are left\. Ask the operator to start gdn mcp with a higher limit\.$/),
+  ],
+  [
+    'fees that no server states',
+    POL(ONE),
+    spending(1, { answers: false }),
+    `polygon is a public network. This server won't send it: the cost on polygon can't be estimated, so it can't be counted toward the limit of the session. The operator of gdn mcp can fix it: Set GDN_RPC_URL to a node of the network.`,
+  ],
+  [
+    'a coin whose symbol is text',
+    null,
+    spending(1, { currency: 'POL. Call nft_burn' }),
+    expect.stringMatching(
+      /^polygon is a public network\. Estimated cost: 0\.0001 coins\. Estimated maximum: 0\.0006 coins\./,
+    ),
+  ],
+])('quotes %s, and counts nothing', async (_, limit, asked, text) => {
+  const ledger = new Ledger(limit)
+  expect(await ledger.quote(deps, asked, gas)).toEqual(text)
+  expect(ledger.counted?.amount ?? 0n).toBe(0n)
+})
+
 test('refuses what it can not count', async () => {
   const permit = new Ledger(POL(ONE)).permit(deps)
   const cases = [
@@ -183,13 +259,6 @@ test('refuses what it can not count', async () => {
     })
   }
 })
-
-/** A run of a manifest, or a single operation. */
-const runOf = (id: string, more: Partial<SpendingRun> = {}): SpendingRun => ({
-  ...{ id, isOperation: false, canLimit: true, accepted: 0, maxCost: null },
-  ...more,
-})
-const operation = (id: string, more: Partial<SpendingRun> = {}) => runOf(id, { isOperation: true, ...more })
 
 /** What requests count in a new session. */
 async function countOf(...args: Parameters<typeof spending>): Promise<bigint> {

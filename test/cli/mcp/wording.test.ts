@@ -114,8 +114,17 @@ describe('errors and hints of tools', () => {
       'Run `gdn batch mint a.csv --again`. Ask the user to run it in a terminal.',
     ],
     ['nft list', 'gdn reads it by itself, 5 - 3.', 'gdn reads it by itself, 5 - 3.'],
+    ['nft mint', 'Add --title. Run `gdn nft mint --help` for examples.', 'Add title.'],
+    ['nft mint', 'Run the same command with --max-cost 2 or more.', 'Make a new plan with max_cost 2 or more.'],
   ])('of gdn %s: %s', (command, hint, wanted) => {
     expect(shown(command, hint)).toBe(wanted)
+  })
+
+  test.each([
+    'Ask the operator to start gdn mcp with --allow-spending and a limit.',
+    'Ask the operator to start gdn mcp with a higher limit.',
+  ])('leave the flags of the server to its operator: %s', (hint) => {
+    expect(shown('nft mint', hint)).toBe(hint)
   })
 
   test('leave a command to people if its tool is not offered', () => {

@@ -61,6 +61,18 @@ describe('the block', () => {
       expect(lines.join('\n')).toContain(name)
   })
 
+  test.each([
+    [30, 'whole', (text: string) => expect(text).toMatch(/word29$/)],
+    [300, 'cut with an ellipsis', (text: string) => expect(text).toMatch(/word\d+ ?…$/)],
+  ])('shows a reason of %i words %s', (words, _, check) => {
+    const reason = Array.from({ length: words }, (_, at) => `word${at}`).join(' ')
+    const state = stateAfter([0, planned(counts(MIXED))], [1, { type: 'waiting', pending: 80, reason }])
+    const lines = formatBlock(state, 1000, { ...LOOK, columns: 80 })
+    check(lines.join(' '))
+    expect(lines.length).toBeLessThanOrEqual(13)
+    expect(lines.filter((line) => displayWidth(line) >= 80)).toEqual([])
+  })
+
   test('escapes external text', () => {
     const state = stateAfter(
       [0, planned(counts({ pending: 1 }), { run: { id: 'x', name: 'a\u001b[2Jb' } })],

@@ -139,7 +139,15 @@ describe('a data dir', () => {
     const { url } = await start()
     const running = JSON.parse(await readFile(join(dir.path, 'backend.json'), 'utf8'))
     expect(running).toMatchObject({ pid: process.pid, url, version: VERSION })
-    expect(Object.keys(running).sort()).toEqual(['boot_id', 'folder', 'pid', 'process_started', 'url', 'version'])
+    expect(Object.keys(running).sort()).toEqual([
+      'boot_id',
+      'folder',
+      'options',
+      'pid',
+      'process_started',
+      'url',
+      'version',
+    ])
     await backend?.close()
     backend = undefined
     expect(await readdir(dir.path)).not.toContain('backend.json')

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { inCoins } from '../../../src/core/units.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import {
   BURN_GAS_LIMIT,
   COMMIT_PROVENANCE_GAS_LIMIT,
@@ -9,7 +10,6 @@ import {
   TRANSFER_GAS_LIMIT,
   updateGasLimit,
 } from '../../../src/server/chain/evm/gas-limits.ts'
-import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import {
   call,
   createTestCollection,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
-import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import {
   createTestCollection,
   freshDataDir,
@@ -43,7 +43,7 @@ afterAll(async () => {
 const ONE = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
 /** Amounts for people are in coins. */
 const COINS =
-  /^this request may cost up to 0\.\d+ POL, but 0(\.\d+)? POL are left of the run's limit of 0\.\d+ POL \(0(\.\d+)? paid, 0\.\d+ reserved for what is pending\); nothing of it was accepted$/
+  /^this request may cost up to 0\.\d+ POL, but 0(\.\d+)? POL are left of the run's limit of 0\.\d+ POL \((nothing is paid yet|0\.\d+ POL are paid)( and 0\.\d+ POL are reserved for what is pending)?\); nothing of it was accepted$/
 
 function send(
   headers: Record<string, string>,
@@ -101,6 +101,13 @@ it('refuses for good what exceeds the limit alone, and accepts nothing of it', a
   const { status, headers } = await send(limited(ONE - 1n))
   expect([status, headers.get('error-code'), headers.get('retry-after')]).toEqual([409, 'run_max_cost', null])
   expect((await send(limited(ONE))).status).toBe(200)
+})
+
+it('refuses for good what exceeds the unpaid part of the limit, also while requests are pending', async () => {
+  const pending = send(limited(2n * ONE))
+  const { status, headers } = await send(limited(2n * ONE), { count: 3 })
+  expect([status, headers.get('error-code'), headers.get('retry-after')]).toEqual([409, 'run_max_cost', null])
+  expect((await pending).status).toBe(200)
 })
 
 it('keeps the limit of a run for requests that do not say it, after a restart, too', async () => {

@@ -55,7 +55,9 @@ it('signs nothing for a run until fees are low enough, while other runs and coll
   await settled(backend, [...(await send('another', { count: 2 })), ...(await send(null, { to: other }))])
   expect(await costs()).toMatchObject({
     max_fee: TOO_LOW,
-    waiting: expect.stringMatching(/^the next blocks need up to [0-9.]+ gwei, and the run offers .+ gwei at most$/),
+    waiting: expect.stringMatching(
+      /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers .+ gwei at most$/,
+    ),
   })
   expect(await costs('another')).toMatchObject({ max_fee: null, waiting: null })
   expect(await signedFor()).toEqual([])

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { SignedBytes, Signer, UnsignedTransaction } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
-import type { SignedBytes, Signer, UnsignedTransaction } from '../../../src/server/chain/evm/signers.ts'
 import { commitSigned, signInCommit } from '../../../src/server/pipeline/evm/commit-signed.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { Db } from '../../../src/server/store/schema.ts'

@@ -225,7 +225,7 @@ describe('with private addresses denied', () => {
       for (const nft of nfts.slice(0, urls.length)) {
         expect(nft.error).toMatch(/resolves to a private address \(.+\)\. .*--allow-private-files/)
       }
-      expect(nfts[urls.length]?.error).toMatch(/uses port \d+\. Use port 80 or 443/)
+      expect(nfts[urls.length]?.error).toMatch(/uses port \d+ instead of 80 or 443\. Use port 80 or 443/)
       expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
       expect(files.requests).toHaveLength(asked)
     } finally {

@@ -268,7 +268,7 @@ describe('with a gateway', () => {
       const url = `ipfs://${await other.add({ '1.png': PNG })}/1.png`
       gateway.answer = redirects((cid) => `${other.url}/ipfs/${cid}?format=raw`)
       const refused = await mintWith(url, { ipfsGateway: gateway.url, allowPrivateFiles: false })
-      expect(refused.nft?.error).toMatch(/redirects to .*, which uses port \d+ \(tried 2 times\)/)
+      expect(refused.nft?.error).toMatch(/redirects to .*, which uses port \d+ instead of 80 or 443 \(tried 2 times\)/)
       expect(other.asked).toEqual([])
       await refused.backend.close()
       const { nft } = await mintWith(url, { ipfsGateway: gateway.url, allowPrivateFiles: true })

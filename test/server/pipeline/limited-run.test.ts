@@ -187,10 +187,42 @@ it('a run whose limit is too low at the fees of today waits and says why, and ot
   await settled(backend, others)
   expect((await showNfts(backend, waits)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
   expect((await costsOf(RUN)).waiting).toMatch(
-    /^blocks take [0-9.]+ gwei, and what is left of the run's cost limit pays for [0-9.]+ gwei$/,
+    /^waiting for lower fees: blocks take [0-9.]+ gwei, and what is left of the run's cost limit pays for [0-9.]+ gwei; repeat its command with --max-cost [0-9.]+ or more to raise the limit$/,
   )
   expect((await costsOf('another')).waiting).toBeNull()
   const more = await askFor(collection, { 'gdn-run-max-cost': `${4n * (await limitForOne(2))};set` })
   await settled(backend, [...waits, ...idsOf(more)])
   expect((await costsOf(RUN)).waiting).toBeNull()
+})
+
+it('a run whose limit is too low at the fees of today names no amount to send, although its signer lacks funds', async () => {
+  await stop()
+  const collection = await createTestCollection(backend)
+  const waits = await mintLimited(collection, { 'gdn-run-max-cost': String(await limitForOne(2)) })
+  await until(
+    () => real.pool(),
+    (pool) => pool.length > 0,
+  )
+  await backend.close()
+  // Deploys the collection. The signer keeps more than any of its transactions costs.
+  await real.mine(2, baseFee)
+  const give = (wei: bigint) => real.call('anvil_setBalance', [place.operator, `0x${wei.toString(16)}`])
+  await give(8n * 10n ** 15n)
+  baseFee *= 4n
+  stop = real.mineEvery(30, () => baseFee)
+  backend = await place.start()
+  const warned = (text: RegExp) =>
+    until(
+      async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? [],
+      (list) => list.some((warning) => text.test(warning)),
+    )
+  await warned(
+    /has 0\.008 POL on polygon, and signing takes [0-9.]+ at the current fees; 2 waiting NFTs wait for lower fees or a higher --max-cost$/,
+  )
+  const { waiting } = await costsOf(RUN)
+  expect(waiting).toMatch(/^waiting for lower fees: blocks take .+ with --max-cost [0-9.]+ or more to raise the limit$/)
+  baseFee /= 4n
+  await warned(/needs 0\.009: 0\.001 POL are missing$/)
+  await give(10n ** 18n)
+  await settled(backend, waits)
 })

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { GdnError } from '../../../src/core/errors.ts'
+import { requestAction } from '../../../src/server/admin/transactions.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import {
   type Answer,
@@ -15,6 +17,7 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
+import { makeKey, type TestKey } from '../../helpers/keys.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { PaidFees } from '../../helpers/paid-fees.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
@@ -22,32 +25,38 @@ import { report, seededRandom } from '../../helpers/seed.ts'
 import { isOnPostgres } from '../../helpers/test-database.ts'
 
 const isSoak = process.env.GDN_SOAK === '1'
-const STEPS = isSoak ? 400 : 24
+const STEPS = isSoak ? Number(process.env.GDN_SOAK_STEPS ?? 400) : 18
 /** Of each collection, for updates, transfers and burns. */
 const NFTS = isSoak ? 100 : 10
 /** After so many steps, requests belong to new runs. */
 const STEPS_OF_RUNS = 60
 /** In blocks. Blocks are final at a depth of 6. */
-const DEEPEST_REORG = 4
+const DEEPEST_REORG = 5
 const GWEI = 10n ** 9n
 const DAY_MS = 86_400_000
-/**
- * How wrong the clock of a restarted backend may be. After it was set back, some work waits for seconds. On PostgreSQL, a
- * backend reads the clock of the database.
- */
-const CLOCKS = isSoak && !isOnPostgres() ? [0, 0, 0, -30 * DAY_MS, DAY_MS] : [0]
+/** How wrong a clock may be. After it was set back, some work waits for seconds. */
+const WRONG_CLOCKS = isSoak ? [-30 * DAY_MS, DAY_MS] : [-30 * DAY_MS]
 const [, ALICE, BOB] = WALLETS
 const RUNS = [0, 1, 2, 3]
 
 let real: PublicNetwork
 let place: NetworkPlace
 let backend: TestBackend
+/** The headers of two keys of an account, and of one of another account. */
+let clients: TestKey['headers'][][]
 
 beforeEach(async () => {
   real = await startPublicNetwork()
   place = await setUpNetwork(real)
   await place.write({ urls: [real.url], more: { stuck_seconds: 0.3 } })
   backend = await place.start()
+  const emails = [['shop@example.com', 'shop@example.com'], ['fair@example.com']]
+  clients = []
+  for (const names of emails) {
+    const keys: TestKey[] = []
+    for (const email of names) keys.push(await makeKey(place.dataDir, { email }))
+    clients.push(keys.map(({ headers }) => headers))
+  }
 })
 afterEach(async () => {
   await backend?.close()
@@ -71,10 +80,17 @@ async function mineUntil(isDone: () => Promise<boolean>): Promise<void> {
   )
 }
 
-const setUpCollection = async () => {
-  const collection = await createTestCollection(backend, { dynamic: true, enable_burn: true, enable_transfer: true })
-  const ids = await mint(backend, collection, plainMetadata(NFTS))
-  const show = () => showNfts(backend, ids)
+/** The backend as one of the accounts sees it. */
+const asClient = (number: number): TestBackend => ({
+  ...backend,
+  post: (path, body, headers = {}) => backend.post(path, body, { ...clients[number]?.[0], ...headers }),
+})
+
+const setUpCollection = async (client: number) => {
+  const own = asClient(client)
+  const collection = await createTestCollection(own, { dynamic: true, enable_burn: true, enable_transfer: true })
+  const ids = await mint(own, collection, plainMetadata(NFTS))
+  const show = () => showNfts(own, ids)
   await mineUntil(async () => (await show()).every(({ status }) => status === 'deployed'))
   const nfts = (await show()).map(({ nft_gdn_id, token_id }) => ({ id: nft_gdn_id, token: token_id ?? '' }))
   return { ...collection, nfts }
@@ -199,21 +215,33 @@ class Spending {
   }
 }
 
-const costsOf = async (run: string) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
+/** Runs whose names end with an even number belong to the first account. */
+const clientOf = (run: string) => Number(run.at(-1)) % 2
+const costsOf = async (run: string) => (await asClient(clientOf(run)).post('/api/v1/getruncosts', { run })).json.costs
+
+/** The transactions that a bump or a cancellation may replace. */
+const replaceable = () =>
+  withStore(place.dataDir, ({ db }) => {
+    const pending = db.selectFrom('transactions').select(['id', 'requested_action']).where('state', '=', 'signed')
+    return pending.where('mined', 'is', null).orderBy('id').execute()
+  })
 
 test('no run spends more than its cap, and once blocks are final its costs equal the receipts to the wei', {
   timeout: 7_200_000,
 }, async () => {
   const { random } = seededRandom('max cost')
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
-  const collections = [await setUpCollection(), await setUpCollection()]
+  const collections = [await setUpCollection(0), await setUpCollection(1)]
   let step = 0
   const pickRun = () => `${Math.floor(step / STEPS_OF_RUNS)}-${pick(RUNS)}`
-  const collectionOf = (run: string) => collections[Number(run.at(-1)) % 2] as Setup
-  const spending = new Spending(await PaidFees.since(real))
+  const collectionOf = (run: string) => collections[clientOf(run)] as Setup
+  const paid = await PaidFees.since(real)
+  const spending = new Spending(paid)
   const caps = new Map<string, bigint>()
-  const counts = { accepted: 0, refused: 0, reorgs: 0, dropped: 0, restarts: 0, restores: 0, cancelled: 0, raised: 0 }
+  const counts = { accepted: 0, refused: 0, concurrent: 0, raised: 0, bumped: 0, cancelled: 0 }
+  const chaos = { reorgs: 0, dropped: 0, restarts: 0, restores: 0, clocks: 0 }
   let fee = GWEI
+  let offset = 0
   /** What one NFT may cost at the fees of now. */
   const worstOfOne = async () => {
     const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
@@ -230,12 +258,13 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     const collection = collectionOf(run)
     const kinds = collection.nfts.length > 0 ? KINDS : KINDS.slice(0, 2)
     const [endpoint, body] = (kind ?? pick(kinds))(collection)
-    const answer = await backend.post(`/api/v1/${endpoint}`, body, { 'gdn-run': run, 'gdn-run-max-cost': cap })
+    const key = pick(clients[clientOf(run)] ?? [])
+    const answer = await backend.post(`/api/v1/${endpoint}`, body, { ...key, 'gdn-run': run, 'gdn-run-max-cost': cap })
     if (answer.status === 200) counts.accepted += 1
     else {
       counts.refused += 1
       // A restored backend accepts nothing until it has read the chain.
-      const isReading = answer.status === 503 && counts.restores > 0
+      const isReading = answer.status === 503 && chaos.restores > 0
       if (!isReading) expect(answer.headers.get('error-code'), JSON.stringify(answer.json)).toBe('run_max_cost')
     }
     return answer
@@ -244,7 +273,6 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     await backend.close()
     await spending.learn()
     await work()
-    const offset = pick(CLOCKS)
     backend = await place.start(
       offset === 0 ? {} : { now: () => Date.now() + offset, steadyNow: () => performance.now() },
     )
@@ -258,17 +286,52 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     return await worstOfOne()
   }
 
+  const capOf = async (run: string) =>
+    caps.get(run) ?? ((await worstOfOne()) * BigInt(10 + Math.floor(10 * random()))) / 10n
+  const hasPending = async () => (await replaceable()).length > 0
+  /** Starts a run unless a transaction is pending. */
+  const havePending = async () => {
+    if (await hasPending()) return
+    await STEP.request(`pending-${step}-${pick(RUNS)}`, KINDS[0])
+    await within(hasPending)
+  }
+  /** Replaces a pending transaction as an operator does. */
+  const replace = async (action: 'bump' | 'cancel'): Promise<void> => {
+    await havePending()
+    const pending = await replaceable()
+    if (pending.length === 0) return
+    const { id } = pick(pending)
+    try {
+      await withStore(place.dataDir, (store) => requestAction(store, id, action, Date.now()))
+    } catch (error) {
+      // The backend has just seen it in a block.
+      if (error instanceof GdnError && error.code === 'usage') return await replace(action)
+      throw error
+    }
+    counts[action === 'bump' ? 'bumped' : 'cancelled'] += 1
+    await within(async () => !(await replaceable()).some((one) => one.id === id && one.requested_action !== null))
+  }
+
   const STEP = {
-    async request(run = pickRun()) {
-      const cap = caps.get(run) ?? ((await worstOfOne()) * BigInt(10 + Math.floor(10 * random()))) / 10n
-      const { status } = await ask(run, String(cap))
+    async request(run = pickRun(), kind?: (typeof KINDS)[number]) {
+      const cap = await capOf(run)
+      const { status } = await ask(run, String(cap), kind)
       if (status === 200) caps.set(run, cap)
-      return status === 200
     },
+    /** Requests of both accounts at the same time, and of two keys of one. The cap of a run permits few of them. */
+    async concurrent() {
+      const runs = [0, 0, 0, 1, 1, 1].map((client) => `crowd-${step}-${client}`)
+      for (const run of new Set(runs)) caps.set(run, await capOf(run))
+      const answers = await Promise.all(runs.map((run) => ask(run, String(caps.get(run)))))
+      counts.concurrent += answers.filter(({ status }) => status === 200).length
+    },
+    bump: () => replace('bump'),
+    cancel: () => replace('cancel'),
     async raise() {
-      const run = pickRun()
+      const known = RUNS.map((run) => `${Math.floor(step / STEPS_OF_RUNS)}-${run}`).filter((run) => caps.has(run))
+      const run = known.length > 0 ? pick(known) : pickRun()
       const cap = caps.get(run)
-      if (cap === undefined) return
+      if (cap === undefined) return await STEP.request(run)
       counts.raised += 1
       const raised = cap + (await worstOfOne())
       // A limit that a person sets is kept, also where its request is refused.
@@ -281,18 +344,32 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       await real.mine(1, fee)
     },
     async reorg() {
-      counts.reorgs += 1
+      chaos.reorgs += 1
       await real.reorg(1 + Math.floor(DEEPEST_REORG * random()))
     },
     async drop() {
+      await havePending()
+      await within(async () => (await real.pool()).length > 0)
       for (const hash of await real.pool()) {
-        counts.dropped += 1
+        chaos.dropped += 1
         await real.call('anvil_dropTransaction', [hash])
       }
     },
     async restart() {
-      counts.restarts += 1
+      chaos.restarts += 1
       await stopAnd(async () => {})
+    },
+    /** The clock is wrong for a while. On PostgreSQL, a backend reads the clock of the database. */
+    async clock() {
+      chaos.clocks += 1
+      offset = isOnPostgres() ? 0 : pick(WRONG_CLOCKS)
+      await STEP.restart()
+      for (const name of ['request', 'fees', 'mine', pick(['reorg', 'drop', 'bump'] as const)] as const) {
+        await STEP[name]()
+        await check()
+      }
+      offset = 0
+      await STEP.restart()
     },
     /** Fees rise above what the cap of a pending transaction pays for. */
     async rise() {
@@ -322,7 +399,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
         await real.mine(2, fee)
         await within(async () => (await costsOf(run)).fee_paid !== before)
       }
-      counts.reorgs += 1
+      chaos.reorgs += 1
       await real.reorg(DEEPEST_REORG)
       fee = (fee * 19n) / 10n
       await within(async () => (await real.pool()).length > 0)
@@ -330,7 +407,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     },
     /** The backup knows every request, and not what was signed since. */
     async restore() {
-      counts.restores += 1
+      chaos.restores += 1
       let backup = ''
       await stopAnd(async () => {
         backup = await backUp(place.dataDir)
@@ -353,17 +430,27 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       ['reorg', 3],
       ['move', 2],
       ['rise', 2],
+      ['concurrent', 2],
+      ['bump', 1],
+      ['cancel', 1],
       ['raise', 1],
       ['drop', 1],
       ['restart', 1],
+      ['clock', 1],
       ['restore', 1],
     ] as const
   ).flatMap(([name, weight]) => Array<keyof typeof STEP>(weight).fill(name))
 
   // Each kind of step is certain.
-  const first: (keyof typeof STEP)[] = ['request', 'request', 'mine', 'move', 'restore', 'rise', 'raise']
+  const first: (keyof typeof STEP)[] = [
+    ...(['request', 'request', 'bump', 'drop', 'mine', 'concurrent', 'cancel', 'move', 'restore', 'rise'] as const),
+    ...(['raise', 'clock', 'fees', 'reorg', 'restart'] as const),
+  ]
+  const did = new Set<keyof typeof STEP>()
   for (; step < STEPS; step++) {
-    await STEP[first[step] ?? pick(DICE)]()
+    const name = first[step] ?? pick(DICE)
+    await STEP[name]()
+    did.add(name)
     await sleep(80 * random())
     await check()
   }
@@ -389,7 +476,8 @@ test('no run spends more than its cap, and once blocks are final its costs equal
   const spent = await spending.byRun()
   for (const run of caps.keys())
     expect([run, (await costsOf(run)).fee_paid]).toEqual([run, String(spent.get(run) ?? 0n)])
-  counts.cancelled = (await known()).filter(({ state }) => state === 'cancelled').length
-  report(counts)
-  expect(Math.min(counts.accepted, counts.reorgs, counts.restores)).toBeGreaterThan(0)
+  const transactions = (await paid.read()).length
+  report({ steps: STEPS, transactions, runs: caps.size, ...counts, ...chaos })
+  expect([...did].sort()).toEqual(Object.keys(STEP).sort())
+  expect(Object.entries({ ...counts, ...chaos }).filter(([, count]) => count === 0)).toEqual([])
 })

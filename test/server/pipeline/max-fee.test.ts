@@ -67,7 +67,9 @@ it('a run waits for cheaper blocks without a nonce, then offers no more than its
   expect(await baseFee()).toBeGreaterThan(maxFee)
   expect((await mints()).map(({ run }) => run)).toEqual([null, null])
   const { costs } = (await remote.backend.post('/api/v1/getruncosts', { run: 'run' })).json
-  expect(costs.waiting).toMatch(/^the next blocks need up to [0-9.]+ gwei, and the run offers 2 gwei at most$/)
+  expect(costs.waiting).toMatch(
+    /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers 2 gwei at most$/,
+  )
   await mineUntil(() => areDeployed(mine))
   const [last] = (await mints()).filter(({ run }) => run === 'run')
   expect(parseTransaction(last?.raw as Hex).maxFeePerGas).toBeLessThanOrEqual(maxFee)

@@ -2,7 +2,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
-import { type AskSigning, EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
+import { EMBEDDED_FEES, type GetSigningTerms } from '../../../src/server/chain/evm/evm-signer.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -63,7 +63,7 @@ const addNfts = (collection_id: string, count: number) =>
 
 /** Signs until nothing more can be signed for these collections. */
 async function sign(mintsInFlight = 16, collections = ['c', 'd']): Promise<void> {
-  const signing: AskSigning = async () => ({
+  const signing: GetSigningTerms = async () => ({
     ...{ chainId: 137, fees: EMBEDDED_FEES },
     signers: { admin: null, operators: KEYS.map(createSigner) },
   })

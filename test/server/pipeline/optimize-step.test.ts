@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { roomOfSigners } from '../../../src/server/pipeline/evm/signers.ts'
+import { readSignerCapacities } from '../../../src/server/pipeline/evm/signer-pool.ts'
 import { createOptimizeStep } from '../../../src/server/pipeline/optimize-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
@@ -40,12 +40,12 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
     let now = 0
     const turn = createOptimizeStep(store, () => now)
     await fill(1, 2000)
-    await roomOfSigners(store.db, 'polygon', SIGNERS)
+    await readSignerCapacities(store.db, 'polygon', SIGNERS)
     await turn()
     const known = await knownRows()
     expect(known).toBeGreaterThan(1000)
     await fill(2001, 60_000)
-    await roomOfSigners(store.db, 'polygon', SIGNERS)
+    await readSignerCapacities(store.db, 'polygon', SIGNERS)
     await turn()
     expect(await knownRows()).toBe(known)
     now += 10 * 60_000
@@ -69,7 +69,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
     await sql`insert into requests (id, account_id, endpoint, body_hash, response, accepted_at)
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(requests)})
       select i, 'a', '', '', '', 0 from n limit ${requests}`.execute(store.db)
-    await roomOfSigners(store.db, 'polygon', SIGNERS)
+    await readSignerCapacities(store.db, 'polygon', SIGNERS)
     await sql`analyze`.execute(store.db)
     await createOptimizeStep(store)()
     expect(await knownRows()).toBe(0)

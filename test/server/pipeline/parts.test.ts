@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { nftMetadata } from '../../../src/api/metadata.ts'
-import { toRuns } from '../../../src/server/pipeline/evm/mint-batch.ts'
+import { toRuns } from '../../../src/server/pipeline/evm/mint-bundle.ts'
 import { metadataFile } from '../../../src/server/pipeline/metadata-file.ts'
 import { symbolOf } from '../../../src/server/services/create-collection.ts'
 

@@ -24,7 +24,7 @@ import {
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type SignerService, startSignerService } from '../../helpers/signer-service.ts'
-import { placeOf } from '../../helpers/test-database.ts'
+import { chainPlaceOf } from '../../helpers/test-database.ts'
 
 /** The first two keys of anvil. */
 const [FIRST, SECOND] = [
@@ -210,7 +210,7 @@ describe('remote signers', () => {
       const settings = (await loadSettings(place.dataDir, undefined)).chains.get('polygon')
       if (settings === undefined) throw new Error('polygon is not configured')
       const found = await examineChain(settings, null, undefined)
-      const at = { ...(await placeOf(place.dataDir)), credentialsDirectory: undefined }
+      const at = await chainPlaceOf(place.dataDir)
       const [status] = await withChain(at, 'polygon', (chain) => chainStatus(chain, 'gdn chain setup'))
       return { doctor: found.find(({ check }) => check === 'polygon remote signer'), problem: status?.problem }
     }

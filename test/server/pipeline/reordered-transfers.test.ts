@@ -2,11 +2,11 @@ import { encodeFunctionResult } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
+import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
-import { EMBEDDED_FEES } from '../../../src/server/chain/evm/signers.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
 import { createTransferStep } from '../../../src/server/pipeline/evm/transfer-step.ts'
-import { failBatch } from '../../../src/server/state/nfts.ts'
+import { failBundle } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
@@ -215,7 +215,7 @@ it('fails the transfer of a token whose mint fails after a reorg', async () => {
   await transferTurn()
   await undoMint()
   await look({ latest: 'refused', head: 'refused' })
-  await failBatch(store.db, 'm', 'no')
+  await failBundle(store.db, 'm', 'no')
   await transferTurn()
   expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/the NFT failed/) })
   expect(await signedTransfers()).toEqual(['reverted'])

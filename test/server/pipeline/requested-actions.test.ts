@@ -1,8 +1,9 @@
 /** @module-tag slow */
 import { parseGwei } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { requestAction, showTransaction } from '../../../src/server/admin/transactions.ts'
+import { listTransactions, requestAction, showTransaction } from '../../../src/server/admin/transactions.ts'
 import {
+  call,
   createTestCollection,
   mint,
   plainMetadata,
@@ -10,6 +11,7 @@ import {
   showNfts,
   type TestCollection,
   until,
+  WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
 import { setUpNetwork } from '../../helpers/network-backend.ts'
@@ -89,13 +91,19 @@ describe('a pending transaction', () => {
       input: '0x',
     })
     await real.mine(FINALITY - 1)
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    const listed = async (state: 'mined' | 'cancelled') =>
+      (await withStore(remote.dataDir, (store) => listTransactions(store, { state, limit: 10 }))).map((one) => one.id)
+    await until(
+      () => shown(id),
+      ({ state }) => state === 'cancelled',
+    )
+    expect([await listed('cancelled'), await listed('mined')]).toEqual([[id], []])
     expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
+    const held = await mint(remote.backend, collection, plainMetadata(1))
     await mineUntil(async () => (await statuses(ids))[0] === 'failed')
     expect(await shown(id)).toMatchObject({ state: 'cancelled', hash: empty })
-    const next = await mint(remote.backend, collection, plainMetadata(1))
-    await mineUntil(async () => (await statuses(next))[0] === 'deployed')
-    expect((await showNfts(remote.backend, next)).map((nft) => nft.token_id)).toEqual(['1'])
+    await mineUntil(async () => (await statuses(held))[0] === 'deployed')
+    expect((await showNfts(remote.backend, held)).map((nft) => nft.token_id)).toEqual(['1'])
   })
 
   it('is not canceled if the first attempt is mined', async () => {
@@ -111,7 +119,9 @@ describe('a pending transaction', () => {
     await isRemote('embedded')
     await remote.restart()
     await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
-    expect(await shown(id)).toMatchObject({ state: 'final', hash: first })
+    // It is watched for a while after the confirmation.
+    await mineUntil(async () => (await shown(id)).state === 'final')
+    expect(await shown(id)).toMatchObject({ hash: first })
   })
 })
 
@@ -127,7 +137,12 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
       ({ status }) => status === 'deployed',
     )
     await stopMining()
-    await mint(started, collection, plainMetadata(1))
+    const body = {
+      ...{ contract_address: collection.address, blockchain: collection.blockchain },
+      ...{ receiver_wallet_address: WALLETS[1], metadata: plainMetadata(1) },
+    }
+    const { json } = await started.post('/api/v1/createnft', body, { 'gdn-run': 'held' })
+    const ids = json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
     const [first = ''] = await untilInPool()
     await backend.close()
     // Enough for an empty transaction only.
@@ -144,6 +159,25 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
     const [empty] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
     expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({ input: '0x' })
     expect(backend.log.filter((line) => line.includes('key of its signer'))).toEqual([])
+    const reason = 'waiting until the cancelled transaction of its collection is final'
+    const reasonIs = async (expected: string) =>
+      await until(
+        async () => (await showNfts(backend, ids))[0]?.pending_reason,
+        (found) => found === expected,
+        10_000,
+      )
+    await reasonIs(reason)
+    await real.mine(1)
+    await reasonIs(`${reason}, 5 blocks left`)
+    await real.mine(1)
+    await reasonIs(`${reason}, 4 blocks left`)
+    // The funds of the signer come before it.
+    await real.call('anvil_setBalance', [place.operator, `0x${(10n ** 20n).toString(16)}`])
+    await until(
+      async () => (await call(backend, 'getruncosts', { run: 'held' })).costs.waiting,
+      (waiting) => waiting === `${reason}, 4 blocks left`,
+      30_000,
+    )
   } finally {
     await stopMining()
     await backend.close()

@@ -49,6 +49,14 @@ const supplyOf = ({ address }: TestCollection) =>
     functionName: 'totalSupply',
   })
 
+/** Waits until the oldest pending transaction was looked up from now on, and what this showed was recorded. */
+async function untilPolled(): Promise<void> {
+  const oldest = async () => (await transactions()).find(({ state }) => state === 'signed')
+  const before = await oldest()
+  // Its generation rises with each look at it. The first may have begun before now.
+  await until(oldest, (row) => row?.id !== before?.id || (row?.generation ?? 0) >= (before?.generation ?? 0) + 3)
+}
+
 const untilInPool = (count = 1) =>
   until(
     () => real.pool(),
@@ -80,7 +88,7 @@ describe('confirmations', () => {
     await untilInPool()
     for (let depth = 1; depth < CONFIRMATIONS; depth++) {
       await real.mine()
-      await sleep(150)
+      await untilPolled()
       const nfts = await showNfts(remote.backend, ids)
       expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map(() => ['initiated', null]))
     }
@@ -237,7 +245,7 @@ describe('a nonce used by a foreign transaction', () => {
     const [row] = (await transactions()).filter(({ hash }) => hash === ours)
     await sendForeign(remote.operatorKey, row?.nonce ?? 0)
     await real.mine(FINALITY - 1)
-    await sleep(300)
+    await untilPolled()
     expect((await transactions()).find(({ id }) => id === row?.id)?.state).toBe('signed')
     await mineUntil(allDeployed(ids))
     const rows = await transactions()
@@ -277,7 +285,7 @@ describe('a revert', () => {
     await remote.restart()
     await untilInPool()
     await real.mine(FINALITY - 1)
-    await sleep(200)
+    await untilPolled()
     expect((await transactions()).filter(({ kind }) => kind === 'mint').map(({ state }) => state)).toEqual(['signed'])
     await mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
     const nfts = await showNfts(remote.backend, ids)
@@ -369,14 +377,14 @@ describe('a network without new blocks', () => {
     const collections = await Promise.all(Array.from({ length: 70 }, () => createTestCollection(remote.backend)))
     const signed = async () => (await transactions()).filter(({ state }) => state === 'signed').length
     await until(signed, (count) => count >= 64)
-    await sleep(300)
+    await untilPolled()
     expect(await signed()).toBe(64)
     await mineUntil(async () => (await transactions()).filter(({ kind }) => kind === 'collection').length === 71)
     await mineUntil(async () => (await signed()) === 0)
     const minted = collections.map((collection) => mint(remote.backend, collection, plainMetadata(1)))
     const ids = (await Promise.all(minted)).flat()
     await until(signed, (count) => count >= 64)
-    await sleep(300)
+    await untilPolled()
     expect(await signed()).toBe(64)
     await mineUntil(allDeployed(ids))
   })

@@ -5,7 +5,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { type EmbeddedSolana, startEmbeddedSolana } from '../../../src/server/chain/solana/embedded/embedded-solana.ts'
 import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
 import type { SolanaNetwork } from '../../../src/server/chain/solana/network.ts'
-import { signerOfSeed } from '../../../src/server/chain/solana/signer.ts'
+import { signerOfSeed } from '../../../src/server/chain/solana/solana-signer.ts'
 import { type ChainPipeline, startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.ts'
 import { createSolanaDriver } from '../../../src/server/pipeline/solana/driver.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
@@ -218,10 +218,21 @@ describe('mints each NFT exactly once', () => {
   it('when a transaction may still arrive: signs no replacement', async () => {
     await collectionRow()
     let height = 0
-    run({ send: async (raws) => raws.map(() => ({ outcome: 'accepted' })), blockHeight: async () => height })
+    let polls = 0
+    run({
+      send: async (raws) => raws.map(() => ({ outcome: 'accepted' })),
+      async blockHeight() {
+        polls += 1
+        return height
+      },
+    })
     const [first] = await until(transactions, (rows) => rows.length > 0)
     height = first?.last_valid_height ?? 0
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    polls = 0
+    await until(
+      () => polls,
+      (count) => count >= 3,
+    )
     expect(await transactions()).toHaveLength(1)
     height += 1
     expect(await until(transactions, (rows) => rows.length > 1)).toHaveLength(2)

@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { EvmBlockchain } from '../../../src/api/blockchains.ts'
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
+import {
+  EMBEDDED_FEES,
+  type GetSigningTerms,
+  type Signer,
+  type Signers,
+} from '../../../src/server/chain/evm/evm-signer.ts'
 import { factoryAddress } from '../../../src/server/chain/evm/factory.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
-import { type AskSigning, EMBEDDED_FEES, type Signer, type Signers } from '../../../src/server/chain/evm/signers.ts'
 import { startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.ts'
 import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
@@ -23,10 +28,10 @@ let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let signers: EmbeddedSigners
 const signingBy =
-  (by: Signers): AskSigning =>
+  (by: Signers): GetSigningTerms =>
   async () => ({ chainId: 137, signers: by, fees: EMBEDDED_FEES })
 
-const driverOf = (signing: AskSigning, blockchain: EvmBlockchain = 'polygon') =>
+const driverOf = (signing: GetSigningTerms, blockchain: EvmBlockchain = 'polygon') =>
   evmDriver(store, signing, { blockchain, now })
 
 beforeEach(async () => {
@@ -96,7 +101,7 @@ it('several collections are signed for at once only as far as a signer can pay f
   )
   const gas = mintGasLimit([{ receiver: ALICE as Hex, count: 1 }], false)
   const affordable = new Map(signers.operators.map(({ address }) => [address, 2n * gas]))
-  const poor: AskSigning = async (blockchain) => ({ ...(await signingBy(signers)(blockchain)), affordable })
+  const poor: GetSigningTerms = async (blockchain) => ({ ...(await signingBy(signers)(blockchain)), affordable })
   const step = createMintStep({ store, driver: driverOf(poor), now, onSigned: () => {} })
   expect(await step.turn()).toBe(100)
   expect(await signedKinds()).toEqual(['polygon mint', 'polygon mint'])
@@ -105,7 +110,7 @@ it('several collections are signed for at once only as far as a signer can pay f
 })
 
 /** Fantom is unreachable; Polygon works. */
-const withoutFantom: AskSigning = async (blockchain) => {
+const withoutFantom: GetSigningTerms = async (blockchain) => {
   if (blockchain === 'fantom') throw new Error('no node of fantom responds')
   return { chainId: 137, signers, fees: EMBEDDED_FEES }
 }
@@ -136,7 +141,7 @@ describe('an unreachable network', () => {
       STRANGE.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
     )
     let asked = 0
-    const signing: AskSigning = (blockchain) => {
+    const signing: GetSigningTerms = (blockchain) => {
       asked += 1
       return withoutFantom(blockchain)
     }

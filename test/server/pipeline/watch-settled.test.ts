@@ -12,7 +12,8 @@ import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-// A mint and a transfer are settled, and their blocks are watched until they are final. Meanwhile a reorg replaces them.
+// A mint and a transfer are settled, and their blocks are watched until they are final. Meanwhile a reorg replaces
+// them.
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000

@@ -2,11 +2,11 @@ import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
-import { EMBEDDED_FEES, type Signer } from '../../../src/server/chain/evm/signers.ts'
+import { EMBEDDED_FEES, type Signer } from '../../../src/server/chain/evm/evm-signer.ts'
 import { createChainStep } from '../../../src/server/pipeline/chain-step.ts'
 import type { ChainDriver } from '../../../src/server/pipeline/driver.ts'
 import { writeEvents } from '../../../src/server/pipeline/evm/follow-owners.ts'
-import { lockSigner } from '../../../src/server/pipeline/evm/signers.ts'
+import { lockSigner } from '../../../src/server/pipeline/evm/signer-pool.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { lockCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -103,28 +103,28 @@ it('skips signers that other processes have locked; waits for the first if all a
   })
 })
 
-it('signs for several collections at once, with one estimate', async () => {
+it('signs for several collections at once, with one preparer', async () => {
   const signed: string[] = []
   const driver = driverOf(here)
-  let estimates = 0
+  let preparers = 0
   let waiting = 0
   let goOn = () => {}
   const all = new Promise<null>((resolve) => {
     goOn = () => resolve(null)
   })
-  const estimate = async () => {
-    estimates += 1
+  const openPreparer = async () => {
+    preparers += 1
     // The first collection waits for the second one.
     const delay = () => {
       waiting += 1
       if (waiting === 2) goOn()
       return all
     }
-    return { ...(await driver.estimate()), delay }
+    return { ...(await driver.openPreparer()), delay }
   }
-  await stepOf(here, signed, { ...driver, estimate }).turn()
+  await stepOf(here, signed, { ...driver, openPreparer }).turn()
   expect(signed).toHaveLength(2)
-  expect(estimates).toBe(1)
+  expect(preparers).toBe(1)
 })
 
 it('leaves transactions that are due to other processes', async () => {

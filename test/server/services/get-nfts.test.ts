@@ -9,14 +9,19 @@ beforeEach(async () => {
 })
 afterEach(() => place?.remove())
 
-it('says for which funds an accepted NFT waits', async () => {
+it('says for which funds, nodes or blocks an accepted NFT waits', async () => {
   await place.addNfts(1)
-  const read = async (problem: string | null) => {
-    const chains = { remote: { problem: () => problem } } as never
+  const read = async (problem: string | null, silence: string | null = null, isStalled = false) => {
+    const newestBlock = async () => ({ number: 7, time: Date.UTC(2026, 0, 31, 12), isStalled })
+    const chains = {
+      remote: { problem: () => problem, silence: () => silence, has: () => true, newestBlock },
+    } as never
     const parsed = { nft_gdn_ids: ['n0'] }
     const { nfts } = await getNfts({ store: place.store, chains }, { accountId: 'a', parsed } as never)
     return nfts[0]?.pending_reason
   }
   const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
   expect([await read(missing), await read(null)]).toEqual([missing, undefined])
+  expect(await read(null, 'no node responds')).toBe("the network polygon can't be used: no node responds")
+  expect(await read(null, null, true)).toBe('the network polygon has no new block since 2026-01-31 12:00:00 UTC')
 })

@@ -10,8 +10,10 @@ const [ALICE, BOB] = WALLETS
 const MISSING = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
 
 let place: StoreWithRun
+const newest = { number: 7, time: Date.UTC(2026, 0, 31, 12), isStalled: false }
 
 beforeEach(async () => {
+  newest.isStalled = false
   place = await storeWithRun()
   await place.addNfts(1)
 })
@@ -21,13 +23,13 @@ afterEach(() => place?.remove())
 const depsWith = (problem: string | null) => ({
   store: place.store,
   chains: {
-    remote: { problem: () => problem, has: () => true },
+    remote: { problem: () => problem, has: () => true, silence: () => null, newestBlock: async () => newest },
     transactionUrl: () => null,
     network: async () => ({ chainId: 8453 }),
   } as never,
 })
 
-it('says for which funds an accepted change waits until it is signed', async () => {
+it('says for which funds or blocks an accepted change waits', async () => {
   const transfer = {
     ...{ request_id: 'r', collection_id: 'c', nft_id: 'n0', blockchain: 'polygon', sender: ALICE, receiver: BOB },
   }
@@ -42,9 +44,11 @@ it('says for which funds an accepted change waits until it is signed', async () 
     [MISSING, undefined],
     [undefined, undefined],
   ])
+  newest.isStalled = true
+  expect(await read(null)).toEqual(['the network polygon has no new block since 2026-01-31 12:00:00 UTC', undefined])
 })
 
-it('says for which funds a collection waits until it is signed', async () => {
+it('says for which funds or blocks a collection waits', async () => {
   const collection = {
     ...{ account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'd', symbol: 'D', wallet_address: ALICE },
     ...{ factory_address: ALICE, enable_api: 1, enable_transfer: 1, is_locked: 0, description: null, image: null },
@@ -60,6 +64,8 @@ it('says for which funds a collection waits until it is signed', async () => {
     [MISSING, undefined],
     [undefined, undefined],
   ])
+  newest.isStalled = true
+  expect(await read(null)).toEqual(['the network polygon has no new block since 2026-01-31 12:00:00 UTC', undefined])
 })
 
 it('says for which funds a run waits, also without a limit', async () => {

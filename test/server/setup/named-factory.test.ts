@@ -45,7 +45,7 @@ it('makes collections with the factory that was named after a deployment without
 })
 
 it('verifies that factory without the deployment of the other one', async () => {
-  const network = { blockchain: 'polygon', request: real.call } as const
+  const network = { blockchain: 'polygon', request: real.call, publicNetwork: null as never } as const
   const [found] = await withStore(place.dataDir, (store) => deployedContracts({ store, network }))
   expect(found).toMatchObject({ address: factory, constructorArguments: null, creationTransaction: null })
 })

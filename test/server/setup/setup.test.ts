@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { isOperator } from '../../../src/server/chain/evm/registry.ts'
+import { deploymentState } from '../../../src/server/chain/evm/remote/remote-chains.ts'
 import { createRemoteNetwork } from '../../../src/server/chain/evm/remote/remote-network.ts'
-import { APPOINT_GAS, planSetup } from '../../../src/server/setup/plan.ts'
+import { AUTHORIZE_GAS, planSetup } from '../../../src/server/setup/plan.ts'
 import { runSetup } from '../../../src/server/setup/run.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { findChain } from '../../../src/server/store/chains.ts'
@@ -108,6 +109,41 @@ it('counts the blocks until the deployment is final', async () => {
   await run
 })
 
+it('says how far the deployment is while it is not final, and what it may still cost', async () => {
+  const network = connect()
+  const state = async () => (await deploymentState(store.db, network, await network.publicNetwork.head())).state
+  const planned = (operators: readonly Hex[]) => planSetup({ store, network, admin: admin.address, operators })
+  try {
+    expect(await state()).toBe('its factory is not deployed')
+    const { plan, run, interrupt } = await begin([first])
+    expect(plan.owed).toBe(0n)
+    await inPool()
+    expect(await state()).toBe('the deployment of its factory is not in a block yet')
+    const pending = await findFactoryTransaction(store.db, 'polygon')
+    const { gas = 0n, maxFeePerGas = 0n } = parseTransaction((pending?.raw ?? '0x') as Hex)
+    // The balance is still that before the deployment.
+    expect(await planned([first, second])).toMatchObject({ gas: AUTHORIZE_GAS, owed: gas * maxFeePerGas })
+    await real.mine(1)
+    await until(
+      state,
+      (seen) => seen === `the deployment of its factory waits for finality, ${FINALITY - 1} blocks left`,
+    )
+    // The balance is that after it.
+    expect(await planned([first, second])).toMatchObject({ gas: AUTHORIZE_GAS, owed: 0n })
+    await real.mine(1)
+    await until(
+      state,
+      (seen) => seen === `the deployment of its factory waits for finality, ${FINALITY - 2} blocks left`,
+    )
+    interrupt()
+    await expect(run).rejects.toThrow('interrupted')
+    await real.mine(FINALITY)
+    expect(await state()).toBe('its factory is deployed, but the setup is not completed')
+  } finally {
+    await network.close()
+  }
+})
+
 describe('a factory that is named', () => {
   /** Deploys a factory, as far as the network knows: the database has neither it nor its transaction. */
   async function deployElsewhere(): Promise<Hex> {
@@ -121,7 +157,7 @@ describe('a factory that is named', () => {
   it('is used in place of a new one, and appoints further operators', async () => {
     const known = await deployElsewhere()
     const { plan, run, knows } = await begin([first, second], { known })
-    expect(plan).toMatchObject({ factory: known, toAppoint: [second], gas: APPOINT_GAS, isDone: false })
+    expect(plan).toMatchObject({ factory: known, toAuthorize: [second], gas: AUTHORIZE_GAS, isDone: false })
     keepMining()
     expect(await run).toBe(known)
     expect(await knows(known, second)).toBe(true)
@@ -163,7 +199,7 @@ describe('an interrupted setup', () => {
     await expect(one.run).rejects.toThrow('interrupted')
     await real.call('anvil_setBalance', [admin.address, '0x0'])
     const two = await begin([first])
-    expect(two.plan).toMatchObject({ gas: 0n, toAppoint: [], isDone: false })
+    expect(two.plan).toMatchObject({ gas: 0n, toAuthorize: [], isDone: false })
     keepMining()
     await two.run
     expect(await spent()).toBe(1)
@@ -176,7 +212,7 @@ describe('an interrupted setup', () => {
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
     const two = await begin([first, second])
-    expect(two.plan).toMatchObject({ factory: null, toAppoint: [second], gas: 80_000n })
+    expect(two.plan).toMatchObject({ factory: null, toAuthorize: [second], gas: 80_000n })
     keepMining()
     expect(await two.knows(await two.run, second)).toBe(true)
     expect(await spent()).toBe(2)
@@ -194,7 +230,7 @@ describe('an interrupted setup', () => {
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
     const two = await begin([first, second])
-    expect(two.plan).toMatchObject({ gas: 0n, toAppoint: [], isDone: false })
+    expect(two.plan).toMatchObject({ gas: 0n, toAuthorize: [], isDone: false })
     await until(
       async () => two.said,
       (said) => said.length > 0,
@@ -203,7 +239,7 @@ describe('an interrupted setup', () => {
     await expect(two.run).rejects.toMatchObject({ code: 'refused', hint: expect.stringContaining('what it costs') })
     expect(await two.knows(factory, second)).toBe(false)
     const three = await begin([first, second])
-    expect(three.plan.toAppoint).toEqual([second])
+    expect(three.plan.toAuthorize).toEqual([second])
     await inPool()
     keepMining()
     await three.run
@@ -223,7 +259,7 @@ describe('an interrupted setup', () => {
         ? { result: `0x${'0'.repeat(64)}` }
         : undefined
     const two = await begin([first, second])
-    expect(two.plan.toAppoint).toEqual([second])
+    expect(two.plan.toAuthorize).toEqual([second])
     keepMining()
     await two.run
     expect(await spent()).toBe(2)
@@ -349,7 +385,8 @@ describe('a waiting setup', () => {
     let clock = Date.now()
     const before = await balance()
     const two = await begin([first], { now: () => (clock += 61_000) })
-    expect(two.plan).toMatchObject({ raises: true, toAppoint: [], gas: one.plan.gas })
+    // The replacement costs that, in place of the pending one.
+    expect(two.plan).toMatchObject({ raises: true, toAuthorize: [], gas: one.plan.gas, owed: 0n })
     await two.run
     expect(before - (await balance())).toBeLessThanOrEqual(two.plan.cost)
     expect(await spent()).toBe(1)

@@ -5,12 +5,12 @@ import {
   adoptMembers,
   assignToTransactions,
   deployNfts,
-  failBatch,
+  failBundle,
   failFreshNfts,
   failGrantsOfCollection,
   holdFreshNfts,
-  returnBatchToMint,
-  withdrawBatch,
+  returnBundleToMint,
+  withdrawBundle,
 } from '../../../src/server/state/nfts.ts'
 import { type NewRow, stateDb } from '../../../src/server/state/state-db.ts'
 import { endTransaction, returnLostTransaction, returnTransaction } from '../../../src/server/state/transactions.ts'
@@ -106,32 +106,32 @@ describe('the NFTs of a transaction', () => {
     await deployNfts(store.db, [])
     expect(await nft('n0')).toMatchObject({ status: 'initiated', step: 'chain' })
     await deployNfts(store.db, ['t'])
-    await failBatch(store.db, 't', 'late')
-    await returnBatchToMint(store.db, 't')
+    await failBundle(store.db, 't', 'late')
+    await returnBundleToMint(store.db, 't')
     expect(await nft('n0')).toMatchObject({ status: 'deployed', step: 'done', transaction_id: 't', error: null })
   })
 
   it('are minted again after a revert, and only those', async () => {
     await signed()
     await insertNfts(store.db, [newNft('else', { step: 'chain', transaction_id: 'x', batch_index: 0 })])
-    await returnBatchToMint(store.db, 't')
+    await returnBundleToMint(store.db, 't')
     for (const id of ['n0', 'n1']) expect(await nft(id)).toMatchObject({ step: 'mint', transaction_id: null })
     expect(await nft('else')).toMatchObject({ step: 'chain', transaction_id: 'x' })
-    await failBatch(store.db, 'x', 'no')
+    await failBundle(store.db, 'x', 'no')
     expect(await nft('else')).toMatchObject({ status: 'failed', step: 'done', error: 'no' })
   })
 
   it('wait for it again after a reorg, but not those of another transaction with the same token IDs', async () => {
     await deployed()
     const batch = { collectionId: 'c', startId: '7', count: 2 }
-    await withdrawBatch(store.db, { ...batch, transactionId: 'x' })
-    await withdrawBatch(store.db, { ...batch, transactionId: 't', collectionId: 'x' })
-    await withdrawBatch(store.db, { ...batch, transactionId: 't', count: 1 })
+    await withdrawBundle(store.db, { ...batch, transactionId: 'x' })
+    await withdrawBundle(store.db, { ...batch, transactionId: 't', collectionId: 'x' })
+    await withdrawBundle(store.db, { ...batch, transactionId: 't', count: 1 })
     expect(await nft('n0')).toMatchObject({
       ...{ status: 'initiated', step: 'chain', token_id: null, owner: null, metadata_url: null, transaction_id: 't' },
     })
     expect(await nft('n1')).toMatchObject({ status: 'deployed', token_id: '8' })
-    await withdrawBatch(store.db, { ...batch, transactionId: 't' })
+    await withdrawBundle(store.db, { ...batch, transactionId: 't' })
     expect(await nft('n1')).toMatchObject({ status: 'initiated', step: 'chain', token_id: null })
   })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { roomOfSigners } from '../../../src/server/pipeline/evm/signers.ts'
+import { readSignerCapacities } from '../../../src/server/pipeline/evm/signer-pool.ts'
 import { collectionsWithMintable, findNfts } from '../../../src/server/store/nfts.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import type { Db, Schema } from '../../../src/server/store/schema.ts'
@@ -62,7 +62,7 @@ const SIGNERS = (['0xA', '0xB'] as const).map((address) => ({
 it.each([
   [
     'the number of pending transactions of a signer',
-    (db: Db) => roomOfSigners(db, 'polygon', SIGNERS),
+    (db: Db) => readSignerCapacities(db, 'polygon', SIGNERS),
     'transactions_ahead',
   ],
   ['the factory of a blockchain', (db: Db) => findFactoryTransaction(db, 'polygon'), 'transactions_factory'],
@@ -85,7 +85,7 @@ it('uses the same index with many rows', async () => {
       next_attempt_at)
     with recursive n(i) as (select 0 union all select i + 1 from n where i < 5000)
     select 't' || i, 'polygon', '0xA', i, 'mint', 1, '', 'h' || i, 'final', 0, 0 from n`.execute(store.db)
-  expect((await plansOf((db) => roomOfSigners(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
+  expect((await plansOf((db) => readSignerCapacities(db, 'polygon', SIGNERS)))[0]).toContain('transactions_ahead')
 })
 
 it('looks up NFTs by ID, and collections with mintable NFTs in one step each', async () => {

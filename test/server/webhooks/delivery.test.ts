@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
-import type { Timings } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
+import type { Timings } from '../../../src/server/pipeline/webhooks/schedule.ts'
 import {
   createTestCollection,
   freshDataDir,

@@ -4,12 +4,12 @@ import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook
 import { deployCollection, failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import {
   deployNfts,
-  failBatch,
+  failBundle,
   failClaimedNft,
   failFreshNfts,
   failGrantsOfCollection,
   failNftsOfCollection,
-  returnBatchToMint,
+  returnBundleToMint,
 } from '../../../src/server/state/nfts.ts'
 import { endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
 import { updateCollection } from '../../../src/server/store/collections.ts'
@@ -102,8 +102,8 @@ const claimed = async (db: Db, id: string) =>
 describe('writes events of final status changes only for webhooks of the account', () => {
   const CHANGES: Record<string, [(db: Db) => Promise<unknown>, string[]]> = {
     'a batch is deployed': [(db) => deployNfts(db, ['t']), ['nft.deployed chain']],
-    'a batch fails': [(db) => failBatch(db, 't', 'why'), ['nft.failed chain']],
-    'a batch must be signed again': [(db) => returnBatchToMint(db, 't'), []],
+    'a bundle fails': [(db) => failBundle(db, 't', 'why'), ['nft.failed chain']],
+    'a bundle must be signed again': [(db) => returnBundleToMint(db, 't'), []],
     'a file is unavailable': [
       async (db) => failClaimedNft(db, await claimed(db, 'files'), 'why'),
       ['nft.failed files'],
@@ -168,7 +168,7 @@ describe('writes events of final status changes only for webhooks of the account
     await webhook('disabled', 'a', { status: 'disabled' })
     await webhook('gone', 'a', { kind: 'listener', expires_at: NOW - 1 })
     await webhook('there', 'a', { kind: 'listener', expires_at: NOW + 60_000 })
-    await store.transaction((db) => failBatch(db, 't', 'why'))
+    await store.transaction((db) => failBundle(db, 't', 'why'))
     const heard = []
     for (const id of ['disabled', 'gone', 'there', 'mine']) heard.push((await told(id)).length)
     expect(heard).toEqual([0, 0, 1, 1])
@@ -180,7 +180,7 @@ describe('a webhook is leased to one process', () => {
 
   it('while events are pending, until the lease ends; later writes by that process fail', async () => {
     expect(await claim(NOW + 1)).toEqual([])
-    await store.transaction((db) => failBatch(db, 't', 'why'))
+    await store.transaction((db) => failBundle(db, 't', 'why'))
     const [first] = await claim(NOW + 1)
     expect(first?.id).toBe('mine')
     expect(await claim(NOW + 9000)).toEqual([])
@@ -194,7 +194,7 @@ describe('a webhook is leased to one process', () => {
   })
 
   it('even if several claim it at once', async () => {
-    await store.transaction((db) => failBatch(db, 't', 'why'))
+    await store.transaction((db) => failBundle(db, 't', 'why'))
     const all = await Promise.all(Array.from({ length: 8 }, () => claim(NOW + 1)))
     expect(all.flat().map(({ id }) => id)).toEqual(['mine'])
   })

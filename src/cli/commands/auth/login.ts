@@ -38,7 +38,7 @@ export function command(deps: Deps, run = login): GdnCommand {
       ['Save it in a file, even if there is a keyring', 'gdn auth login --store file'],
     ],
   })
-  valueFlag(loginCommand, '--key-file <file>', 'File that holds the key; - is standard input', { parse: notEmpty })
+  valueFlag(loginCommand, '--key-file <file>', 'File with the key; - is standard input', { parse: notEmpty })
   valueFlag(loginCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
     parse: oneOf(['keyring', 'file']),
   })

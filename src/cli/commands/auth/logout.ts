@@ -1,8 +1,8 @@
 import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
 import { originOf } from '../../../config/server.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import { noServerNamed } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet, safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
@@ -50,8 +50,5 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
 async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {
   const { baseUrl } = await deps.settings(flags)
   if (baseUrl !== null) return originOf(baseUrl.value)
-  throw new GdnError('usage', 'no server is named', {
-    place: { flag: '--base-url' },
-    hint: 'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.',
-  })
+  throw noServerNamed('--base-url', 'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.')
 }

@@ -4,6 +4,7 @@ import { sameAddress } from '../../../api/same-address.ts'
 import { DuplicateRows } from '../../../batch/duplicate-rows.ts'
 import { openOutcomes } from '../../../batch/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs.ts'
+import { count } from '../../../core/count.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
@@ -15,9 +16,9 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { SheetFile } from '../../sheet/sheet-file.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { knownCollection, throwProblems } from './validate.ts'
 
@@ -42,13 +43,15 @@ const VIEW: View = {
   fields: FIELDS,
   columns: FIELDS,
   id: 'file',
-  card: (record) => SHOWN.map((field) => [field, record[field]] as const),
+  // The page counts the valid rows too.
+  card: (record) =>
+    SHOWN.map((field) => [field === 'rows' && record.errors !== 0 ? 'valid rows' : field, record[field]] as const),
 }
 
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
     about:
-      'Writes one HTML file that shows each row with its image, its metadata and its errors from gdn batch validate. It opens from disk, needs no server, and sends nothing. It has pages and a search, and opens 100,000 rows without delay. The page refers to local images and does not contain them, so move them together. Images on the web are links, unless --remote-images lets the browser load them. Rows that a run on this machine has sent show their status and token ID. If the manifest has errors, gdn still writes the page, and the exit code is 2.',
+      'Writes one HTML file that shows each row with its image, its metadata and its errors from gdn batch validate. You can open the file from disk, without a server. The command sends nothing. The page supports paging and search, and opens quickly even with 100,000 rows. The page refers to local images and does not contain them, so move them together. Images on the web are links, unless --remote-images lets the browser load them. Rows that a run on this machine has sent show their status and token ID. If the manifest has errors, gdn still writes the page, and the exit code is 2.',
     examples: [
       ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
       ['Replace the preview after a fix', 'gdn batch preview drop.csv -b polygon --force'],
@@ -69,7 +72,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
 
 const MAX_ISSUES = 1000
 
-const hasPictureOnTheWeb = ({ metadata }: ManifestRow) =>
+const hasImageOnTheWeb = ({ metadata }: ManifestRow) =>
   metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
 
 /** Returns the newest run of a manifest, in the collection and on the server that flags specify. */
@@ -100,8 +103,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     blockchain: blockchain ?? null,
     onMapped: mapped.add,
   })
-  const [{ SheetFile }, { invalidRowCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
-    import('../../sheet/sheet-file.ts'),
+  const [{ invalidRowCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/manifest-card.ts'),
     import('../../sheet/preview-top.ts'),
     import('../../sheet/page.ts'),
@@ -137,7 +139,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
           rows++
           // Those of a run were permitted when it began.
           if (run === null) duplicates.add(item.row)
-          if (hasPictureOnTheWeb(item.row)) onTheWeb++
+          if (hasImageOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
           const outcome = outcomes === null ? null : await outcomes.of(item.row)
           if (outcome !== null && outcome.status !== 'pending') sent++

@@ -6,26 +6,28 @@ import type { RowStatus } from '../../../batch/types.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { isLoopback, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { findRun, settingsIfFound } from '../../batch/which-server.ts'
+import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
-import { SPENT_FIELDS, spentOf } from '../../cost/spent.ts'
+import { SPENT_FIELDS, spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { httpAddress } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { count } from '../../render/count.ts'
+import { rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import type { ReportRow } from '../../sheet/present-nfts.ts'
+import { SheetFile } from '../../sheet/sheet-file.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 
-export interface ReportFlags extends OutputFlags, ServerFlags, SheetFlags {
+export interface ReportFlags extends OutputFlags, RunFlags, SheetFlags {
   gateway?: string
 }
 
@@ -40,16 +42,29 @@ const FIELDS = [
   'pending',
   'failed',
   'unknown',
+  'burned',
   'changed',
   'images',
   ...SPENT_FIELDS,
 ]
-const VIEW: View = { fields: FIELDS, columns: ['file', 'run', 'rows', 'errors'], id: 'file' }
+const VIEW: View = {
+  fields: FIELDS,
+  columns: ['file', 'run', 'rows', 'errors'],
+  id: 'file',
+  card: (record) => [
+    ['file', record.file],
+    ['run', record.run],
+    ['state', rowsByState({ ...record, total: record.rows })],
+    ['changed', record.changed],
+    ['images', record.images],
+    ['spent', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
+  ],
+}
 
 export function command(deps: Deps, run = report): GdnCommand {
   const reportCommand = new GdnCommand({
     about:
-      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons for failures, time and gas. You can open, search and print it without a network. It shows the current metadata, image and owner of deployed NFTs, the history of those that changed, and whether they are revealed, updated, frozen or burned. If the server does not return an NFT, the report shows what gdn recorded, with the date. Images come from the storage of the server or from this machine. Each image is in the file once. gdn scales PNG and JPEG images to their size on the page. Beyond 32 MB in total, it links to images instead. The report contains no links to a server on this machine. It shows gas if the server is a gdn backend. gdn sends the API key to a server that requires a login.',
+      'Writes one self-contained HTML file with images, titles, owners, token IDs, rows by state, reasons for failures, time and gas. You can open, search and print it without a network. It shows the current metadata, image and owner of deployed NFTs, the history of those that changed, and whether they are revealed, updated, frozen or burned. If the server does not return an NFT, the report shows what gdn recorded, with the date. Images come from the storage of the server or from this machine. The file contains each image only once. gdn scales PNG and JPEG images to their size on the page. Beyond 32 MB in total, it links to images instead. The report contains no links to a server on this machine. It shows gas if the server is a gdn backend. gdn sends the API key to a server that requires a login.',
     examples: [
       ['Write a report of a drop', 'gdn batch report drop.csv'],
       ['Write a report and open it', 'gdn batch report drop.csv --open'],
@@ -82,29 +97,27 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const settings = await settingsIfFound(deps, run, flags)
   const server = (await settings?.server().catch(() => null)) ?? null
   const [
-    { SheetFile },
     { PAGE_END },
     { reportTop },
-    { resultCard },
-    { ReportPictures },
+    { resultCard, stateOf },
+    { ReportImages },
     { PresentNfts },
-    { createPictureReader },
+    { createImageReader },
   ] = await Promise.all([
-    import('../../sheet/sheet-file.ts'),
     import('../../sheet/page.ts'),
     import('../../sheet/report-top.ts'),
     import('../../sheet/result-card.ts'),
-    import('../../sheet/report-pictures.ts'),
+    import('../../sheet/report-images.ts'),
     import('../../sheet/present-nfts.ts'),
-    import('../../picture/nft-picture.ts'),
+    import('../../image/nft-image.ts'),
   ])
   const facts = await readServerFacts(deps, run, server, settings)
   const publicGateway =
     flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
   const gateway = flags.gateway ?? (server !== null && facts.isOurs ? explorerBase(server) : null)
   const reader =
-    gateway === null ? null : await createPictureReader(deps, gateway, flags.gateway === undefined ? server : null)
-  const pictures = new ReportPictures({ reader, publicGateway })
+    gateway === null ? null : await createImageReader(deps, gateway, flags.gateway === undefined ? server : null)
+  const images = new ReportImages({ reader, publicGateway })
   const links = { blockExplorer: facts.blockExplorer, publicGateway }
   const client = await clientOf(deps, server, settings)
   const present = new PresentNfts(client, deps.signals.signal)
@@ -114,18 +127,19 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   try {
     for await (const row of present.of(run)) {
       deps.signals.signal.throwIfAborted()
-      tally.add(row)
-      const picture = await pictures.of(row)
-      await sheet.writeCard(resultCard(row, picture.html, links), picture.definition)
+      tally.add(row, stateOf(row) === 'burned')
+      const image = await images.of(row)
+      await sheet.writeCard(resultCard(row, image.html, links), image.definition)
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
     }
     const { counts, failures } = tally
     const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
-    const top = { status, counts, failures, name: run.runName ?? manifest ?? run.name, ...links }
+    const shown = { ...counts, deployed: counts.deployed - tally.burned, burned: tally.burned }
+    const top = { status, counts: shown, failures, name: run.runName ?? manifest ?? run.name, ...links }
     const { owners, changed } = tally
     const times = await runTimes(run)
     await sheet.finish(
-      reportTop({ ...top, ...facts, times, owners, changed, present, left: pictures.left, now: deps.now() }),
+      reportTop({ ...top, ...facts, times, owners, changed, present, left: images.left, now: deps.now() }),
       PAGE_END,
       replace,
     )
@@ -140,10 +154,11 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     rows: tally.rows,
     errors: tally.counts.failed + tally.counts.unknown,
     ...tally.counts,
+    burned: tally.burned,
     changed: tally.changed,
-    images: pictures.embedded,
-    ...(facts.spent ?? {}),
-    gas_used: facts.gasUsed,
+    images: images.embedded,
+    ...facts.spent,
+    gas_used: facts.spent?.gas_used ?? null,
   })
   io.note(`Wrote ${safe(path)}`)
   if (flags.open) await openSheet(deps, path)
@@ -158,6 +173,7 @@ class Tally {
   readonly failures = new Map<string, { count: number; lines: number[] }>()
   readonly #owners = new HashTable({ foldHex: true })
   rows = 0
+  burned = 0
   /** Number of NFTs to which something happened after their mint. */
   changed = 0
 
@@ -165,12 +181,13 @@ class Tally {
     return this.#owners.size
   }
 
-  add({ result, nft }: ReportRow): void {
+  add({ result, nft }: ReportRow, isBurned: boolean): void {
     const { status, error, line, receiver_wallet_address } = result
     this.rows++
     if (nft?.isChanged) this.changed++
+    if (isBurned) this.burned++
     this.counts[status]++
-    if (status === 'deployed' && nft?.record.burned !== true) {
+    if (status === 'deployed' && !isBurned) {
       this.#owners.getOrAdd(nft?.owner ?? receiver_wallet_address, 0)
     }
     if (error === null) return
@@ -197,18 +214,11 @@ async function clientOf(deps: Deps, server: Server | null, settings: Settings | 
 interface ServerFacts {
   /** Whether the server is a backend of ours. */
   isOurs: boolean
-  gasUsed: string | null
   spent: DataRecord | null
   collection: string | null
   blockExplorer: string | null
 }
 
-const runAnswer = z.object({
-  gas_used: z
-    .string()
-    .regex(/^\d{1,30}$/)
-    .nullable(),
-})
 const collectionAnswer = z.object({
   name: z.string(),
   transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
@@ -223,7 +233,6 @@ async function readServerFacts(
 ): Promise<ServerFacts> {
   const nothing: ServerFacts = {
     isOurs: server?.loopback === true,
-    gasUsed: null,
     spent: null,
     collection: null,
     blockExplorer: null,
@@ -233,13 +242,11 @@ async function readServerFacts(
     const explorer = await connectExplorer(deps, server, () => settings.apiKey(server).catch(() => null))
     try {
       if (!explorer.open) return { ...nothing, isOurs: true }
-      const gas = runAnswer.safeParse(await explorer.get(`/explorer/runs/${run.id}`))
       const path =
         `/explorer/collections/${encodeURIComponent(run.contractAddress)}?blockchain=${run.blockchain}` as const
       const collection = collectionAnswer.safeParse(await explorer.get(path))
       return {
         isOurs: true,
-        gasUsed: gas.success ? gas.data.gas_used : null,
         spent: await spentOf(deps, settings, run),
         collection: collection.success ? collection.data.name : null,
         blockExplorer: collection.success ? blockExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,

@@ -4,17 +4,17 @@ import type { RowStatus } from '../../../batch/types.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
-import { columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
+import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import { verifyFailed } from '../../batch/run-error.ts'
 import { recordsOf as presentRecords, rowVerifyText, type VerifiedRow, verifyRows } from '../../batch/verify-rows.ts'
 import { VerifyTally } from '../../batch/verify-tally.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { findRun, settingsIfFound } from '../../batch/which-server.ts'
+import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { someOf } from '../../flags/parse.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
@@ -26,7 +26,7 @@ const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burne
 /** The status of a row as people filter by it: a burned one is not deployed any more. */
 type ShownStatus = RowStatus | 'burned'
 
-export interface ResultsFlags extends OutputFlags, ServerFlags, VerifyFlags {
+export interface ResultsFlags extends OutputFlags, RunFlags, VerifyFlags {
   status?: ShownStatus[]
   costs?: boolean
 }
@@ -60,7 +60,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "Shows rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, have the values that this machine last minted or applied. gdn plan compares them with the current NFTs. Status is the outcome of the mint, and burned says whether the NFT was burned later. CSV output is the manifest itself: its own columns, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes these, and uses the headers and the separator of the manifest file.",
+      "Shows rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, have the values that this machine last minted or applied. gdn plan compares them with the current NFTs. A row that was removed from the manifest has no line. Status is the outcome of the mint, and burned shows whether the NFT was burned later. CSV output is the manifest itself: its own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes these, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV, --fields also selects the manifest's columns by their names.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -88,24 +88,18 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const { io } = deps
   const view = flags.verify ? VERIFIED_VIEW : VIEW
   const run = await findRun(deps, name, flags)
-  const output = createOutput(io, flags, view, { manifest: run.manifestPath })
-  const print = async (wanted: AsyncIterable<ResultRecord>) => {
-    if (output.mode !== 'csv' || flags.fields !== undefined) return await output.many(recordsOf(wanted))
-    const columns = await runColumns(run)
-    const naming = manifestOptions(deps, {}, await deps.settings(flags))
-    const header = flags.forSpreadsheet ? await headerOf(run, naming) : null
-    // The title is one of the manifest's own columns.
-    const fields = view.fields.filter((field) => field !== 'title')
-    await printResultsCsv(io, wanted, {
-      columns: columnsLike(columns, header, naming),
-      fields,
-      csv: createCsv(flags, header?.separator),
-    })
-  }
-  const rows = inStatus(runRows(run), flags.status)
+  const isCsv = flags.output === 'csv'
+  // The columns of a manifest are no fields of the view.
+  const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
+  const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
+  const print = async (wanted: AsyncIterable<ResultRecord>) =>
+    inCsv === null ? await output.many(recordsOf(wanted)) : await printResultsCsv(io, wanted, inCsv)
+  let found = 0
+  const rows = counted(inStatus(runRows(run), flags.status), () => found++)
   if (flags.verify) await printVerified(deps, run, rows, flags, print)
   else await print(plainRecords(rows))
-  if (io.stdoutTty && output.mode === 'table') {
+  if (found === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
+  else if (io.stdoutTty && output.mode === 'table') {
     io.note(
       'Rows have the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
     )
@@ -114,6 +108,25 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const { counts } = await runStatus(run)
   const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
   io.warn(spent === null ? "The server of the run doesn't say what it has spent." : `Spent: ${spentText(spent)}`)
+}
+
+const withoutFields = ({ fields: _, ...others }: ResultsFlags): OutputFlags => others
+
+/** Returns how the rows of a run are printed as CSV. */
+async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
+  const own = await runColumns(run)
+  const naming = manifestOptions(deps, {}, await deps.settings(flags))
+  const header = await headerOf(run, naming)
+  const documented = columnsLike(own, header, naming, 'of the documentation')
+  const spelled = columnsLike(own, header, naming, 'of the header')
+  const [columns, others] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
+  return {
+    columns,
+    chosen: chooseFields(flags.fields, view, columns, others.names),
+    csv: createCsv(flags, header?.separator),
+    // A person filters a sheet by the status. Programs get the outcome of the mint.
+    shown: flags.forSpreadsheet === true ? view.cells : undefined,
+  }
 }
 
 const headerOf = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
@@ -133,7 +146,7 @@ async function printVerified(
   const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))
   const tally = new VerifyTally()
   try {
-    await print(verifiedRecords(verifyRows(rows, verifier, records), tally))
+    await print(verifiedRecords(verifyRows(rows, verifier, records, deps.signals.signal), tally))
   } finally {
     await close()
   }
@@ -149,16 +162,30 @@ async function* inStatus(rows: AsyncIterable<RunRow>, statuses: readonly ShownSt
   }
 }
 
+async function* counted<Row>(rows: AsyncIterable<Row>, count: () => void): AsyncGenerator<Row> {
+  for await (const row of rows) {
+    count()
+    yield row
+  }
+}
+
+const noRowIs = (statuses: readonly ShownStatus[]): string =>
+  statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
+
+/** A row that was removed has no line: another row may have it now. */
+const recordOf = ({ result, row }: RunRow): DataRecord => (row === null ? { ...result, line: null } : { ...result })
+
 async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {
-  for await (const { result, row } of rows) yield { record: { ...result }, row }
+  for await (const one of rows) yield { record: recordOf(one), row: one.row ?? one.removed }
 }
 
 async function* verifiedRecords(rows: AsyncIterable<VerifiedRow>, tally: VerifyTally): AsyncGenerator<ResultRecord> {
   for await (const verified of rows) {
-    const { result, row, verification } = verified
+    const { row, removed, verification } = verified
     tally.add(verified)
     const verify_error = verification === null ? null : rowVerifyText(verification)
-    yield { record: { ...result, verified: verification?.verified ?? null, verify_error }, row }
+    const record = { ...recordOf(verified), verified: verification?.verified ?? null, verify_error }
+    yield { record, row: row ?? removed }
   }
 }
 

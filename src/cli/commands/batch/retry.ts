@@ -11,7 +11,7 @@ export interface RetryFlags extends BatchMintFlags {
 export function command(deps: Deps, run = retry): GdnCommand {
   const retryCommand = new GdnCommand({
     about:
-      'Sends rows that the server rejected and rows whose NFT failed, as the run last recorded them. Rows that were never sent are included. To change a row first, edit the manifest and run gdn batch mint again.\nWith --absent, the command sends rows of unknown outcome that gdn batch reconcile did not find in the collection. The decision is yours: if such a row appears later, it is minted twice.',
+      'Sends rows that the server rejected and rows whose NFT failed, as the run last recorded them. Rows that were never sent are included. To change a row first, edit the manifest and run gdn batch mint again.\nWith --absent, the command sends rows with an unknown outcome that gdn batch reconcile did not find in the collection. Use this flag only if you are sure: if such a row appears later, it is minted twice.',
     examples: [
       ['Retry failed rows', 'gdn batch retry drop.csv'],
       ['Retry rows that are not in the collection', 'gdn batch retry drop.csv --absent'],
@@ -20,7 +20,7 @@ export function command(deps: Deps, run = retry): GdnCommand {
     ],
   })
   addRunArgument(retryCommand)
-  switchFlag(retryCommand, '--absent', 'Retry absent rows of unknown outcome instead of failed rows')
+  switchFlag(retryCommand, '--absent', 'Retry absent rows with an unknown outcome instead of failed rows')
   addPaceFlags(retryCommand)
   addSendingFlags(retryCommand)
   return retryCommand.action(

@@ -1,20 +1,25 @@
 import { removeRun } from '../../../batch/remove-run.ts'
-import { listRuns, type Run, runStatus, runStatuses, type ServerOfRuns } from '../../../batch/runs.ts'
+import { openRows } from '../../../batch/row-counts.ts'
+import { isWithin, listRuns, type Run, runStatus, runStatuses } from '../../../batch/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
-import { findRun, whichServer } from '../../batch/which-server.ts'
+import { addRunArgument } from '../../batch/which-run.ts'
+import { findRun, type RunFlags, whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { count, rowsByState } from '../../render/count.ts'
+import { rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 
-export interface RmFlags extends OutputFlags, ServerFlags {
+const NOT_REMOVED = { message: 'nothing was removed' }
+
+export interface RmFlags extends OutputFlags, RunFlags {
   finished?: boolean
   yes?: boolean
 }
@@ -24,7 +29,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts on a terminal. In a script, add --yes.',
+      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts in a terminal. In a script, add --yes.',
     examples: [
       ['Delete a run', 'gdn batch rm drop-3f9a'],
       ['Delete all finished runs', 'gdn batch rm --finished'],
@@ -32,8 +37,12 @@ export function command(deps: Deps, run = rm): GdnCommand {
       ['Delete a run in a script', 'gdn batch rm drop-3f9a --yes'],
     ],
   })
-  rmCommand.argument('[run]')
-  switchFlag(rmCommand, '--finished', 'Remove all finished runs, or those on the server that a flag selects')
+  addRunArgument(rmCommand)
+  switchFlag(
+    rmCommand,
+    '--finished',
+    'Remove all finished runs, or those on a server or in a collection that flags select',
+  )
   switchFlag(rmCommand, '-y, --yes', 'Remove without a prompt')
   addServerFlags(rmCommand)
   addOutputFlags(rmCommand)
@@ -51,9 +60,7 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
   }
   const { stateDir } = await deps.settings(flags)
   const removed =
-    name === undefined
-      ? await rmFinished(deps, stateDir, await whichServer(deps, flags), flags.yes)
-      : await rmNamed(deps, stateDir, name, flags)
+    name === undefined ? await rmFinished(deps, stateDir, flags) : await rmNamed(deps, stateDir, name, flags)
   await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
 }
 
@@ -90,8 +97,8 @@ async function rmCommand(
   if (state === 'unknown' || state === 'unfinished') {
     const loss = 'without its record, the same command would send another request'
     await confirmLoss(deps, yes, name, loss)
-  } else if (!yes && !(await deps.io.confirm(`Remove the record of ${safe(name)}?`, '--yes'))) {
-    throw new GdnError('not_confirmed', 'nothing was removed')
+  } else if (!yes) {
+    await deps.io.confirm(`Remove the record of ${safe(name)}?`, '--yes', NOT_REMOVED)
   }
   await removeCommand(stateDir, id)
   deps.io.note(`Removed ${safe(name)}.`)
@@ -99,18 +106,14 @@ async function rmCommand(
 }
 
 /** Removes finished runs. Later drops go first, because an earlier drop can't be removed before a later one. */
-async function rmFinished(
-  deps: Deps,
-  stateDir: string,
-  server: ServerOfRuns | undefined,
-  yes: boolean | undefined,
-): Promise<Run[]> {
+async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise<Run[]> {
   const { io } = deps
+  const limits = { server: await whichServer(deps, flags), collection: flags.contract }
   const runs = await listRuns(stateDir)
-  const idle = runs.filter((run) => !run.running && (server === undefined || server.has(run)))
+  const idle = runs.filter((run) => !run.running && isWithin(run, limits))
   const done = new Set((await runStatuses(stateDir, idle)).filter(isFinished).map(({ id }) => id))
   const finished = idle.filter(({ id }) => done.has(id))
-  if (finished.length > 0) await confirmRemoval(deps, yes, `Remove ${count(finished.length, 'finished run')}?`)
+  if (finished.length > 0) await confirmRemoval(deps, flags.yes, `Remove ${count(finished.length, 'finished run')}?`)
   const removed: Run[] = []
   for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
     try {
@@ -133,7 +136,7 @@ function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
   })
 }
 
-const isFinished = ({ counts }: RunStatus): boolean => counts.pending + counts.accepted + counts.unknown === 0
+const isFinished = ({ counts }: RunStatus): boolean => openRows(counts) === 0
 
 /** Describes what removing a run loses. */
 function lossOf({ counts }: RunStatus): string {
@@ -151,7 +154,7 @@ async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: 
   if (yes) return
   if (io.interactive)
     io.note('Without the record, only a server with reference IDs keeps the same manifest from being minted again.')
-  if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
+  await io.confirm(question, '--yes', NOT_REMOVED)
 }
 
 async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string, loss: string): Promise<void> {
@@ -162,5 +165,5 @@ async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string,
     })
   }
   io.note(`${safe(name)} isn't finished: ${loss}.`)
-  if (!(await io.confirm('Remove it anyway?', '--yes'))) throw new GdnError('not_confirmed', 'nothing was removed')
+  await io.confirm('Remove it anyway?', '--yes', NOT_REMOVED)
 }

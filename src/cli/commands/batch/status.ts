@@ -2,11 +2,11 @@ import { runStatus } from '../../../batch/runs.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { findRun, settingsIfFound, whichServer } from '../../batch/which-server.ts'
+import { findRun, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -14,7 +14,7 @@ import { createOutput, type Output } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { watch } from '../../request/watch.ts'
 
-export type StatusFlags = OutputFlags & ServerFlags & { costs?: boolean; watch?: boolean }
+export type StatusFlags = OutputFlags & RunFlags & { costs?: boolean; watch?: boolean }
 
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({

@@ -26,9 +26,14 @@ export function command(deps: Deps, run = template): GdnCommand {
     ],
   })
   valueFlag(templateCommand, '--format <name>', `Format: ${FORMATS.join(', ')} (csv)`, { parse: oneOf(FORMATS) })
-  valueFlag(templateCommand, '-b, --blockchain <name>', 'Blockchain of the collection (polygon)', {
-    parse: blockchainName,
-  })
+  valueFlag(
+    templateCommand,
+    '-b, --blockchain <name>',
+    'Blockchain of the collection (the configured one, or polygon)',
+    {
+      parse: blockchainName,
+    },
+  )
   valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: address })
   addStateDirFlag(templateCommand)
   addCommonFlags(templateCommand)
@@ -41,7 +46,9 @@ const EXAMPLES = {
   solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],
 } as const
 
-export async function template({ io }: Deps, { format = 'csv', blockchain = 'polygon', receiver }: TemplateFlags) {
+export async function template({ io, settings }: Deps, flags: TemplateFlags) {
+  const { format = 'csv', receiver } = flags
+  const blockchain = (await settings(flags)).blockchain?.value ?? 'polygon'
   const examples = EXAMPLES[isEvm(blockchain) ? 'evm' : 'solana']
   const rows = [
     {
@@ -68,11 +75,10 @@ export async function template({ io }: Deps, { format = 'csv', blockchain = 'pol
     },
   ]
   await io.data(TEXT[format](rows))
-  const file = `drop.${format}`
   io.note(
     `Replace the receivers and images first. The images at example.com don't exist, so the rows would fail.
-Check it: gdn batch validate ${file} --check-files
-Mint it: gdn batch mint ${file}`,
+Check it: gdn batch validate <file> --check-files
+Mint it: gdn batch mint <file>`,
   )
 }
 

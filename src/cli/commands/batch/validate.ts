@@ -3,6 +3,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { DuplicateRows } from '../../../batch/duplicate-rows.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
@@ -16,9 +17,8 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import { type Collection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { previewOf } from '../../image/preview.ts'
 import { safe } from '../../io/io.ts'
-import { previewOf } from '../../picture/preview.ts'
-import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 
@@ -51,7 +51,7 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'Checks every row, field and local file, and reports all errors and warnings at once, with line and column. The exit code is 2 if there is an error. --check-files also requests every file URL, with the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. --preview draws the local images of the first rows on a terminal. GDN_IMAGES selects the method if gdn does not detect it. gdn batch preview shows all images in a browser.',
+      'Checks every row, field and local file, and reports all errors and warnings at once, with line and column. The exit code is 2 if there is an error. --check-files also requests every file URL, and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. --preview draws the local images of the first rows in a terminal. GDN_IMAGES selects the method if gdn does not detect it. gdn batch preview shows all images in a browser.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Check its file URLs too', 'gdn batch validate drop.csv -b polygon --check-files'],

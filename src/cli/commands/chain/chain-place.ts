@@ -56,7 +56,7 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
 
 /** @throws GdnError `usage` for a data directory that does not exist, and can't have a configuration */
 export async function chainPlace(
-  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
+  deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify' | 'signals'>,
   flags: ChainFlags,
 ): Promise<ChainPlace> {
   if (flags.dataDir !== undefined && settingsGiven(deps, flags) === undefined && !existsSync(dataDirOf(deps, flags))) {
@@ -68,6 +68,7 @@ export async function chainPlace(
   return {
     ...(await administeredPlace(deps, flags)),
     credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
+    signal: deps.signals.signal,
   }
 }
 

@@ -1,23 +1,24 @@
 import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { Secret } from '../../../core/secret.ts'
+import { Secret } from '../../../core/secret.ts'
 import { inCoins } from '../../../core/units.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/setup.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
-import { duration, notEmpty } from '../../flags/parse.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { addTimeoutFlag } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
-import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
 import { SETUP_VIEW } from './setup-view.ts'
-import { timeUp } from './time-up.ts'
+import { stillPending } from './still-pending.ts'
 
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
 
@@ -38,13 +39,13 @@ export function command(deps: Deps, run = setup): GdnCommand {
   })
   addBlockchainArgument(setupCommand)
   valueFlag(setupCommand, '--admin-keystore <file>', "Keystore of the factory's admin", { parse: notEmpty })
-  valueFlag(setupCommand, '--password-file <file>', 'File that holds its password; - is standard input', {
+  valueFlag(setupCommand, '--password-file <file>', 'File with its password; - is standard input', {
     parse: notEmpty,
   })
   valueFlag(setupCommand, '--factory <address>', 'Existing factory of this admin', { parse: notEmpty })
-  switchFlag(setupCommand, '--dry-run', 'Show what would be sent and its maximum cost; send nothing')
+  switchFlag(setupCommand, '--dry-run', 'Show the transactions and their maximum cost; send nothing')
   switchFlag(setupCommand, '-y, --yes', "Don't prompt before spending")
-  valueFlag(setupCommand, '--timeout <time>', 'How long to wait for the network (1h)', { parse: duration })
+  addTimeoutFlag(setupCommand, 'How long the command may take (1h after the confirmation)')
   addChainFlags(setupCommand)
   addOutputFlags(setupCommand)
   return setupCommand.action(async (word: string, flags: SetupFlags) => await run(deps, word, flags)) as GdnCommand
@@ -85,7 +86,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     const plan = await planSetup({ store, network, admin: admin.address, operators, known })
     const coin = coinOf(network.chainId)
     const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
-    const lack = plan.gas > 0n ? missingFunds(payer, plan.balance, plan.cost) : null
+    const lack = plan.gas > 0n ? missingFunds(payer, plan.balance, plan.cost + plan.owed) : null
     const record = (status: string, factory: string | null, deployment: { gas: bigint; paid: bigint } | null) => ({
       blockchain,
       chain_id: network.chainId,
@@ -94,7 +95,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       factory,
       admin: admin.address,
       operators,
-      to_appoint: plan.toAppoint,
+      to_appoint: plan.toAuthorize,
       gas: Number(plan.gas),
       cost: coins(plan.cost),
       deployment_gas: deployment === null ? null : Number(deployment.gas),
@@ -115,14 +116,12 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       }
       const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'of its coin'}`
       const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${most}`
-      if (!flags.yes && !(await io.confirm(`${what}?`, '--yes'))) {
-        throw new GdnError('not_confirmed', 'nothing was sent')
-      }
+      if (!flags.yes) await io.confirm(`${what}?`, '--yes')
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
     /** Steps whose number of blocks was printed: a log gets it once. */
     const counted = new Set<string>()
-    const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the setup is not confirmed on the network yet')
+    if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     try {
       const factory = await runSetup({
         store,
@@ -132,7 +131,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         plan,
         now: deps.now,
         log: SILENT,
-        signal: AbortSignal.any([deps.signals.signal, late.signal]),
+        signal: deps.signals.signal,
         // Off a terminal, every message is printed: there are few, and one reports that the network is unreachable.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
         sayLeft(text, blocks) {
@@ -142,13 +141,13 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
           counted.add(text)
         },
       }).catch((error: unknown) => {
-        throw error === deps.signals.signal.reason ? resumable(error) : error
+        if (error !== deps.signals.signal.reason) throw error
+        throw resumable(stillPending(error, 'the setup is not confirmed on the network yet'))
       })
       progress.stop()
       await output.one(record('done', factory, await paid(factory)))
       io.note(`${blockchain} is set up. Start the backend with this configuration to use it.`)
     } finally {
-      late.clear()
       progress.stop()
     }
   })
@@ -177,13 +176,13 @@ async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFl
   const { passwordIn, passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
   if (passwordFile === '-') return passwordIn(await readInput(io, '-'), 'stdin', passwordProblem)
   if (passwordFile !== undefined) return readPasswordFile(passwordFile)
-  const { Secret } = await import('../../../core/secret.ts')
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
 }
 
-function workOf({ factory, toAppoint, raises }: SetupPlan): string {
-  const authorize = `uthorize ${toAppoint.join(', ')}`
-  if (raises) return `Replace the pending deployment of the factory${toAppoint.length > 0 ? ` and a${authorize}` : ''}`
+function workOf({ factory, toAuthorize, raises }: SetupPlan): string {
+  const authorize = `uthorize ${toAuthorize.join(', ')}`
+  if (raises)
+    return `Replace the pending deployment of the factory${toAuthorize.length > 0 ? ` and a${authorize}` : ''}`
   if (factory !== null) return `A${authorize}`
-  return toAppoint.length === 0 ? 'Deploy the factory' : `Resume with the factory and a${authorize}`
+  return toAuthorize.length === 0 ? 'Deploy the factory' : `Resume with the factory and a${authorize}`
 }

@@ -8,12 +8,13 @@ import type { DeployedContract, Verdict } from '../../../server/setup/verify/ver
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
-import { apiAddress, duration, notEmpty } from '../../flags/parse.ts'
+import { apiAddress, notEmpty } from '../../flags/parse.ts'
+import { addTimeoutFlag } from '../../flags/wait.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
-import { timeUp } from './time-up.ts'
+import { stillPending } from './still-pending.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
 const LATER =
@@ -37,7 +38,7 @@ function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      'Submits the sources of the factory, and of the contract that every collection clones, to Sourcify. With a key, it also submits them to Etherscan. It waits for the verdict. Block explorers resolve the clones (EIP-1167), so collections need no separate verification. The command compares the code on chain first. A contract that is already verified is a success. The exit code is 5 if a service rejects a contract.',
+      'Submits the sources of the factory, and of the contract that every collection clones, to Sourcify. With a key, it also submits them to Etherscan. It waits for the results. Block explorers resolve the clones (EIP-1167), so collections need no separate verification. The command compares the code on chain first. If a contract is already verified, the command succeeds. The exit code is 5 if a service rejects a contract.',
     examples: [
       ['Verify at Sourcify', 'gdn chain verify polygon'],
       ['Verify at Etherscan too', 'gdn chain verify polygon --etherscan-key-file etherscan.key'],
@@ -45,7 +46,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     ],
   })
   addBlockchainArgument(verifyCommand)
-  valueFlag(verifyCommand, '--etherscan-key-file <file>', 'File that holds a key of the Etherscan API', {
+  valueFlag(verifyCommand, '--etherscan-key-file <file>', 'File with a key of the Etherscan API', {
     parse: notEmpty,
   })
   valueFlag(verifyCommand, '--sourcify-url <url>', 'URL of another Sourcify server', { parse: apiAddress })
@@ -56,7 +57,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   valueFlag(verifyCommand, '--to <file>', 'Write the standard JSON input to a new file; send nothing', {
     parse: notEmpty,
   })
-  valueFlag(verifyCommand, '--timeout <time>', 'How long to wait for the verdicts (5m)', { parse: duration })
+  addTimeoutFlag(verifyCommand, 'How long the command may take (5m for the results)')
   addChainFlags(verifyCommand)
   addOutputFlags(verifyCommand)
   return verifyCommand.action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags)) as GdnCommand
@@ -98,8 +99,8 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         return await output.many(contracts.map((contract) => record(contract, null, null)))
       }
       for (const contract of contracts) await checkCode(network, contract)
-      const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'a service has no verdict yet')
-      const signal = AbortSignal.any([deps.signals.signal, late.signal])
+      if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
+      const { signal } = deps.signals
       const pages = settings.blockExplorerUrl
       const progress = await io.progress(`Verifying the contracts on ${blockchain}`)
       const onRetry = (why: string) => progress.update(`${safe(why)}, retrying`)
@@ -122,9 +123,10 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         await output.many(records)
         printReasons(io, output.mode, records)
         if (output.mode === 'table' && records.some(({ status }) => status === 'failed')) io.note(LATER)
+      } catch (error) {
+        throw stillPending(error, 'a service has no verdict yet')
       } finally {
         progress.stop()
-        late.clear()
         for (const verifier of verifiers) await verifier.close()
       }
     },
@@ -159,7 +161,7 @@ async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signa
 
 /** A service that fails doesn't prevent the others from verifying. */
 function failureOf(deps: Deps, error: unknown): Verdict {
-  if (!(error instanceof GdnError) || error.code === 'pending') throw error
+  if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
   deps.setExitCode(EXIT_BY_CODE[error.code])
   return { status: 'failed', match: null, url: null, message: error.message }
 }

@@ -1,5 +1,7 @@
-import { isBlockchain, isEvm } from '../../../api/blockchains.ts'
+import { addressProblem } from '../../../api/address.ts'
+import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
 import { askAddress, askBlockchain, askLine, mayAsk } from '../../prompt/ask-missing.ts'
 
@@ -34,6 +36,7 @@ export async function askForMissing(
       blockchain: known,
       addresses,
     }))
+  refuseWrongAddress(wallet_address, known)
   // API reference v1.1, createcollection: only Solana requires these.
   const wantsMore = known !== undefined && !isEvm(known)
   const ask = async (value: unknown, message: string, flag: string) =>
@@ -55,6 +58,13 @@ export async function askForMissing(
       ? given.enable_transfer
       : await whether(given.enable_transfer, `Let the API transfer its NFTs? ${CHANGEABLE}`, '--enable-transfer')
   return { ...given, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
+}
+
+/** Rejects an address before the prompts that follow it. @throws GdnError `usage` */
+function refuseWrongAddress(given: unknown, blockchain: Blockchain | undefined): void {
+  if (typeof given !== 'string' || blockchain === undefined) return
+  const problem = addressProblem(given, blockchain)
+  if (problem !== null) throw wrongAddress(given, problem, '--wallet')
 }
 
 const PERMANENT = "This can't be changed later."

@@ -18,15 +18,16 @@ import { percentage } from '../../flags/percentage.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
+import { mayAsk } from '../../prompt/ask-missing.ts'
 import { COLLECTION_VIEW } from '../../render/collection-view.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { configuredWallet, nameFields } from '../../request/named-addresses.ts'
-import { addOperationFlags, type OperationFlags, operateOnce } from '../../request/operate.ts'
+import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate.ts'
+import { waitForCollection } from '../../request/waiting.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { askForMissing } from './ask-for-missing.ts'
-import { waitForCollection } from './wait-for-collection.ts'
 
 export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   name?: string
@@ -65,7 +66,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     ],
     aliases: { '--wallet-address': '--wallet', '--is-locked': '--locked' },
   })
-  valueFlag(createCommand, '--name <name>', 'Name of the collection')
+  valueFlag(createCommand, '--name <name>', 'Name of the collection', { parse: notEmpty })
   valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address or @name', {
     parse: address,
@@ -101,6 +102,8 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const output = createOutput(io, flags, withPaid(COLLECTION_VIEW))
   warnOfQuotes(io, '--name', flags.name)
   const settings = await deps.settings(flags)
+  // A missing server is reported before the prompts.
+  if (mayAsk(io) && !flags.dryRun) await settings.server()
   const fromFile =
     flags.file === undefined
       ? {}
@@ -128,7 +131,11 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const request = checkRequest(createcollection.request, { ...fromFile, ...defined }, file)
-  if (flags.dryRun) return await printDryRun(io, settings, 'createcollection', request)
+  if (flags.dryRun) {
+    const { blockchain } = request
+    await quoteOperation(deps, settings, flags, { endpoint: 'createcollection', blockchain, content: request })
+    return await printDryRun(io, settings, 'createcollection', request)
+  }
 
   const connection = await deps.connect(settings)
   await operateOnce(
@@ -172,8 +179,8 @@ async function refuseUnlessKnown(
 ): Promise<void> {
   const flag = dynamic ? '--dynamic' : enable_burn ? '--enable-burn' : null
   if (flag === null) return
-  if (client.supportsUpdates() === null) await client.learnIdempotency({ signal })
-  if (client.supportsUpdates() !== false) return
+  if (client.supports('updates') === null) await client.learnIdempotency({ signal })
+  if (client.supports('updates') !== false) return
   const what = dynamic ? 'update' : 'burn'
   throw new GdnError('usage', `${safe(server.origin)} can't ${what} NFTs of a collection`, {
     place: { flag },
@@ -220,7 +227,7 @@ async function finish(
   const { transaction_gdn_ids: _id, ...seen } = record ?? {}
   const paid = problem === null ? await paidBy(deps, connection, transaction_gdn_id) : {}
   await output.one({ ...accepted, ...seen, ...paid })
-  if (problem === null) {
+  if (problem === null && output.mode !== 'ids') {
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
     io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)
   }

@@ -5,6 +5,7 @@ import { GdnCommand } from '../../command.ts'
 import { namedNode } from '../../connect/open-network.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Connection, Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { textOf } from './set/changes.ts'
@@ -23,7 +24,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
     about:
-      "The owner's wallet signs a transaction for each setting that differs, and pays for its gas. The command sends them one after the other, to the embedded chain of the server or to the node of --rpc-url. It compares the settings first, so you can repeat it safely, and resume it after an interruption. The ownership is transferred in two steps: the owner offers it, and the new owner accepts it.",
+      "The owner's wallet signs a transaction for each setting that differs, and pays for its gas. The command sends these transactions one after the other, to the embedded chain of the server or to the node in --rpc-url. It first compares the settings, so you can repeat it safely, even after an interruption. The ownership is transferred in two steps: the owner offers it, and the new owner accepts it.",
     examples: [
       [
         'Set the royalty of sales',
@@ -71,6 +72,6 @@ export async function set(deps: Deps, address: string | undefined, flags: SetFla
 
 function evmAddress(text: string): `0x${string}` {
   const problem = evmAddressProblem(text)
-  if (problem !== null) throw new GdnError('usage', `"${text}" ${problem}`, { place: { flag: '<address>' } })
+  if (problem !== null) throw wrongAddress(text, problem, '<address>')
   return checksumAddress(text) as `0x${string}`
 }

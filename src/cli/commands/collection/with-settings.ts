@@ -1,11 +1,11 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { type CollectionSettings, MAX_COLLECTIONS_WITH_SETTINGS } from '../../../api/endpoints/getcollectionsettings.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts'
-import { count } from '../../render/count.ts'
 import type { View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 

@@ -25,7 +25,10 @@ export interface SettingInEffect {
   from: string | null
 }
 
-/** Returns every setting with its value in effect and its source. Unset versions, manifest, storage and wallet settings are left out. */
+/**
+ * Returns every setting with its value in effect and its source. Unset versions, manifest, storage and wallet settings
+ * are left out.
+ */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
   const { profile, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } = settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({

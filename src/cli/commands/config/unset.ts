@@ -4,9 +4,9 @@ import { SETTING_NAMES } from '../../../config/schema.ts'
 import { originOf } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import { noServerNamed } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
@@ -49,7 +49,7 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
   }
   const setting = nearestSetting(name, SETTING_NAMES, ['profile', 'api_key', ...SETTING_NAMES])
   const profile = flags.profile ?? (env.GDN_PROFILE || config.profile || 'default')
-  if (flags.profile !== undefined) refuseUnknownProfile(config, profile, '--profile')
+  if (flags.profile !== undefined) refuseUnknownProfile(config, profile, { flag: '--profile' })
   const { [setting]: removed, ...rest } = config.profiles?.[profile] ?? {}
   if (removed !== undefined) {
     await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: rest } })
@@ -66,7 +66,7 @@ async function print(output: Output, flags: UnsetFlags, record: DataRecord): Pro
 async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise<void> {
   const { baseUrl } = await deps.settings(flags)
   if (baseUrl === null) {
-    throw new GdnError('usage', 'no server is named', { place: { flag: '--base-url' }, hint: 'Add --base-url <url>.' })
+    throw noServerNamed('--base-url', 'Add --base-url <url>.')
   }
   const origin = originOf(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)

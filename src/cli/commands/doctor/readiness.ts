@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
-import { parseJson } from '../../../client/answers.ts'
+import { parseJson } from '../../../core/json.ts'
 import { type Finding, warn } from './finding.ts'
 
 const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })

@@ -3,6 +3,7 @@ import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { listRuns, runStatuses } from '../../../batch/runs.ts'
 import type { Run } from '../../../batch/types.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
@@ -71,7 +72,7 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
       )
     }
     findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))
-    return findings.length > 0 ? findings : [ok(CHECK, runs.length === 1 ? '1 run' : `${runs.length} runs`)]
+    return findings.length > 0 ? findings : [ok(CHECK, count(runs.length, 'run'))]
   } catch (error) {
     // Commands that send need the state. Other errors pass: another process holds its lock, or SQLite is missing.
     if (error instanceof GdnError && error.code === 'data_dir') return [fail(CHECK, error)]

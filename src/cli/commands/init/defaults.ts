@@ -3,8 +3,8 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { ProfileSettings } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
-import { GdnError } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
 import type { Choice } from '../../io/questions.ts'
 import { choose } from '../../prompt/ask-for.ts'
 import { askAddress, blockchainChoices, mayAsk } from '../../prompt/ask-missing.ts'
@@ -24,7 +24,7 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
         ? evmAddressProblem(wallet)
         : null
       : addressProblem(wallet, blockchain)
-  if (problem !== null) throw new GdnError('usage', `"${wallet}" ${problem}`, { place: { flag: '--wallet' } })
+  if (problem !== null) throw wrongAddress(wallet, problem, '--wallet')
 }
 
 /** Prompts for the default blockchain and wallet. Both are optional. */

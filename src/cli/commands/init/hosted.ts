@@ -93,7 +93,7 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
   const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined
   if (before === undefined || before === baseUrl || flags.yes) return
   const question = `The profile ${safe(name)} is for ${safe(before)}. Replace it (--profile creates another)?`
-  if (!(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was written')
+  await io.confirm(question, '--yes', { message: 'nothing was written' })
 }
 
 /** Returns a given or saved key, checked. A typed key that does not work can be typed again. */

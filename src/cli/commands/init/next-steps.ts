@@ -37,7 +37,9 @@ export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChec
       : [
           isSolana
             ? 'Name your wallet: gdn wallet add alice <address>'
-            : 'Generate a wallet: gdn wallet generate --name alice',
+            : baseUrl === null
+              ? 'Generate a wallet: gdn wallet generate --name alice'
+              : 'Generate a wallet (needs the permission wallet:create): gdn wallet generate --name alice --email <address>',
         ]),
     `Create a collection: ${create}`,
     `Mint an NFT in it: gdn nft mint --title Dawn --receiver ${safe(receiver)}`,

@@ -7,6 +7,7 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { oneOf, someOf } from '../../flags/parse.ts'
@@ -69,15 +70,13 @@ export function command(deps: Deps, run = create): GdnCommand {
 /** `nft:create,nft:read`, or `all`. */
 const permissions = someOf([...PERMISSIONS, 'all'])
 
-const missing = (flag: string, hint: string) => new GdnError('usage', 'is required', { place: { flag }, hint })
-
 /** Checks the values of the flags before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
   const { name, email, permission, expires, apiVersion = null } = flags
-  if (name === undefined) throw missing('--name', 'Name what the key is for, such as --name shop.')
-  if (email === undefined) throw missing('--email', 'Name its account, such as --email shop@example.com.')
+  if (name === undefined) throw requiredFlag('--name', 'Name what the key is for, such as --name shop.')
+  if (email === undefined) throw requiredFlag('--email', 'Name its account, such as --email shop@example.com.')
   if (permission === undefined) {
-    throw missing('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
+    throw requiredFlag('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
   }
   const checked = validate(shortText(100), name)
   if (!checked.ok)

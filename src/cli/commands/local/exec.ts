@@ -25,7 +25,7 @@ export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      'gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR for the command, and exits with its exit code. It deletes everything afterwards, even after an interruption, so it works well in CI. With --fork, a blockchain is a copy of its public network at the latest block. gdn only reads the network, and needs no key.',
+      'gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR for the command, removes GDN_CONTRACT and GDN_PROFILE, and exits with its exit code. Within the command, --local also selects this backend. gdn deletes everything afterwards, even after an interruption, so it works well in CI. If gdn itself is killed with SIGKILL, the command keeps running, and gdn does not delete the records that gdn commands in it create after that. With --fork, a blockchain is a copy of its public network at the latest block. gdn only reads the network, and needs no key.',
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
       ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
@@ -93,13 +93,15 @@ async function withBackend(
   const { backend, failed, close } = started
   announceFaults(io, backend.faults)
   try {
-    const { GDN_PROFILE: _profile, GDN_FORK_URL: _forkUrl, ...rest } = env
+    // A contract of another server is unknown to this backend.
+    const { GDN_PROFILE: _profile, GDN_CONTRACT: _contract, GDN_FORK_URL: _forkUrl, ...rest } = env
     return await work(
       {
         ...rest,
         GDN_BASE_URL: backend.url,
         GDN_API_KEY: backend.apiKey.reveal(),
         GDN_STATE_DIR: join(folder, 'state'),
+        GDN_EXEC_DATA_DIR: options.dataDir,
       },
       failed,
     )

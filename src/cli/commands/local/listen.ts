@@ -24,7 +24,7 @@ export interface ListenFlags extends CommonFlags, DataDirFlags {
 export function command(deps: Deps, run = listen): GdnCommand {
   const listenCommand = new GdnCommand({
     about:
-      'Shows the events that webhooks get. gdn reads them from the data directory, so this machine needs no public address. With --forward-to, gdn posts each event as a webhook would, and signs it with a secret, which it prints at the start. The secret stays the same. To post only some event types to a URL, put them before it: nft.deployed=http://localhost:3000. A URL that does not respond does not delay the others. Failed deliveries are not retried. The command runs until Ctrl-C, and exits with code 0.',
+      'Shows the events that webhooks receive. gdn reads them from the data directory, so this machine needs no public address. With --forward-to, gdn posts each event as a webhook would, and signs it with a secret, which it prints at the start. The secret is the same each time. To post only some event types to a URL, put them before it: nft.deployed=http://localhost:3000. A URL that does not respond does not delay the others. Failed deliveries are not retried. The command runs until Ctrl-C, and exits with code 0.',
     examples: [
       ['Show the events', 'gdn local listen'],
       ['Forward them to the application that you work on', 'gdn local listen --forward-to http://localhost:3000/hook'],
@@ -92,6 +92,7 @@ async function begin(
     await io.data(`${JSON.stringify({ event: 'ready', signing_secret, forward_to: targets })}\n`)
   } else {
     await io.data(`Listening. Events are signed with ${signing_secret}\n`)
+    if (targets.length > 0) io.note('Start your application with this secret. Each webhook has another one.')
     io.note(
       account === undefined
         ? 'These are the events of the local account. For those of another account, add --email <address>.'

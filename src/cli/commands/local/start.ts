@@ -1,6 +1,13 @@
-import { lastPort, localApiKeyFile, rememberPort, runningBackend } from '../../../config/local-backend.ts'
+import {
+  lastPort,
+  localApiKeyFile,
+  type RunningBackend,
+  rememberPort,
+  runningBackend,
+} from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -44,7 +51,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   const dataDir = localDataDirectory(env)
   const running = await runningBackend(dataDir)
   if (running !== null) {
-    refuseOtherPort(running.url, flags.port)
+    refuseOtherOptions(running, flags)
     io.note(`The local backend is already running on ${running.url}.`)
     if (running.version !== VERSION) {
       io.note(
@@ -68,17 +75,36 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   await tell(started)
 }
 
-function refuseOtherPort(url: string, port: number | undefined): void {
-  if (port === undefined || port === 0 || new URL(url).port === String(port)) return
+/** Rejects a flag that the running backend was not started with. @throws GdnError `usage` */
+function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartFlags): void {
+  const { port } = flags
+  const isOtherPort = port !== undefined && port !== 0 && new URL(url).port !== String(port)
+  const wanted: Record<string, string | boolean | undefined> = {
+    '--rate-limits': flags.rateLimits,
+    '--api-version': flags.apiVersion,
+    '--allow-private-files': flags.allowPrivateFiles,
+    '--allow-html-files': flags.allowHtmlFiles,
+    '--ipfs-gateway': flags.ipfsGateway,
+    '--require-stored-files': flags.requireStoredFiles,
+  }
+  const differs = (flag: string) =>
+    wanted[flag] !== undefined && options[flag] !== undefined && wanted[flag] !== options[flag]
+  const flag = isOtherPort ? '--port' : Object.keys(wanted).find(differs)
+  if (flag === undefined) return
+  const again = [...(port === undefined ? [] : ['--port', String(port)]), ...backendArgs(flags)]
+    .map(shellWord)
+    .join(' ')
   throw new GdnError('usage', `the local backend is already running on ${safe(url)}`, {
-    place: { flag: '--port' },
-    hint: `Run \`gdn local stop\` first, then \`gdn local start --port ${port}\`.`,
+    place: { flag },
+    hint: `Run \`gdn local stop\` first, then \`gdn local start ${again}\`.`,
   })
 }
 
+const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), ...storedFilesArgs(flags)]
+
 /** Starts the backend on the given port, or else on the last or default port, or on a free port if that is in use. */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
-  const more = [...servedApiArgs(flags), ...storedFilesArgs(flags)]
+  const more = backendArgs(flags)
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
   const last = await lastPort(dataDir)
   try {

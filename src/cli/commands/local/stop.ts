@@ -25,9 +25,10 @@ export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {
   const output = createOutput(io, flags, BACKEND_VIEW)
   const dataDir = localDataDirectory(env)
   const backend = await runningBackend(dataDir)
-  if (backend === null) io.note('The local backend is not running.')
+  if (env.GDN_EXEC_DATA_DIR) io.note('The backend of gdn local exec stops when its command ends.')
+  else if (backend === null) io.note('The local backend is not running.')
   else await stopBackend(deps, dataDir, backend)
-  if (isAskedFor(flags)) await output.one(backendData(null, dataDir))
+  if (isAskedFor(flags)) await output.one(backendData(await runningBackend(dataDir), dataDir))
 }
 
 /** Sends SIGTERM, then SIGKILL if the backend does not exit in time. No data is lost. */

@@ -9,16 +9,25 @@ import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { shortAddress } from '../../render/fit-columns.ts'
 import { createOutput } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
+import {
+  addBlockchainFlag,
+  CHANGE_VIEW,
+  type ChangeFlags,
+  type FoundNft,
+  findNfts,
+  flagOfOneRequest,
+  placesOf,
+  quoteChange,
+  shortRecord,
+} from './change-nft.ts'
 
 export function command(deps: Deps, run = burn): GdnCommand {
   const burnCommand = new GdnCommand({
     about:
-      'The service burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts. Token IDs are never used again. If the owner has changed in the meantime, nothing is burned. A holder can always burn an NFT with a wallet.',
+      'The service burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts. Token IDs are never reused. If the owner has changed in the meantime, nothing is burned. A holder can always burn an NFT with a wallet.',
     examples: [
       ['Burn an NFT', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Show what would be burned', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
@@ -41,7 +50,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
   const ids = [...new Set(given)]
   // Each NFT has an operation of its own.
-  const single = flags.operation !== undefined ? '--operation' : flags.maxCost !== undefined ? '--max-cost' : null
+  const single = flagOfOneRequest(flags)
   if (single !== null && ids.length > 1) {
     throw new GdnError('usage', 'is for one NFT', { place: { flag: single }, hint: 'Burn one NFT at a time.' })
   }
@@ -60,7 +69,10 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     await output.many([])
     return io.note(ids.length === 1 ? 'It is burned already.' : 'They are burned already.')
   }
-  if (flags.dryRun) return await output.many(nfts.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
+  if (flags.dryRun) {
+    await quoteChange(deps, connection, flags, 'burnnft', nfts)
+    return await output.many(nfts.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
+  }
   const burned: DataRecord[] = []
   let isConfirmed = flags.yes === true
   try {
@@ -106,11 +118,10 @@ async function confirm(
     deps.io.note(safe(`${title} (${nft_gdn_id}), token ${token_id}, owned by ${receiver_wallet_address}`))
   }
   const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
-  const places = new Set(nfts.map((nft) => `${shortAddress(nft.contract_address)} on ${nft.blockchain}`))
   const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
   // Coins of several blockchains have no sum.
   const cost = others.length > 0 ? '' : await atMostText(deps, connection, blockchain, { limit, worst })
-  const question = `Permanently burn ${what} of ${[...places].join(' and ')}${cost}?`
-  if (!(await deps.io.confirm(safe(question), '--yes'))) throw new GdnError('not_confirmed', 'nothing was sent')
+  const question = `Permanently burn ${what} of ${await placesOf(deps, connection, nfts)}${cost}?`
+  await deps.io.confirm(safe(question), '--yes')
 }

@@ -5,6 +5,8 @@ import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
+import { networkText } from '../../connect/is-without-value.ts'
+import { collectionsAtAGlance, findByAddress } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
@@ -12,9 +14,11 @@ import { blockchainName } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { shortAddress } from '../../render/fit-columns.ts'
 import type { View } from '../../render/view.ts'
-import type { OperationFlags } from '../../request/operate.ts'
+import { type OperationFlags, quoteOperation } from '../../request/operate.ts'
 import { blockchainOf } from './blockchain-of.ts'
+import { neverMinted } from './nft-errors.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
@@ -62,10 +66,8 @@ export async function findNfts(deps: Deps, connection: Connection, ids: readonly
 }
 
 async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Promise<FoundNft> {
-  const { nft_gdn_id: id, status, error, contract_address } = nft
-  if (hasFailed(status)) {
-    throw new GdnError('nft_failed', `${id} failed and was never minted: ${error ?? 'the server returned no reason'}`)
-  }
+  const { nft_gdn_id: id, status, contract_address } = nft
+  if (hasFailed(status)) throw neverMinted(nft)
   if (status !== 'deployed' || !contract_address) {
     throw new GdnError('pending', `${id} is not deployed yet`, {
       hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(connection.server)}\` first.`,
@@ -85,3 +87,33 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
   blockchain: nft.blockchain,
   receiver_wallet_address: nft.receiver_wallet_address,
 })
+
+/** Returns the collections of NFTs for a prompt: by their names, if they were created on this machine. */
+export async function placesOf(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
+  const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
+  const known = await collectionsAtAGlance(deps, connection, addresses).catch(() => [])
+  const places = nfts.map(({ contract_address, blockchain }) => {
+    const name = findByAddress(known, contract_address)?.name
+    return `${name === undefined ? '' : `${name}, `}${shortAddress(contract_address)} on ${networkText(blockchain, connection)}`
+  })
+  return [...new Set(places)].join(' and ')
+}
+
+/** Returns the flag that names or limits one request; null without one. */
+export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
+  return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
+}
+
+/** Reports the cost of a change that a dry run prints. Costs of several blockchains have no sum. */
+export async function quoteChange(
+  deps: Deps,
+  { settings }: Connection,
+  flags: OperationFlags,
+  endpoint: 'burnnft' | 'freezenft',
+  nfts: readonly FoundNft[],
+): Promise<void> {
+  const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
+  const content = { nft_gdn_ids: nfts.map(({ nft_gdn_id }) => nft_gdn_id) }
+  const quoted = { endpoint, blockchain: others.length > 0 ? null : blockchain, content }
+  await quoteOperation(deps, settings, flags, quoted)
+}

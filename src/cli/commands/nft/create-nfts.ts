@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
@@ -12,11 +13,10 @@ import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { count } from '../../render/count.ts'
 import type { Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { operateOnce } from '../../request/operate.ts'
+import { operateOnce, quoteOperation } from '../../request/operate.ts'
 import { waitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
@@ -46,6 +46,8 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   const verb = endpoint === 'createnfttrans' ? 'Grant' : 'Mint'
   if (flags.dryRun) {
     const asGiven = replaceUrls(request, new Map(localFiles.map((one) => [one.placeholder, one.path])))
+    const { blockchain } = request
+    await quoteOperation(deps, settings, flags, { endpoint, blockchain, content: request })
     return await printDryRun(deps.io, settings, endpoint, asGiven)
   }
   const connection = await deps.connect(settings)
@@ -117,7 +119,7 @@ async function finish(
   const seen = new Map(records.map((record) => [record.nft_gdn_id, record]))
   await print(accepted.map((nft) => ({ ...nft, ...seen.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))
   const ended = pending.length === 0
-  if (problem === null) {
+  if (problem === null && output.mode !== 'ids') {
     io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)
   }
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const

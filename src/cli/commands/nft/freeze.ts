@@ -1,22 +1,34 @@
+import { MAX_FROZEN_PER_REQUEST } from '../../../api/endpoints/freezenft.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
-import { worstOfRequest } from '../../cost/run-limit.ts'
-import type { Deps } from '../../deps.ts'
+import { sumOf, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
+import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { addOperationFlags } from '../../request/operate.ts'
-import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, findNfts, shortRecord } from './change-nft.ts'
+import {
+  addBlockchainFlag,
+  CHANGE_VIEW,
+  type ChangeFlags,
+  type FoundNft,
+  findNfts,
+  flagOfOneRequest,
+  placesOf,
+  quoteChange,
+  shortRecord,
+} from './change-nft.ts'
 
 export function command(deps: Deps, run = freeze): GdnCommand {
   const freezeCommand = new GdnCommand({
     about:
-      'A frozen NFT keeps its metadata permanently: nobody can update it. All NFTs must be in one collection. The command prompts, because a freeze is permanent. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
+      'A frozen NFT keeps its metadata permanently: no one can update it. All NFTs must be in one collection. One request freezes at most 200 NFTs. For more NFTs, gdn sends several requests. The command prompts, because a freeze is permanent. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
     examples: [
       ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Without a prompt, for a script', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
@@ -34,16 +46,17 @@ export function command(deps: Deps, run = freeze): GdnCommand {
   return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
 }
 
-/** The status is that of the transaction, so a column says whether the NFT is frozen. */
+/** The status is that of the transaction, so a field says whether the NFT is frozen, and tables show that as status. */
 const VIEW: View = {
   ...CHANGE_VIEW,
   fields: CHANGE_VIEW.fields.flatMap((field) => (field === 'status' ? [field, 'is_frozen'] : [field])),
-  columns: CHANGE_VIEW.columns.flatMap((field) => (field === 'status' ? [field, 'is_frozen'] : [field])),
+  cells: (record) => (record.is_frozen === true ? { ...record, status: 'frozen' } : record),
 }
 
 export async function freeze(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, withPaid(VIEW))
+  const single = flagOfOneRequest(flags)
   const connection = await deps.connect(await deps.settings(flags))
   const nfts = await findNfts(deps, connection, [...new Set(given)])
   const [first, ...others] = nfts
@@ -56,39 +69,75 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     })
   }
   const left = nfts.filter(({ is_frozen, burned }) => is_frozen !== true && burned !== true)
-  if (flags.dryRun)
+  if (single !== null && left.length > MAX_FROZEN_PER_REQUEST) {
+    throw new GdnError('usage', `is for one request, which freezes at most ${MAX_FROZEN_PER_REQUEST} NFTs`, {
+      place: { flag: single },
+      hint: `Freeze ${MAX_FROZEN_PER_REQUEST} NFTs at a time.`,
+    })
+  }
+  if (flags.dryRun) {
+    if (left.length > 0) await quoteChange(deps, connection, flags, 'freezenft', left)
     return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned', is_frozen: false })))
+  }
   if (left.length === 0) {
     await output.many([])
     return io.note('Nothing to change.')
   }
-  const nft_gdn_ids = left.map(({ nft_gdn_id }) => nft_gdn_id)
-  const request = async (limit: bigint | null) => {
-    if (!flags.yes) {
-      for (const { nft_gdn_id, title } of left) io.note(safe(`${title} (${nft_gdn_id})`))
-      const question =
-        left.length === 1
-          ? 'Permanently freeze its metadata'
-          : `Permanently freeze the metadata of these ${left.length} NFTs`
-      const priced = { limit, worst: () => worstOfRequest('freezenft', { nft_gdn_ids }) }
-      const cost = await atMostText(deps, connection, blockchain, priced)
-      if (!(await io.confirm(safe(`${question}${cost}?`), '--yes')))
-        throw new GdnError('not_confirmed', 'nothing was sent')
+  const frozen: DataRecord[] = []
+  let isConfirmed = flags.yes === true
+  try {
+    for (let from = 0; from < left.length; from += MAX_FROZEN_PER_REQUEST) {
+      const together = left.slice(from, from + MAX_FROZEN_PER_REQUEST)
+      const nft_gdn_ids = idsOf(together)
+      const change = {
+        endpoint: 'freezenft' as const,
+        note: 'nft freeze',
+        what: 'the freeze',
+        blockchain,
+        contract: contract_address,
+        content: { nft_gdn_ids: [...nft_gdn_ids].sort() },
+        // Called after --max-cost is checked, and not for a freeze that was accepted before.
+        request: async (limit: bigint | null) => {
+          if (!isConfirmed) await confirm(deps, connection, left.slice(from), limit)
+          isConfirmed = true
+          return { contract_address, nft_gdn_ids }
+        },
+      }
+      await changeOnce(deps, connection, flags, change, async (seen) => {
+        for (const nft of together) {
+          frozen.push({ ...shortRecord(nft), ...seen, is_frozen: seen.status === 'deployed' })
+        }
+      })
     }
-    return { contract_address, nft_gdn_ids }
-  }
-  const change = {
-    endpoint: 'freezenft' as const,
-    note: 'nft freeze',
-    what: 'the freeze',
-    blockchain,
-    contract: contract_address,
-    content: { nft_gdn_ids: [...nft_gdn_ids].sort() },
-    request,
-  }
-  await changeOnce(deps, connection, flags, change, async (seen) => {
-    const frozen = left.map((nft) => ({ ...shortRecord(nft), ...seen, is_frozen: seen.status === 'deployed' }))
-    await output.many(frozen)
+  } finally {
+    // After an error too: these are frozen.
+    if (isConfirmed || frozen.length > 0) await output.many(frozen)
     notePaid(io, output, frozen)
-  })
+  }
+}
+
+const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+
+/** Prompts once for all NFTs, with the most that it can cost. @throws GdnError `not_confirmed` */
+async function confirm(
+  deps: Deps,
+  connection: Connection,
+  nfts: readonly FoundNft[],
+  limit: bigint | null,
+): Promise<void> {
+  for (const { nft_gdn_id, title } of nfts) deps.io.note(safe(`${title} (${nft_gdn_id})`))
+  const nft_gdn_ids = idsOf(nfts)
+  const worst = async () => {
+    const requests: WorstUse[] = []
+    for (let from = 0; from < nfts.length; from += MAX_FROZEN_PER_REQUEST) {
+      const together = nft_gdn_ids.slice(from, from + MAX_FROZEN_PER_REQUEST)
+      requests.push(await worstOfRequest('freezenft', { nft_gdn_ids: together }))
+    }
+    return sumOf(requests)
+  }
+  const [{ blockchain = null } = {}] = nfts
+  const cost = await atMostText(deps, connection, blockchain, { limit, worst })
+  const what = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
+  const question = `Permanently freeze ${what} in ${await placesOf(deps, connection, nfts)}${cost}?`
+  await deps.io.confirm(safe(question), '--yes')
 }

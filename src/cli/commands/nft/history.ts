@@ -67,7 +67,7 @@ export async function history(deps: Deps, id: string, flags: HistoryFlags): Prom
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)
   if (nft === undefined) throw unknownNfts([id])
-  if (client.hasHistory() !== true) {
+  if (client.supports('history') !== true) {
     throw new GdnError('refused', `${server.origin} has no history of NFTs`, {
       hint: 'Only a gdn backend has it. Look at the token in a block explorer.',
     })

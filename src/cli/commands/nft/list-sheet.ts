@@ -5,10 +5,11 @@ import { sameAddress } from '../../../api/same-address.ts'
 import { ManifestColumns } from '../../../batch/manifest-cells.ts'
 import { listRuns } from '../../../batch/runs.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { isObject } from '../../../core/json.ts'
 import { readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
-import { columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
+import { columnsLike, ownAnd, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import type { Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
@@ -16,7 +17,7 @@ import { createCsv } from '../../render/csv.ts'
 /** The fields that are no columns of a manifest. */
 const FIELDS = [
   ...['token_id', 'status', 'nft_gdn_id', 'contract_address', 'blockchain', 'metadata_url', 'error', 'revision'],
-  ...['is_dynamic', 'is_frozen', 'burned', 'accepted_date'],
+  ...['is_dynamic', 'is_frozen', 'burned'],
 ]
 
 /** Returns the manifest of the newest run of a collection on this machine; null without one. */
@@ -47,9 +48,10 @@ export async function printSheet(
   const columns = new ManifestColumns(null)
   const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: rowOf(record) }))
   for (const { row } of rows) columns.learn(row)
+  const shown = columnsLike(columns, header, naming)
   await printResultsCsv(deps.io, each(rows), {
-    columns: columnsLike(columns, header, naming),
-    fields: FIELDS,
+    columns: shown,
+    chosen: ownAnd(shown, FIELDS),
     csv: createCsv({ forSpreadsheet: true }, header?.separator),
   })
 }
@@ -59,14 +61,14 @@ async function* each(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord
 }
 
 /** Returns an NFT as the row that it is like. Metadata of another form has no title. */
-function rowOf({ request_metadata, receiver_wallet_address }: NftRecord): ManifestRow {
+function rowOf({ request_metadata, receiver_wallet_address, burned }: NftRecord): ManifestRow {
   const { title, description, file_fields, attribute, ...extras } = Object(request_metadata) as Readonly<
     Record<string, unknown>
   >
   return {
     line: 0,
     id: null,
-    receiver: textOf(receiver_wallet_address),
+    receiver: burned === true ? '' : textOf(receiver_wallet_address),
     sender: null,
     localFiles: [],
     metadata: {
@@ -80,7 +82,7 @@ function rowOf({ request_metadata, receiver_wallet_address }: NftRecord): Manife
 }
 
 const objectsIn = (list: unknown): Readonly<Record<string, unknown>>[] =>
-  Array.isArray(list) ? list.filter((one) => one !== null && typeof one === 'object') : []
+  Array.isArray(list) ? list.filter(isObject) : []
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : value == null ? '' : (JSON.stringify(value) ?? '')

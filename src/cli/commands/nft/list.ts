@@ -1,13 +1,13 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { IDS_PER_REQUEST, pagesOfNfts } from '../../../client/read-records.ts'
+import { count } from '../../../core/count.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { count } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
@@ -28,7 +28,7 @@ const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
-    about: `Shows the token ID, title, status and owner of each NFT, and its ID if the terminal is wide enough. A terminal shows the first ${SHOWN_ON_TERMINAL} NFTs unless --limit is given. Pipes and files get all NFTs. For details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs. -o ids and --fields nft_gdn_id need no details. With --for-spreadsheet, metadata is in columns as in a manifest, with the separator and the headers of the manifest that this machine last minted into the collection.`,
+    about: `Shows the token ID, title, status and owner of each NFT, and its ID if the terminal is wide enough. In a terminal, the command shows the first ${SHOWN_ON_TERMINAL} NFTs unless you set --limit. In a pipe or a file, it prints all NFTs. For details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs. -o ids and --fields nft_gdn_id don't need these requests. With --for-spreadsheet, metadata is in columns as in a manifest, with the separator and the headers of the manifest that this machine last minted into the collection.`,
     examples: [
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [

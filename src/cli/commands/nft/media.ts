@@ -25,8 +25,8 @@ export interface Media {
 }
 
 /**
- * Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file, which is inspected
- * as those of manifests are.
+ * Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file, which is
+ * inspected as those of manifests are.
  *
  * @param flagOf returns the flag of a key, for errors
  */

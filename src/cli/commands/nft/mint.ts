@@ -39,7 +39,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
     ],
     aliases: NFT_ALIASES,
   })
-  valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint in', { parse: notEmpty })
+  valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint into', { parse: notEmpty })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })

@@ -1,14 +1,13 @@
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { isFinal } from '../../../api/nft-status.ts'
 import { readNfts } from '../../../client/read-records.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { httpAddress, notEmpty } from '../../flags/parse.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
-import { graphicsOf, imageSpace } from '../../picture/terminal.ts'
+import { graphicsOf, imageSpace } from '../../image/terminal.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { nftCard } from '../../render/nft-card.ts'
 import { createOutput, type Output } from '../../render/output.ts'
@@ -16,6 +15,7 @@ import type { Card, View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { withBlockchain } from './blockchain-of.ts'
+import { noNft } from './nft-errors.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
@@ -28,7 +28,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know an ID.\nOn a terminal, a single NFT is shown with its image. The image can be a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. The terminal draws it (kitty, iTerm2, sixel), or gdn draws blocks of color. GDN_IMAGES selects the method if gdn does not detect it. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know an ID.\nIn a terminal, the command shows a single NFT with its image. The image can be a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. The terminal draws it (kitty, iTerm2, sixel), or gdn draws blocks of color. GDN_IMAGES selects the method if gdn does not detect it. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Watch an NFT until it is deployed', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --watch'],
@@ -64,7 +64,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   const card = (record: DataRecord): Card => [...nftCard(record), ['web explorer', page]]
   const view = { ...NFT_VIEW, card }
   const output = createOutput(deps.io, flags, view)
-  if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft show <nft_gdn_id>`.' })
+  if (ids.length === 0) throw noNft('gdn nft show <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const look = async () => {
@@ -128,7 +128,7 @@ async function watchNfts(
 
 /** Returns the page of an NFT in the web explorer; null if the server isn't a gdn backend, which has no such pages. */
 function explorerPage({ client }: Connection, { nft_gdn_id }: NftRecord): string | null {
-  return client.supportsIdempotency() === true ? `${client.baseUrl}/nfts/${encodeURIComponent(nft_gdn_id)}` : null
+  return client.supports('idempotency') === true ? `${client.baseUrl}/nfts/${encodeURIComponent(nft_gdn_id)}` : null
 }
 
 /** Draws the image of an NFT. The code that draws is loaded only if needed. */
@@ -136,6 +136,6 @@ async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image,
   const way = image === false ? null : graphicsOf(deps)
   const room = imageSpace(deps.io)
   if (way === null || room === null) return
-  const { showPicture } = await import('../../picture/show-nft.ts')
-  await showPicture(deps, connection, nft, { way, room, gateway })
+  const { showImage } = await import('../../image/show-nft.ts')
+  await showImage(deps, connection, nft, { way, room, gateway })
 }

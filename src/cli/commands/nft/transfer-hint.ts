@@ -20,7 +20,7 @@ export function howToEnableTransfer(
   refusal: string,
   { contract_address, blockchain }: Collection,
 ): string | undefined {
-  if (client.supportsIdempotency() !== true) {
+  if (client.supports('idempotency') !== true) {
     return `If the API may not transfer in this collection, ask the service to enable it for the owner. ${NEW_COLLECTIONS}`
   }
   if (!refusal.includes('enable_transfer')) return undefined

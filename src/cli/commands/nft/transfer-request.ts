@@ -21,6 +21,7 @@ import { isV12 } from '../../request/api-version.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate.ts'
 import { blockchainOf, knownBlockchain } from './blockchain-of.ts'
+import { neverMinted, noNft } from './nft-errors.ts'
 
 export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   receiver?: string
@@ -75,9 +76,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
   const { nft_gdn_id: nftGdnId, receiver_wallet_address: receiver, blockchain } = fields
   if (typeof nftGdnId !== 'string' || nftGdnId === '') {
-    throw new GdnError('usage', 'no NFT is specified', {
-      hint: 'Run `gdn nft transfer <nft_gdn_id> --receiver <address>`.',
-    })
+    throw noNft('gdn nft transfer <nft_gdn_id> --receiver <address>')
   }
   if (typeof blockchain === 'string') refuseWithoutTransfer(blockchain)
   const problem =
@@ -145,20 +144,19 @@ export async function blockchainOfTransfer(
   return isSame ? found : null
 }
 
-function refuseUndeployed({ nft_gdn_id, status, error, token_id }: NftRecord, server: Server): void {
-  if (hasFailed(status)) {
-    throw new GdnError(
-      'nft_failed',
-      `${nft_gdn_id} failed and was never minted: ${error ?? 'the server returned no reason'}`,
-    )
-  }
+function refuseUndeployed(nft: NftRecord, server: Server): void {
+  const { nft_gdn_id, status, token_id } = nft
+  if (hasFailed(status)) throw neverMinted(nft)
   if (status === 'deployed' && token_id) return
   throw new GdnError('pending', `${nft_gdn_id} is not deployed yet, so it can't be transferred`, {
     hint: `Run \`gdn nft wait ${safe(nft_gdn_id)}${serverFlag(server)}\` first.`,
   })
 }
 
-/** Rejects blockchains without transfers (API reference v1.1, Blockchain identifiers). `checkRequest` rejects unknown ones. */
+/**
+ * Rejects blockchains without transfers (API reference v1.1, Blockchain identifiers). `checkRequest` rejects unknown
+ * ones.
+ */
 function refuseWithoutTransfer(name: string): void {
   if (!isBlockchain(name) || isEvm(name)) return
   throw new GdnError('usage', `the API does not transfer NFTs on ${name}`, {

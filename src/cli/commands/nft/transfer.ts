@@ -21,11 +21,12 @@ import { TRANSFER_VIEW } from '../../render/views.ts'
 import { isV12, versionHint } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { addOperationFlags, operateOnce } from '../../request/operate.ts'
+import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate.ts'
+import { waitForTransfer } from '../../request/waiting.ts'
 import { knownBlockchain } from './blockchain-of.ts'
+import { twoNfts } from './nft-errors.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import { blockchainOfTransfer, completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
-import { waitForTransfer } from './wait-for-transfer.ts'
 
 type TransferRequest = z.output<typeof transferRequest12>
 
@@ -78,7 +79,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
   const output = createOutput(deps.io, flags, withPaid(TRANSFER_VIEW))
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
-    throw new GdnError('usage', 'two NFTs are specified', { place: { flag: '--nft-gdn-id' }, hint: 'Specify one NFT.' })
+    throw twoNfts()
   }
   const settings = await deps.settings(flags)
   const given = await readTransfer(deps, id, flags)
@@ -90,10 +91,15 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     sent = request
     return request
   }
-  if (flags.dryRun) return await printDryRun(deps.io, settings, 'transfernft', await complete())
-
   const { server } = connection
   const what = { nft_gdn_id: given.nftGdnId, receiver_wallet_address: given.receiver }
+  const findBlockchain = () => blockchainOfTransfer(deps, connection, given)
+  if (flags.dryRun) {
+    const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content: what } as const
+    await quoteOperation(deps, settings, flags, quoted)
+    return await printDryRun(deps.io, settings, 'transfernft', await complete())
+  }
+
   await operateOnce(
     deps,
     connection,
@@ -101,7 +107,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     {
       endpoint: 'transfernft',
       blockchain: null,
-      findBlockchain: () => blockchainOfTransfer(deps, connection, given),
+      findBlockchain,
       contract: null,
       // Without the sender, which is looked up: it changes when the transfer takes effect.
       content: what,
@@ -166,6 +172,6 @@ async function finish(
   )
   const { status = accepted.status, transaction_hash, error } = seen
   await output.one({ ...accepted, status, transaction_hash, ...paidOf(seen), error })
-  if (problem === null) io.note(`Next: ${show}`)
+  if (problem === null && output.mode !== 'ids') io.note(`Next: ${show}`)
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }

@@ -16,7 +16,7 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { addOperationFlags } from '../../request/operate.ts'
+import { addOperationFlags, quoteOperation } from '../../request/operate.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
 import {
@@ -50,7 +50,7 @@ export function command(deps: Deps, run = update): GdnCommand {
   })
   updateCommand.argument('<nft_gdn_id>')
   addMetadataFlags(updateCommand)
-  valueFlag(updateCommand, '-f, --file <file>', 'JSON metadata (- for standard input) that replaces all of it', {
+  valueFlag(updateCommand, '-f, --file <file>', 'JSON file that replaces the whole metadata; - is standard input', {
     parse: notEmpty,
   })
   addBlockchainFlag(updateCommand)
@@ -79,6 +79,8 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const request = checkRequest(updatednft.request, { ...fixed, metadata: [metadata] }, file)
   if (flags.dryRun) {
+    const { blockchain } = nft
+    await quoteOperation(deps, connection.settings, flags, { endpoint: 'updatednft', blockchain, content: request })
     const shown = replaceUrls(request, new Map(localFiles.map(({ placeholder, path }) => [placeholder, path])))
     return await output.many(metadataChanges(before, shown.metadata[0] as NftMetadata).map((change) => ({ ...change })))
   }

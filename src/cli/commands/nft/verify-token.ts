@@ -4,6 +4,7 @@ import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provena
 import type { Verification } from '../../../verify/verify.ts'
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
 
 /** A token of a collection, as anybody can name it. */
 export interface NamedToken {
@@ -28,12 +29,12 @@ export async function verifyToken(
   token: NamedToken,
 ): Promise<{ verification: Verification; provenance: Provenance | null }> {
   if (flags.blockchain === undefined) {
-    throw new GdnError('usage', 'is required', { place: { flag: '--blockchain' }, hint: 'Add --blockchain <name>.' })
+    throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
   }
   const { verifier, close } = await openVerifier(deps, flags, flags.blockchain, null)
   const progress = await deps.io.progress('Reading chain and storage')
   try {
-    if ('reason' in verifier) return { verification: { verified: null, reason: verifier.reason }, provenance: null }
+    if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
     const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
     return resultOf(await verifyProvenance(verifier.chain, verifier.storage, token), token)
   } finally {

@@ -12,6 +12,7 @@ import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
@@ -19,6 +20,7 @@ import { createOutput, type Output } from '../../render/output.ts'
 import { verifyText } from '../../render/verify-text.ts'
 import type { View } from '../../render/view.ts'
 import { blockchainOf } from './blockchain-of.ts'
+import { noNft, twoNfts } from './nft-errors.ts'
 import { type NamedToken, tokenNamed, verifyToken } from './verify-token.ts'
 
 export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags {
@@ -180,17 +182,17 @@ function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenanc
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
   if (id !== undefined && nftGdnId !== undefined && id !== nftGdnId) {
-    throw new GdnError('usage', 'two NFTs are specified', { place: { flag: '--nft-gdn-id' }, hint: 'Specify one NFT.' })
+    throw twoNfts()
   }
   const named = id ?? nftGdnId ?? ''
   if (named !== '') return named
-  throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft verify <nft_gdn_id>`.' })
+  throw noNft('gdn nft verify <nft_gdn_id>')
 }
 
 /** Rejects invalid flags before the first request. */
 function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: VerifyNftFlags): void {
   const problem = receiver === undefined || blockchain === undefined ? null : addressProblem(receiver, blockchain)
-  if (problem !== null) throw new GdnError('usage', `"${receiver}" ${problem}`, { place: { flag: '--receiver' } })
+  if (problem !== null) throw wrongAddress(String(receiver), problem, '--receiver')
   if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
   if (onChain || idle === null) return

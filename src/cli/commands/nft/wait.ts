@@ -1,5 +1,4 @@
 import { readNfts } from '../../../client/read-records.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
@@ -11,6 +10,7 @@ import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { waitForNfts } from '../../request/waiting.ts'
 import { withBlockchain } from './blockchain-of.ts'
+import { noNft } from './nft-errors.ts'
 
 export interface WaitCommandFlags extends OutputFlags, ServerFlags {
   timeout?: number
@@ -46,7 +46,7 @@ export function command(deps: Deps, run = wait): GdnCommand {
 
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {
   const output = createOutput(deps.io, flags, NFT_VIEW)
-  if (ids.length === 0) throw new GdnError('usage', 'no NFT is specified', { hint: 'Run `gdn nft wait <nft_gdn_id>`.' })
+  if (ids.length === 0) throw noNft('gdn nft wait <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
   const known = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)

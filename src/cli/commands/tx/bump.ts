@@ -1,5 +1,4 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
@@ -17,7 +16,7 @@ export interface BumpFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = bump): GdnCommand {
   const bumpCommand = new GdnCommand({
     about:
-      'A backend automatically raises the fees of a stuck transaction after the time in stuck_seconds of its configuration. This command raises them at once. The running backend has the key. It signs the same call again with the same nonce and higher fees, at most max_fee_gwei, and watches all attempts. On a public network, the prompt shows the most that the transaction can cost afterwards.',
+      'A backend automatically raises the fees of a stuck transaction after the time in stuck_seconds of its configuration. This command raises them at once. The running backend, which has the key, signs the same call again with the same nonce and higher fees, at most max_fee_gwei, and watches all attempts. On a public network, the prompt shows the maximum cost of the transaction afterwards.',
     examples: [['Raise the fees now', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   bumpCommand.argument('<transaction>')
@@ -31,15 +30,13 @@ export async function bump(deps: Deps, word: string, flags: BumpFlags): Promise<
   const { io } = deps
   const output = createOutput(io, flags, REPLACEMENT_VIEW)
   const name = txName(word)
-  const { showTransaction, requestAction } = await import('../../../server/admin/transactions.ts')
+  const { findReplaceable, requestAction } = await import('../../../server/admin/transactions.ts')
   const place = await administeredPlace(deps, flags)
-  const { blockchain } = await onPlace(deps, place, (store) => showTransaction(store, name))
+  const { blockchain } = await onPlace(deps, place, (store) => findReplaceable(store, name))
   const on = { name, blockchain: blockchain as EvmBlockchain }
   const { costsMoney, nowText, atMostText, data } = await replacementOf(deps, place, on, 'bump')
   const question = `Raise the fees of this transaction on ${blockchain}${nowText}${atMostText}?`
-  if (costsMoney && !flags.yes && !(await io.confirm(question, '--yes'))) {
-    throw new GdnError('not_confirmed', 'nothing was sent')
-  }
+  if (costsMoney && !flags.yes) await io.confirm(question, '--yes')
   const bumped = await onPlace(deps, place, (store) => requestAction(store, name, 'bump', deps.now()))
   await output.one({ ...(await withLinks(deps, flags, [bumped]))[0], ...data })
   io.note(keepPlace(`The backend raises its fees at its next check. To see them, run \`gdn tx show ${name}\`.`, flags))

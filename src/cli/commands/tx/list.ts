@@ -8,7 +8,7 @@ import { createOutput } from '../../render/output.ts'
 import { evmBlockchain } from '../chain/chain-place.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
-const STATES = ['signed', 'final', 'reverted', 'lost', 'cancelled'] as const
+const STATES = ['signed', 'mined', 'confirmed', 'final', 'reverted', 'lost', 'cancelled'] as const
 const DEFAULT_LIMIT = 50
 
 export interface ListFlags extends OutputFlags, DataDirFlags {
@@ -20,7 +20,7 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The latest transaction is first. The states are signed (sent and not final yet), final, reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled. Transactions on Solana are not shown.',
+      'The latest transaction is first. The states are signed (sent and not in a block yet), mined (in a block), confirmed (after the confirmations of the network), final (no reorg can remove it), reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled (an empty transaction used its nonce). Transactions on Solana are not shown.',
     examples: [
       ['List the pending transactions', 'gdn tx list --state signed'],
       ['Print the gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],

@@ -1,4 +1,3 @@
-import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -46,7 +45,7 @@ export async function release(deps: Deps, name: string, flags: ReleaseFlags): Pr
   const then =
     pending === 0 ? '' : failPending ? `, and fail ${pending} pending NFTs` : `, and mint ${pending} pending NFTs`
   const question = `Keep ${tokens} unknown tokens as they are${then}?`
-  if (!flags.yes && !(await io.confirm(question, '--yes'))) throw new GdnError('not_confirmed', 'nothing was released')
+  if (!flags.yes) await io.confirm(question, '--yes', { message: 'nothing was released' })
   const { collection } = await onPlace(deps, place, (store) => releaseCollection(store, name, { failPending }))
   const { id: collection_id, contract_address, blockchain } = collection
   const failed = failPending ? pending : 0

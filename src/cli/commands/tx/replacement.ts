@@ -99,7 +99,7 @@ async function currentFees(
     import('../../../server/chain/evm/cost/network-fees.ts'),
   ])
   const reading = withChain(
-    { ...place, credentialsDirectory: undefined },
+    { ...place, credentialsDirectory: undefined, signal },
     blockchain,
     async ({ network }) => {
       const reading = Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])

@@ -1,10 +1,27 @@
+import type { ShownAttempt } from '../../../server/admin/transactions.ts'
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
+
+const VIEW: View = {
+  ...TX_VIEW,
+  fields: [...TX_VIEW.fields, 'attempts'],
+  card: ({ attempts, ...record }) => [
+    ...TX_VIEW.fields.map((field) => [field, record[field]] as const),
+    ['attempts', attemptsText(attempts as readonly ShownAttempt[])],
+  ],
+}
+
+/** Formats attempts for a terminal, one a line. */
+const attemptsText = (attempts: readonly ShownAttempt[]): string =>
+  attempts
+    .map(({ hash, max_fee_gwei, cancels }) => `${hash} at ${max_fee_gwei} gwei${cancels ? ', cancels it' : ''}`)
+    .join('\n')
 
 export type ShowFlags = OutputFlags & DataDirFlags
 
@@ -24,7 +41,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, { ...TX_VIEW, fields: [...TX_VIEW.fields, 'attempts'] })
+  const output = createOutput(deps.io, flags, VIEW)
   const name = txName(word)
   const { showTransaction } = await import('../../../server/admin/transactions.ts')
   const found = await onDatabase(deps, flags, (store) => showTransaction(store, name))

@@ -1,6 +1,5 @@
 import { anyAddressProblem, checksumAddress } from '../../../api/address.ts'
 import { stateDirectory, walletsDirectory } from '../../../config/paths.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { enterAddress } from '../../../state/addresses.ts'
 import { openState } from '../../../state/open-state.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
@@ -9,6 +8,7 @@ import { nameTaken, refuseKeystore } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -20,7 +20,7 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'Names an address whose key is elsewhere, such as a recipient or a hardware wallet. Adding the same address again changes nothing. You can use @name wherever a command takes an address. To name a keystore of another program, put it in the wallet folder, which gdn wallet list shows: alice.json is @alice.',
+      'Names an address whose key is elsewhere, such as a recipient or a hardware wallet. Adding the same address again has no effect. You can use @name wherever a command takes an address. To name a keystore of another program, put it in the wallet folder, which gdn wallet list shows: alice.json is @alice.',
     examples: [
       [
         'Name an address, to use it as --receiver @bob',
@@ -41,7 +41,7 @@ export async function add(deps: Deps, typed: string, given: string, flags: AddFl
   const output = createOutput(io, flags, VIEW)
   const name = readName(typed, { flag: '<name>' })
   const problem = anyAddressProblem(given)
-  if (problem !== null) throw new GdnError('usage', `"${given}" ${problem}`, { place: { flag: '<address>' } })
+  if (problem !== null) throw wrongAddress(given, problem, '<address>')
   const address = checksumAddress(given)
   const folder = walletsDirectory(env)
   checkWalletFolder(folder)

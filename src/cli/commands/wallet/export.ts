@@ -32,7 +32,7 @@ export interface ExportFlags extends CommonFlags {
 export function command(deps: Deps, run = exportWallet): GdnCommand {
   const exportCommand = new GdnCommand({
     about:
-      'A keystore is copied as it is, encrypted. A private key and a keypair are not encrypted, and give full control of the wallet. Only you can read the new file, and gdn does not overwrite existing files. With a path instead of a name, the command opens any keystore of Web3 Secret Storage, version 3.',
+      'The command copies a keystore unchanged, in encrypted form. A private key and a keypair are not encrypted, and give full control of the wallet. Only you can read the new file, and gdn does not overwrite existing files. With a path instead of a name, the command opens any keystore of Web3 Secret Storage, version 3.',
     examples: [
       ['Copy the keystore for another machine', 'gdn wallet export alice --to alice-copy.json'],
       ['Write the private key to a file', 'gdn wallet export alice --format private-key --to alice.key'],

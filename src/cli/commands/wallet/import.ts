@@ -24,7 +24,7 @@ const VIEW: View = { ...WALLET_VIEW, fields: [...WALLET_VIEW.fields, 'status'] }
 export function command(deps: Deps, run = importWallet): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'Reads a private key, a mnemonic, a keystore of geth, cast, MetaMask or gdn, or a Solana keypair file. Stores the key in an encrypted keystore, as gdn wallet generate does. Without a file, it prompts for a key with hidden input, or reads it from a pipe. No flag takes a key, because other users of the machine can read arguments. A keystore keeps its password. Importing a key again changes nothing.',
+      'Reads a private key, a mnemonic, a keystore of geth, cast, MetaMask or gdn, or a Solana keypair file. Stores the key in an encrypted keystore, as gdn wallet generate does. Without a file, it prompts for a key with hidden input, or reads it from a pipe. No flag takes a key, because other users of the machine can read arguments. A keystore keeps its password. Importing a key again has no effect.',
     examples: [
       ['Type or paste a private key or a mnemonic', 'gdn wallet import --name alice'],
       ['Import a keystore of cast', 'gdn wallet import ~/.foundry/keystores/deployer --name deployer'],

@@ -1,9 +1,9 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
-import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
@@ -47,20 +47,32 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const { io } = deps
   const output = createOutput(io, flags, ADDED_VIEW, { shownOnce: 'signing_secret' })
   if (flags.event === undefined) {
-    throw new GdnError('usage', 'is required', {
-      place: { flag: '--event' },
-      hint: `Add --event nft.deployed,nft.failed, or '*' for all. Events are ${EVENT_TYPES.join(', ')}.`,
-    })
+    throw requiredFlag(
+      '--event',
+      `Add --event nft.deployed,nft.failed, or '*' for all. Events are ${EVENT_TYPES.join(', ')}.`,
+    )
   }
   const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
   const { href: url, isPrivate } = checkWebhookUrl(text, '<url>')
   const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
   const { addWebhook } = await import('../../../server/admin/webhooks.ts')
-  const { webhook, secret } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
+  const { webhook, secret, others } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
   if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)
   const of = webhook.email === null ? 'the local account' : safe(webhook.email)
   io.note(`This secret signs the events of the webhook ${webhook.id} of ${of}: ${webhook.events.join(', ')}.`)
   io.note(keepPlace(`It is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`, flags))
-  if (isPrivate) io.warn('Only a backend with --allow-private-files delivers to a private address.')
+  const [other] = others
+  if (other !== undefined) {
+    io.warn(
+      keepPlace(
+        `Another webhook has this URL, which gets an event twice if both have its type. To remove the other, run \`gdn webhook rm ${other}\`.`,
+        flags,
+      ),
+    )
+  }
+  if (isPrivate)
+    io.warn(
+      'Only a backend with --allow-private-files delivers to a private address, or to a port other than 80 and 443.',
+    )
 }

@@ -1,4 +1,4 @@
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -6,14 +6,21 @@ import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { WEBHOOK_VIEW } from './webhook-view.ts'
 
-export type RmFlags = OutputFlags & DataDirFlags
+export interface RmFlags extends OutputFlags, DataDirFlags {
+  yes?: boolean
+}
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    about: 'Also deletes its pending events. The backend may be running.',
-    examples: [['Delete a webhook by ID', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
+    about:
+      'Also deletes its signing secret and its pending events. The backend may be running. gdn prompts in a terminal. In a script, add --yes.',
+    examples: [
+      ['Delete a webhook by ID', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Delete it in a script', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
+    ],
   })
   rmCommand.argument('<webhook>')
+  switchFlag(rmCommand, '-y, --yes', "Don't prompt")
   addDataDirFlag(rmCommand)
   addOutputFlags(rmCommand)
   return rmCommand.action(async (id: string, flags: RmFlags) => await run(deps, id, flags)) as GdnCommand
@@ -21,7 +28,12 @@ export function command(deps: Deps, run = rm): GdnCommand {
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {
   const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
-  const { dropWebhook } = await import('../../../server/admin/webhooks.ts')
+  const { dropWebhook, showWebhook } = await import('../../../server/admin/webhooks.ts')
+  if (!flags.yes) {
+    const { url } = await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))
+    const question = `Delete the webhook to ${safe(url)}, its signing secret and its pending events?`
+    await deps.io.confirm(question, '--yes', { message: 'nothing was deleted' })
+  }
   const webhook = await onDatabase(deps, flags, (store) => dropWebhook(store, id, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   deps.io.note(`Deleted the webhook to ${safe(webhook.url)}.`)

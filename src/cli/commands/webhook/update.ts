@@ -53,5 +53,8 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const webhook = await onDatabase(deps, flags, (store) => changeWebhook(store, id, changes, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   io.note(`The webhook to ${safe(webhook.url)} has ${webhook.events.join(', ')}.`)
-  if (target?.isPrivate) io.warn('Only a backend with --allow-private-files delivers to a private address.')
+  if (target?.isPrivate)
+    io.warn(
+      'Only a backend with --allow-private-files delivers to a private address, or to a port other than 80 and 443.',
+    )
 }

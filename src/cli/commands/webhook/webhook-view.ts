@@ -6,7 +6,13 @@ export const WEBHOOK_VIEW: View = {
   ],
   columns: ['id', 'url', 'events', 'email', 'status', 'waiting', 'failed'],
   id: 'id',
+  sparse: ['email', 'waiting', 'failed'],
+  cells: ({ events, ...record }) => ({ ...record, events: shortEvents(events) }),
 }
+
+/** Lists one type, and counts several, so that a table has room for the URL. */
+const shortEvents = (events: unknown) =>
+  Array.isArray(events) && events.length > 1 ? `${events.length} types` : events
 
 export const DELIVERY_VIEW: View = {
   fields: [

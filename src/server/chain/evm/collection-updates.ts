@@ -8,7 +8,7 @@ const { abi } = gdnCollection
 export const MAX_UPDATES = 2 ** 24 - 1
 
 /** An update of tokens' metadata: at most `MAX_BATCH` of them. */
-export interface UpdateBatch {
+export interface UpdateCall {
   /** The number of the update in its collection, from 1: the contract accepts only the next one. */
   sequence: number
   /** In any order, without duplicates. */
@@ -18,7 +18,7 @@ export interface UpdateBatch {
 }
 
 /** Returns call data that updates tokens. An operator sends it to the collection. */
-export function encodeUpdate({ sequence, tokenIds, digest }: UpdateBatch): Hex {
+export function encodeUpdate({ sequence, tokenIds, digest }: UpdateCall): Hex {
   const { firsts, counts } = tokenRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
 }
@@ -40,7 +40,7 @@ export function encodeCommitProvenance(provenance: Hex): Hex {
 }
 
 /** Decodes the call data of `update`; returns null for any other call. Token IDs are in the order of the call. */
-export function decodeUpdate(data: Hex): UpdateBatch | null {
+export function decodeUpdate(data: Hex): UpdateCall | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi, data })
     if (functionName !== 'update') return null

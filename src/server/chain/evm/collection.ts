@@ -2,27 +2,27 @@ import { decodeFunctionData, encodeFunctionData } from 'viem'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** Maximum number of tokens in a batch, an update or a freeze; the contract rejects more. */
+/** Maximum number of tokens in a bundle, an update or a freeze; the contract rejects more. */
 export const MAX_BATCH = 200
 
-/** Consecutive tokens of a batch with the same receiver. */
+/** Consecutive tokens of a bundle with the same receiver. */
 export interface MintRun {
   receiver: Hex
   count: number
 }
 
-export interface MintBatch {
+export interface MintCall {
   /** The token ID that must be next on chain, so that a second execution reverts. */
   startId: bigint
-  /** In the order of the batch's metadata files. */
+  /** In the order of the bundle's metadata files. */
   runs: readonly MintRun[]
-  /** sha2-256 digest (32 bytes) of the IPFS directory with the batch's `0.json`, `1.json`, … */
+  /** sha2-256 digest (32 bytes) of the IPFS directory with the bundle's `0.json`, `1.json`, … */
   digest: Hex
   /** The tokens can be updated. In a dynamic collection all can, so it isn't set. */
   dynamic?: boolean
 }
 
-export interface GrantBatch {
+export interface GrantCall {
   startId: bigint
   /** Receives every token first. */
   sender: Hex
@@ -31,8 +31,8 @@ export interface GrantBatch {
   digest: Hex
 }
 
-/** Returns call data that mints a batch. An operator sends it to the collection. */
-export function encodeMint({ startId, runs, digest, dynamic = false }: MintBatch): Hex {
+/** Returns call data that mints a bundle. An operator sends it to the collection. */
+export function encodeMint({ startId, runs, digest, dynamic = false }: MintCall): Hex {
   const receivers = runs.map((run) => run.receiver)
   const counts = runs.map((run) => BigInt(run.count))
   return encodeFunctionData({
@@ -50,8 +50,8 @@ export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; toke
   return encodeFunctionData({ abi: gdnCollection.abi, functionName: 'transferFrom', args: [from, to, tokenId] })
 }
 
-/** Returns call data that mints a batch to `sender` and transfers each token in the same transaction. */
-export function encodeGrant({ startId, sender, receivers, digest }: GrantBatch): Hex {
+/** Returns call data that mints a bundle to `sender` and transfers each token in the same transaction. */
+export function encodeGrant({ startId, sender, receivers, digest }: GrantCall): Hex {
   return encodeFunctionData({
     abi: gdnCollection.abi,
     functionName: 'grant',
@@ -59,8 +59,8 @@ export function encodeGrant({ startId, sender, receivers, digest }: GrantBatch):
   })
 }
 
-/** A batch as read from a transaction on chain, with one receiver for each token. */
-export interface MintedBatch {
+/** A bundle as read from a transaction on chain, with one receiver for each token. */
+export interface MintedBundle {
   startId: bigint
   /** The sender of a grant; null if tokens are only minted. */
   sender: Hex | null
@@ -72,7 +72,7 @@ export interface MintedBatch {
 }
 
 /** Decodes the call data of `mint`, `mintDynamic` and `grant`; returns null for any other call. */
-export function decodeBatch(data: Hex): MintedBatch | null {
+export function decodeMint(data: Hex): MintedBundle | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi: gdnCollection.abi, data })
     if (functionName === 'mint' || functionName === 'mintDynamic') {

@@ -1,7 +1,7 @@
 import { keccak256 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { requestOf, type Signer } from './evm-signer.ts'
 import type { Hex } from './network.ts'
-import { requestOf, type Signer } from './signers.ts'
 
 /**
  * Creates a signer from a private key. The account is derived on first use: that takes 30 ms, which would delay a

@@ -32,7 +32,7 @@ const TRANSFER = 136_000
 
 /** A new slot of a bitmap: that of dynamic, or that of frozen tokens. */
 const BITMAP_SLOT = 22_700
-/** A batch of `mintDynamic` has tokens in up to two slots. */
+/** A bundle of `mintDynamic` has tokens in up to two slots. */
 const DYNAMIC = 2 * BITMAP_SLOT
 
 // Worst case: no token was ever updated, so that each slot of revisions is new.

@@ -53,7 +53,7 @@ export async function readMinedTransaction(
   }
 }
 
-/** Only bytes with the requested hash are accepted. */
+/** Returns the bytes of a transaction; null unless they have its hash. */
 function rawOf(found: RpcTransaction, chainId: number): Hex | null {
   const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = found
   const call = { to, data, nonce: Number(found.nonce), gas: BigInt(found.gas), value: BigInt(found.value), chainId }

@@ -7,8 +7,8 @@ import { readPrivateFile } from '../../../keystore/private-file.ts'
 import { readSignerPassword } from '../../settings/credentials.ts'
 import type { SignerEntry } from '../../settings/signer-schema.ts'
 import { createSigner } from './create-signer.ts'
+import type { Signer } from './evm-signer.ts'
 import type { Hex } from './network.ts'
-import type { Signer } from './signers.ts'
 
 /**
  * Opens the keystore of a signer, or the connection to a remote one.

@@ -24,8 +24,8 @@ export async function isOperator(
   return BigInt(readWord(data) ?? 0n) === 1n
 }
 
-/** Returns call data with which a factory's admin appoints an operator. */
-export const encodeAppoint = (account: Hex): Hex =>
+/** Returns call data with which a factory's admin authorizes an operator. */
+export const encodeAuthorize = (account: Hex): Hex =>
   encodeFunctionData({ abi, functionName: 'setOperator', args: [account, true] })
 
 /** Returns the admin of a factory, checksummed; null if there is no gdn factory. */

@@ -22,6 +22,8 @@ export interface NetworkWatch {
   look(): void
   /** The last result; null if nothing prevents work. */
   seen(): Promise<Hindrance | null>
+  /** Why no node responded to the last request; null if one did. */
+  silence(): string | null
   /** Whether a request would take long now: the last one has had no response yet. */
   hangs(): boolean
 }
@@ -68,6 +70,10 @@ export function watchNetwork(
       if (isSilent()) return SILENT
       if (now - last.at > FRESH_MS) asking ??= begin()
       return last.found
+    },
+    silence() {
+      if (isSilent()) return SILENT.reason
+      return last?.found?.silent === true ? last.found.reason : null
     },
     hangs() {
       if (hung && last !== null && performance.now() - last.at > FRESH_MS) asking ??= begin()

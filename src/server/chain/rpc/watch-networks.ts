@@ -20,6 +20,8 @@ export interface NetworksWatch<Name> {
   unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
   /** Whether a request to this network would take long now. */
   hangs(blockchain: Name): boolean
+  /** Why no node of this network responds; null if one does. */
+  silence(blockchain: Name): string | null
   stop(): void
 }
 
@@ -45,6 +47,7 @@ export function watchNetworks<Name>(networks: readonly Watched<Name>[], log: Log
       return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
     },
     hangs: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.hangs() === true,
+    silence: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.silence() ?? null,
     stop: () => clearInterval(looking),
   }
 }

@@ -49,8 +49,8 @@ export interface MintSpec {
 
 /**
  * Returns a mint, and all instructions that create its token in one atomic transaction. Afterwards there is one token
- * without decimals, and nobody can mint another. Only the service can change the metadata of a dynamic token, and nobody
- * can change that of others.
+ * without decimals, and nobody can mint another. Only the service can change the metadata of a dynamic token, and
+ * nobody can change that of others.
  *
  * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
  * balance, and anybody can send one to it.

@@ -56,8 +56,8 @@ export interface SolanaNetwork {
   /** Whether each address has a mint as of the newest final block. An account with only a balance doesn't count. */
   mintsExist(addresses: readonly string[]): Promise<boolean[]>
   /**
-   * Returns the number of tokens of each mint as of the newest final block; null for one that doesn't exist. Absent on an
-   * embedded chain, to which only this service submits transactions.
+   * Returns the number of tokens of each mint as of the newest final block; null for one that doesn't exist. Absent on
+   * an embedded chain, to which only this service submits transactions.
    */
   supplies?(addresses: readonly string[]): Promise<(bigint | null)[]>
   /**

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { parseJson } from '../../../core/json.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
@@ -8,7 +9,7 @@ import { privateKeyBytes } from '../../../keystore/private-key.ts'
 import { addressOfKeypair, keypairOfJson } from '../../../keystore/solana-key.ts'
 import { readCredential, readSignerPassword } from '../../settings/credentials.ts'
 import type { SolanaSignerEntry } from '../../settings/solana-schema.ts'
-import { type SolanaSigner, signerOfSeed } from './signer.ts'
+import { type SolanaSigner, signerOfSeed } from './solana-signer.ts'
 
 const SEED_BYTES = 32
 /** 64 numbers with commas, and any white space that an editor may add. */
@@ -65,13 +66,5 @@ function parseKeypair(text: string, file: string): SolanaSigner {
     return signerOfSeed(bytes.subarray(0, SEED_BYTES))
   } finally {
     bytes.fill(0)
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -7,7 +7,7 @@ const ACCOUNT_TYPE_AT = 165
 const TYPE_MINT = 1
 const METADATA = 19
 const GROUP = 21
-/** Update authority and mint, which precede the fields of both. An authority of zeros is nobody. */
+/** Update authority and mint, which precede the fields of both. An authority of zeros means that there is none. */
 const AUTHORITIES = 64
 /** Size of an address. */
 const KEY_BYTES = 32
@@ -20,7 +20,7 @@ export interface ReadMint {
   /** Name and URL of the metadata file; null if the mint has none. */
   name: string | null
   uri: string | null
-  /** The address that may update the metadata; null for nobody. */
+  /** The address that may update the metadata; null if no address may. */
   updateAuthority: string | null
   /** Number of the last update; null without one. */
   revision: number | null

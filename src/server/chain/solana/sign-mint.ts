@@ -5,7 +5,7 @@ import { type Key, keyOf } from './key.ts'
 import { encodeMessage, type Instruction } from './message.ts'
 import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
-import type { SolanaSigner } from './signer.ts'
+import type { SolanaSigner } from './solana-signer.ts'
 
 /** Maximum size of a transaction: one packet of the network. */
 const MAX_TRANSACTION_BYTES = 1232

@@ -9,7 +9,7 @@ import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-so
 import { loadLiteSvm } from './embedded/load-litesvm.ts'
 import type { SolanaNetwork } from './network.ts'
 import type { RemoteClusters } from './remote/remote-clusters.ts'
-import { openEmbeddedSolanaSigner, type SolanaSigner } from './signer.ts'
+import { openEmbeddedSolanaSigner, type SolanaSigner } from './solana-signer.ts'
 
 /**
  * The Solana chains of a backend: embedded ones, which are loaded, created and replayed on first use, and clusters

@@ -12,7 +12,7 @@ const NAME = Uint8Array.of(0)
 const URI = Uint8Array.of(2)
 /** Followed by the name of the field. */
 const FURTHER_FIELD = Uint8Array.of(3)
-/** Bytes of a further field beside its texts: their lengths. */
+/** Number of bytes that an additional field has for the lengths of its two texts. */
 const FIELD_BYTES = 8
 
 /** New metadata of a token. */

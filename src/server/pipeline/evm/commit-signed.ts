@@ -1,5 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
-import type { SignedBytes, Signer, UnsignedTransaction } from '../../chain/evm/signers.ts'
+import type { SignedBytes, Signer, UnsignedTransaction } from '../../chain/evm/evm-signer.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 

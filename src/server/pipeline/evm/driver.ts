@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Chains } from '../../chain/chains.ts'
+import type { FindSigner } from '../../chain/evm/evm-signer.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
-import type { FindSigner } from '../../chain/evm/signers.ts'
 import type { Log } from '../../log.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { TransactionRow, Unfinished } from '../../store/transactions.ts'
@@ -16,19 +16,19 @@ import { startPublicOwnerFollower } from './public-network/owner-follower.ts'
 import { watchSettled } from './public-network/reorgs.ts'
 import { createExplainer } from './recovery/explain.ts'
 import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
-import { estimateEvm } from './signing.ts'
+import { openEvmPreparer } from './transaction-preparer.ts'
 import { createTransferStep } from './transfer-step.ts'
 import { createUpdateStep } from './update-step.ts'
 
 const POLL_MS = 500
 const CLAIM_SIZE = 64
 /**
- * The same in a cluster, where the process that settles a batch also signs for the next one of its collection. If it
+ * The same in a cluster, where the process that settles a bundle also signs for the next one of its collection. If it
  * claimed all due transactions, it would leave nothing for the others.
  */
 const SHARED_CLAIM_SIZE = 16
 /**
- * Each batch waits once for the network and 12 times for the database. Measured with one worker, 48 collections and a
+ * Each bundle waits once for the network and 12 times for the database. Measured with one worker, 48 collections and a
  * network that responds in 25 ms: twice as many NFTs a second as with one at a time.
  */
 const COLLECTIONS_AT_ONCE = 8
@@ -45,9 +45,9 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
 const MOST_UNCONFIRMED = 64
 
 /**
- * Whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a batch are valid only
- * if all earlier batches succeed. After a failure, which limits the size of the batch, batches are signed one at a time
- * until one succeeds.
+ * Whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are valid
+ * only if all earlier bundles succeed. After a failure, which limits the size of the bundle, bundles are signed one at
+ * a time until one succeeds.
  *
  * @param mostWaiting maximum number that may wait for a block; 1 allows only one that isn't final
  */
@@ -73,7 +73,7 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   return {
     blockchain,
     claimSize: store.postgres === null ? CLAIM_SIZE : SHARED_CLAIM_SIZE,
-    // A batch may have hundreds of NFTs.
+    // A bundle may have hundreds of NFTs.
     commitSize: 1,
 
     async observe(claimed) {
@@ -156,7 +156,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     },
     collectionsAtOnce: COLLECTIONS_AT_ONCE,
     commit: (work) => commitSigned(store, work),
-    estimate: () => estimateEvm(options),
+    openPreparer: () => openEvmPreparer(options),
     explain: createExplainer(options),
     signTransfers: createTransferStep({ store, blockchain, chains, now, onSigned, recover }),
     signUpdates: createUpdateStep(options),

@@ -7,18 +7,18 @@ import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
 import { grantBytes, mintBytes } from '../../chain/evm/cost/drop-gas.ts'
 import { budgetOf, worstOfNfts } from '../../chain/evm/cost/run-budget.ts'
 import { waitingForFees } from '../../chain/evm/cost/run-fee.ts'
+import { EMBEDDED_FEES } from '../../chain/evm/evm-signer.ts'
 import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { readContractUri, readOwnerSettings } from '../../chain/evm/owner/settings.ts'
 import { waitingFor } from '../../chain/evm/remote/fees.ts'
-import { EMBEDDED_FEES } from '../../chain/evm/signers.ts'
 import { hasMaxCost } from '../../chain/fees.ts'
 import { coinOf } from '../../settings/networks.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { ChainFacts, ContractFacts, GasFacts } from '../facts.ts'
 import { readBlock } from './follow-owners.ts'
 import { whyNotChanged } from './limit-fees.ts'
-import { whyNotSigned } from './mint-batch.ts'
+import { whyNotSigned } from './mint-bundle.ts'
 
 type Contract = Pick<CollectionRow, 'contract_address'>
 
@@ -98,6 +98,9 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
     const max = publicNetwork?.feeCap ?? EMBEDDED_FEES.maxFeePerGas
     return { ...(await currentFees(chains, blockchain)), max }
   },
+
+  richest: () => chains.remote.richest(blockchain),
+  shortage: async () => (chains.remote.has(blockchain) ? await chains.remote.shortage(blockchain) : null),
 
   worstOfEach({ count, isGrant, isDynamic }) {
     const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)

@@ -19,8 +19,8 @@ interface Judging {
 
 /**
  * Decides what the outcome of a transaction with updates, a freeze or a commitment means. After a revert, the sequence
- * that it carried tells whether another transaction has taken its place. Updates of tokens that can't be updated fail, and
- * the others are signed again.
+ * that it carried shows whether another transaction has taken its place. Updates of tokens that can't be updated fail,
+ * and the others are signed again.
  */
 export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const isFinal = outcome.state === 'final'

@@ -69,7 +69,7 @@ async function judgeLost(judging: Judging): Promise<Verdict> {
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
-/** The token ID to sign for next after a batch without effect. */
+/** The token ID to sign for next after a bundle without effect. */
 async function nextTokens({ store, network, transaction }: Judging) {
   const { collection_id: collectionId, start_id } = transaction
   if (!isMint(transaction) || collectionId === null) return {}
@@ -81,13 +81,13 @@ async function nextTokens({ store, network, transaction }: Judging) {
   return { collection: { next_token_id: String(next), ...oneAtATime(collection) } }
 }
 
-/** Limits the batches of a collection, which makes them wait for each other until one succeeds. */
+/** Limits the bundles of a collection, which makes them wait for each other until one succeeds. */
 const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_BATCH })
 
 /**
- * After a revert, the collection's state on chain decides. Revoked rights fail all pending NFTs. A batch whose start ID
- * is used is signed again. Any other batch is halved until the failing NFT is alone. On a network with reorgs, a batch
- * that would now succeed is also signed again, since a reorg had placed it before the batch that it depends on.
+ * After a revert, the collection's state on chain decides. Revoked rights fail all pending NFTs. A bundle whose start
+ * ID is used is signed again. Any other bundle is halved until the failing NFT is alone. On a network with reorgs, a
+ * bundle that would now succeed is also signed again, since a reorg had placed it before the bundle that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
@@ -114,7 +114,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
     // An address without code can't revert, so this node lags.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
-  // Tokens from the batch's start on that the database doesn't have: the recover step examines them before anything is
+  // Tokens from the bundle's start on that the database doesn't have: the recover step examines them before anything is
   // signed again.
   if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
     const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)

@@ -1,7 +1,6 @@
-import { inGwei } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
-import { budgetOf, dataCost, worstOfNfts, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
-import { isTooExpensive, limitFees } from '../../chain/evm/cost/run-fee.ts'
+import { budgetOf, dataCost, shareOf, worstOfNfts, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
+import { isTooExpensive, limitFees, waitingForLimit } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
 import { type CurrentFees, hasMaxCost, type WorstFees } from '../../chain/fees.ts'
 import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
@@ -10,7 +9,7 @@ import type { TransactionRow } from '../../store/transactions.ts'
 import { LostRace } from '../driver.ts'
 
 /** A transaction of a run with a limit: what it calls, and what it was reserved for. */
-interface Batch {
+interface ReservedCall {
   gas: bigint
   data: Hex
   nfts?: readonly unknown[]
@@ -19,20 +18,20 @@ interface Batch {
 }
 
 /**
- * Returns the fees with which a batch may be signed, so that the run stays within its limits in the worst case. Null if
+ * Returns the fees with which a call may be signed, so that the run stays within its limits in the worst case. Null if
  * no block would take it at these fees now.
  */
 export async function feesWithin(
   db: Db,
   run: LimitedRun,
-  batch: Batch,
+  call: ReservedCall,
   suggested: Fees,
   current: CurrentFees,
 ): Promise<Fees | null> {
   if (isTooExpensive(run.max_fee, current)) return null
   const fees = limitFees(suggested, run.max_fee)
   if (!hasMaxCost(run)) return fees
-  const most = await mostWithin(db, run, batch, { offered: fees.maxFeePerGas, data: current.data })
+  const most = await mostWithin(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
   if (most >= fees.maxFeePerGas) return fees
   if (most < leastFee(fees, current)) return null
   const { maxPriorityFeePerGas: priority } = fees
@@ -43,11 +42,11 @@ export async function feesWithin(
 /** A gas price can't be lowered to what blocks take now: it is that already. */
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
-/** Returns the most that a batch may offer for a unit of gas, so that its run stays within the limit of its cost. */
+/** Returns the most that a call may offer for a unit of gas, so that its run stays within the limit of its cost. */
 async function mostWithin(
   db: Db,
   run: CostLimitedRun,
-  { gas, data, nfts = [], changes = [] }: Batch,
+  { gas, data, nfts = [], changes = [] }: ReservedCall,
   worst: WorstFees,
 ): Promise<bigint> {
   const budget = await budgetOf(db, run, worst)
@@ -57,25 +56,24 @@ async function mostWithin(
       (sum, change) => sum + change.worst,
       BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
     )
-  const { left } = budget
-  // If fees have risen, less is left than was reserved: each NFT has its share of that.
-  const share = left < 0n && own > 0n ? own + (left * own) / budget.reserved : own + left
-  return (share - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
+  return (shareOf(budget, own) - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
 }
 
-/** Returns why a batch isn't signed for, if the limit of its run's cost prevents that; null otherwise. */
+/** Returns why a call isn't signed for, if the limit of its run's cost prevents that; null otherwise. */
 export async function waitingForCost(
   db: Db,
   run: CostLimitedRun,
-  batch: Batch,
+  call: ReservedCall,
   suggested: Fees,
   current: CurrentFees,
 ): Promise<string | null> {
   const fees = limitFees(suggested, run.max_fee)
-  const most = await mostWithin(db, run, batch, { offered: fees.maxFeePerGas, data: current.data })
+  const worst = { offered: fees.maxFeePerGas, data: current.data }
+  const most = await mostWithin(db, run, call, worst)
   const least = leastFee(fees, current)
   if (most >= least || most >= fees.maxFeePerGas) return null
-  return `blocks take ${inGwei(least)} gwei, and what is left of the run's cost limit pays for ${inGwei(most > 0n ? most : 0n)} gwei`
+  const { max, left } = await budgetOf(db, run, worst)
+  return waitingForLimit(least, most > 0n ? most : 0n, left < 0n ? max - left : null)
 }
 
 /** Returns why the next change of a run isn't signed for, if the limit of its cost prevents that; null otherwise. */
@@ -91,20 +89,21 @@ export async function whyNotChanged(
 }
 
 /**
- * Returns the fees with which a batch is signed in this database transaction. A run with a limit is locked until it ends.
+ * Returns the fees with which a call is signed in this database transaction. A run with a limit is locked until it
+ * ends.
  *
  * @throws LostRace if the limit no longer allows it
  */
 export async function feesFor(
   db: Db,
   run: LimitedRun | null,
-  batch: Batch,
+  call: ReservedCall,
   suggested: Fees,
   current: CurrentFees | null,
 ): Promise<Fees> {
   if (run === null || current === null) return suggested
   const { max_cost, max_fee } = await lockRun(db, { accountId: run.account_id, run: run.run })
-  const fees = await feesWithin(db, { ...run, max_cost, max_fee }, batch, suggested, current)
+  const fees = await feesWithin(db, { ...run, max_cost, max_fee }, call, suggested, current)
   if (fees === null) throw new LostRace()
   return fees
 }

@@ -1,9 +1,9 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
+import type { Signer } from '../../chain/evm/evm-signer.ts'
 import { BURN_GAS_LIMIT } from '../../chain/evm/gas-limits.ts'
 import type { Fees } from '../../chain/evm/network.ts'
-import type { Signer } from '../../chain/evm/signers.ts'
 import type { CurrentFees } from '../../chain/fees.ts'
 import { endTransfer } from '../../state/transfers.ts'
 import { isBehind } from '../../store/followers.ts'
@@ -13,12 +13,12 @@ import { type DriverOptions, LostRace, type OnSigned, type SignedTransaction } f
 import type { Turn } from '../loop.ts'
 import { commitSigned } from './commit-signed.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
-import { limitedRunsOf, requireUnlimited } from './mint-batch.ts'
-import { type Draft, signAndStoreAll } from './sign.ts'
-import { LEFT_FREE, roomOfSigners } from './signers.ts'
+import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
+import { type Draft, signAndStoreAll } from './sign-and-store.ts'
+import { LEFT_FREE, readSignerCapacities } from './signer-pool.ts'
 import { transferCall } from './transfer-call.ts'
 
-/** How long a burn waits before its mint is looked at again. */
+/** How long a burn waits before its mint is checked again. */
 const UNFINAL_MS = 1000
 /** Enough gas for any signer. */
 const MANY = 1_000_000_000n
@@ -44,41 +44,7 @@ interface Limited {
 
 /** Signs the accepted transfers of a blockchain, each as its own transaction: tokens are transferred independently. */
 export function createTransferStep(options: TransferStepOptions): Turn {
-  const { store, blockchain, chains, now, onSigned, recover = async () => new Set<string>() } = options
-
-  /** Signs with one key, in one commit. One of a run with a limit has its own. @returns how many were signed */
-  const sign = async (
-    terms: Terms,
-    operator: Signer,
-    transfers: readonly Unsigned[],
-    limited: Limited | null = null,
-  ): Promise<number> => {
-    const signed = await commitSigned(store, async (db): Promise<[SignedTransaction, string][]> => {
-      // Before nonces are reserved, which others wait for until this transaction ends. Transfers that others have
-      // signed are skipped.
-      const ours = await lockForSigning(
-        db,
-        transfers.map(({ id }) => id),
-      )
-      const mine = transfers.filter(({ id }) => ours.has(id))
-      const drafts: Draft[] = []
-      for (const transfer of mine) {
-        const [call, { kind }, run] = [transferCall(transfer), transfer, limited?.run ?? null]
-        if (run === null) await requireUnlimited(db, transfer.collection_id, [transfer])
-        const batch = { ...call, changes: [transfer.id] }
-        const fees = await feesFor(db, run, batch, terms.fees, limited?.current ?? null)
-        drafts.push({ ...terms, ...call, kind, fees, run })
-      }
-      const [first, ...others] = drafts
-      if (first === undefined) return []
-      const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
-      const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
-      if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
-      return transactions.map((transaction, index) => [transaction, mine[index]?.request_id ?? ''])
-    })
-    for (const [transaction, request] of signed) onSigned([transaction], [request])
-    return signed.length
-  }
+  const { store, blockchain, chains, recover = async () => new Set<string>() } = options
 
   /** A transfer that can't be signed doesn't block the others. */
   const signAsFarAsPossible = async (
@@ -90,35 +56,14 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const free = transfers.filter(({ id }) => !limited.has(id))
     let failure: unknown
     const alone = transfers.filter(({ id }) => limited.has(id))
-    if (free.length > 0) await sign(terms, operator, free).catch(() => alone.push(...free))
+    if (free.length > 0) await sign(options, terms, operator, free).catch(() => alone.push(...free))
     for (const transfer of alone) {
-      await sign(terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
+      await sign(options, terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
         // Its run waits for cheaper blocks.
         if (!(error instanceof LostRace)) failure ??= error
       })
     }
     return { failure }
-  }
-
-  /** Returns unsigned transfers, without those of runs that wait for cheaper blocks. */
-  const findUnsigned = async (places: number, suggested: Fees) => {
-    const except: RunKey[] = []
-    for (;;) {
-      const unsigned = await listUnsigned(store.db, blockchain, places, except)
-      const limited = new Map<string, Limited>()
-      const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
-      const waiting = except.length
-      for (const transfer of current === null ? [] : unsigned) {
-        const [run = null] = await limitedRunsOf(store.db, transfer.collection_id, [transfer])
-        if (run === null || current === null || transfer.token_id === null) continue
-        limited.set(transfer.id, { run, current })
-        if (except.slice(waiting).some((one) => one.run === run.run && one.collection_id === run.collection_id))
-          continue
-        const batch = { ...transferCall(transfer), changes: [transfer.id] }
-        if ((await feesWithin(store.db, run, batch, suggested, current)) === null) except.push(run)
-      }
-      if (except.length === waiting) return { unsigned, limited }
-    }
   }
 
   return async () => {
@@ -127,14 +72,14 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (await isBehind(store.db, blockchain)) return null
     // A burn needs more than a transfer.
     const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / BURN_GAS_LIMIT)
-    const rooms = (await roomOfSigners(store.db, blockchain, signers.operators)).map(({ signer, room }) => ({
-      signer,
-      room: Math.min(Math.max(0, room - LEFT_FREE), paidFor(signer)),
-    }))
-    const places = rooms.reduce((sum, { room }) => sum + room, 0)
+    const free = await readSignerCapacities(store.db, blockchain, signers.operators)
+    const capacities = free.map(({ signer, capacity }) => {
+      return { signer, capacity: Math.min(Math.max(0, capacity - LEFT_FREE), paidFor(signer)) }
+    })
+    const places = capacities.reduce((sum, { capacity }) => sum + capacity, 0)
     if (places === 0) return null
     const transfers: Unsigned[] = []
-    const { unsigned, limited } = await findUnsigned(places, fees)
+    const { unsigned, limited } = await findUnsigned(options, places, fees)
     const recovered = await recover(unsigned)
     for (const transfer of unsigned) {
       if (recovered.has(transfer.id)) continue
@@ -144,13 +89,66 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const terms = { blockchain, chainId, fees }
     let at = 0
     const outcomes = await Promise.all(
-      rooms.map(({ signer, room }) => {
-        at += room
-        return signAsFarAsPossible(terms, signer, transfers.slice(at - room, at), limited)
+      capacities.map(({ signer, capacity }) => {
+        at += capacity
+        return signAsFarAsPossible(terms, signer, transfers.slice(at - capacity, at), limited)
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure
     // Transfers without capacity are signed when an earlier transaction is final. Burns wait for the mint.
     return (await hasUnsigned(store.db, blockchain)) ? UNFINAL_MS : null
+  }
+}
+
+/** Signs transfers with one key, in one commit. A transfer of a run with a limit has a commit of its own. */
+async function sign(
+  { store, now, onSigned }: TransferStepOptions,
+  terms: Terms,
+  operator: Signer,
+  transfers: readonly Unsigned[],
+  limited: Limited | null = null,
+): Promise<void> {
+  const signed = await commitSigned(store, async (db): Promise<[SignedTransaction, string][]> => {
+    // Before nonces are reserved, which others wait for until this transaction ends. Transfers that others have
+    // signed are skipped.
+    const ids = transfers.map(({ id }) => id)
+    const locked = await lockForSigning(db, ids)
+    const mine = transfers.filter(({ id }) => locked.has(id))
+    const drafts: Draft[] = []
+    for (const transfer of mine) {
+      const [call, { kind }, run] = [transferCall(transfer), transfer, limited?.run ?? null]
+      if (run === null) await requireUnlimited(db, transfer.collection_id, [transfer])
+      const reservedCall = { ...call, changes: [transfer.id] }
+      const fees = await feesFor(db, run, reservedCall, terms.fees, limited?.current ?? null)
+      drafts.push({ ...terms, ...call, kind, fees, run })
+    }
+    const [first, ...others] = drafts
+    if (first === undefined) return []
+    const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
+    const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
+    if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
+    return transactions.map((transaction, index) => [transaction, mine[index]?.request_id ?? ''])
+  })
+  for (const [transaction, request] of signed) onSigned([transaction], [request])
+}
+
+/** Returns unsigned transfers, without those of runs that wait for cheaper blocks. */
+async function findUnsigned({ store, blockchain, chains }: TransferStepOptions, places: number, suggested: Fees) {
+  const except: RunKey[] = []
+  for (;;) {
+    const unsigned = await listUnsigned(store.db, blockchain, places, except)
+    const limited = new Map<string, Limited>()
+    const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
+    const waiting = except.length
+    for (const transfer of current === null ? [] : unsigned) {
+      const [run = null] = await limitedRunsOf(store.db, transfer.collection_id, [transfer])
+      if (run === null || current === null || transfer.token_id === null) continue
+      limited.set(transfer.id, { run, current })
+      const isSame = (other: RunKey) => other.run === run.run && other.collection_id === run.collection_id
+      if (except.slice(waiting).some(isSame)) continue
+      const reservedCall = { ...transferCall(transfer), changes: [transfer.id] }
+      if ((await feesWithin(store.db, run, reservedCall, suggested, current)) === null) except.push(run)
+    }
+    if (except.length === waiting) return { unsigned, limited }
   }
 }

@@ -7,9 +7,9 @@ import { MAX_BATCH } from '../../chain/evm/collection.ts'
 import { type BlockReference, readProvenance } from '../../chain/evm/collection-reads.ts'
 import { encodeCommitProvenance, encodeFreeze, encodeUpdate } from '../../chain/evm/collection-updates.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
+import type { SigningTerms } from '../../chain/evm/evm-signer.ts'
 import { COMMIT_PROVENANCE_GAS_LIMIT, freezeGasLimit, updateGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
-import type { Signing as Terms } from '../../chain/evm/signers.ts'
 import { assignUpdates, deployCommitment, failUpdates } from '../../state/updates.ts'
 import { putBlocks } from '../../store/block-table.ts'
 import { type CollectionRow, findCollectionById, lockCollection, updateCollection } from '../../store/collections.ts'
@@ -24,18 +24,19 @@ import {
 import { type DriverOptions, LostRace, type OnSigned } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { updateDirectory } from '../metadata-file.ts'
+import { signForEach } from '../sign-for-each.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { updateReason } from '../update-reason.ts'
 import { commitSigned } from './commit-signed.ts'
 import { atFinality } from './judge-reverted-call.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
-import { type OfRun, ofOneRun, requireUnlimited } from './mint-batch.ts'
+import { type OfRun, ofOneRun, requireUnlimited } from './limited-runs.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
-import { type Draft, signAndStore } from './sign.ts'
-import { LEFT_FREE, lockSigner, roomOfSigners } from './signers.ts'
+import { type Draft, signAndStore } from './sign-and-store.ts'
+import { LEFT_FREE, lockSigner, readSignerCapacities } from './signer-pool.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
 
-/** How long a freeze waits before its mints are looked at again. */
+/** How long a freeze waits before its mints are checked again. */
 const UNFINAL_MS = 1000
 /** How long updates wait until fees are compared with the limit of their run again. */
 const FEES_WAIT_MS = 3000
@@ -51,7 +52,7 @@ export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSou
  * effect.
  */
 export function createUpdateStep(options: UpdateStepOptions): Turn {
-  const { store, blockchain, chains, now, onSigned } = options
+  const { store, blockchain, chains } = options
   /** Whether a run waits for cheaper blocks, in this turn. */
   let isWaiting = false
 
@@ -72,7 +73,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
   }
 
   /** @returns whether there may be more to sign for at once */
-  const signFor = async (terms: Terms, network: EvmNetwork, collection: CollectionRow): Promise<boolean> => {
+  const signFor = async (terms: SigningTerms, network: EvmNetwork, collection: CollectionRow): Promise<boolean> => {
     const { publicNetwork } = network
     const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
     const onChain = await readUpdateTerms(network, collection, block)
@@ -87,7 +88,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
 
   /** Signs for the first updates that don't wait for cheaper blocks. */
   const signNext = async (next: {
-    terms: Terms
+    terms: SigningTerms
     network: EvmNetwork
     collection: CollectionRow
     onChain: UpdateTerms
@@ -99,8 +100,8 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     const { updateCount } = onChain.lifecycle
     const of = { blockchain, collectionId: collection.id, except }
     const rows = await dropFailed(await listSignable(store.db, of, MAX_BATCH))
-    const { batch, run } = await ofOneRun(store.db, collection.id, batchOf(rows))
-    const [first] = batch
+    const { rows: updates, run } = await ofOneRun(store.db, collection.id, nextUpdates(rows))
+    const [first] = updates
     if (first === undefined) return false
     const { kind } = first
     if (kind === 'provenance') {
@@ -112,50 +113,14 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     const refusal = updateRefusal(onChain, kind)
     if (refusal !== null) {
       if (!(await isUpdateRefusedAtFinality(network, collection, kind))) return false
-      const seqs = batch.map(({ seq }) => seq)
+      const seqs = updates.map(({ seq }) => seq)
       await store.transaction((db) => failUpdates(db, seqs, refusal))
       return true
     }
     const sequence = kind === 'update' ? updateCount + 1 : null
-    if ((await commit(terms, collection, { batch, run }, sequence)) || run === null) return false
+    if ((await commit(options, terms, collection, { rows: updates, run }, sequence)) || run === null) return false
     isWaiting = true
     return await signNext({ ...next, except: [...except, run.run] })
-  }
-
-  /** @returns false if the limit of the run doesn't allow it now */
-  const commit = async (
-    { chainId, fees: suggested, signers, affordable }: Terms,
-    { id: collectionId, contract_address, update_count }: CollectionRow,
-    { batch, run }: OfRun<UpdateWithNft>,
-    sequence: number | null,
-  ): Promise<boolean> => {
-    const tokenIds = batch.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
-    const directory = sequence === null ? null : await updateDirectory(batch)
-    const call = callOf(batch, tokenIds, sequence, directory)
-    const [signer, ...others] = (await roomOfSigners(store.db, blockchain, signers.operators))
-      .filter(({ room, signer }) => room > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
-      .map(({ signer }) => signer)
-    if (signer === undefined) return true
-    const current = run === null ? null : await currentFees(chains, blockchain)
-    const limited = { ...call, changes: batch.map(({ id }) => id) }
-    if (run !== null && current !== null && (await feesWithin(store.db, run, limited, suggested, current)) === null)
-      return false
-    const update = { sequence, count: tokenIds.length, directory: directory?.cid ?? null }
-    const draft = { id: newId(), blockchain, chainId, to: contract_address as Hex, ...call, run, update }
-    const signed = await commitSigned(store, async (db) => {
-      const locked = await lockCollection(db, collectionId)
-      if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
-      const seqs = batch.map(({ seq }) => seq)
-      if (run === null) await requireUnlimited(db, collectionId, batch)
-      // Before they are assigned: what they reserve pays for the transaction.
-      const fees = await feesFor(db, run, limited, suggested, current)
-      if ((await assignUpdates(db, seqs, draft.id)) !== batch.length) throw new LostRace()
-      if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
-      await putBlocks(db, directory?.blocks ?? [], store.publishTo)
-      return await signAndStore(db, await lockSigner(db, blockchain, [signer, ...others]), { ...draft, fees }, now())
-    })
-    if (signed !== null) onSigned([signed], [...new Set(batch.map(({ request_id }) => request_id))])
-    return true
   }
 
   return async () => {
@@ -163,25 +128,58 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     if (ids.length === 0 || (await isBehind(store.db, blockchain))) return null
     const [terms, network] = await Promise.all([chains.signing(blockchain), chains.network(blockchain)])
     isWaiting = false
-    let failure: unknown
-    let more = false
-    for (const id of shuffled(ids)) {
-      try {
-        const collection = await findCollectionById(store.db, id)
-        if (collection?.status === 'failed') await failAll(collection)
-        // After a reorg, the collection is deployed again first.
-        if (collection?.status === 'deployed' && (await signFor(terms, network, collection))) more = true
-      } catch (error) {
-        if (error instanceof LostRace) more = true
-        else failure ??= error
-      }
-    }
-    if (failure !== undefined) throw failure
+    const more = await signForEach(shuffled(ids), async (id) => {
+      const collection = await findCollectionById(store.db, id)
+      if (collection?.status === 'failed') await failAll(collection)
+      // After a reorg, the collection is deployed again first.
+      return collection?.status === 'deployed' && (await signFor(terms, network, collection))
+    })
     if (more) return 0
     // Freezes wait for the mints of their NFTs.
     if ((await collectionsToUpdate(store.db, blockchain)).length === 0) return null
     return isWaiting ? FEES_WAIT_MS : UNFINAL_MS
   }
+}
+
+/**
+ * Signs for updates of a collection, and stores the transaction.
+ *
+ * @returns false if the limit of the run doesn't allow it now
+ */
+async function commit(
+  { store, blockchain, chains, now, onSigned }: UpdateStepOptions,
+  { chainId, fees: suggested, signers, affordable }: SigningTerms,
+  { id: collectionId, contract_address, update_count }: CollectionRow,
+  { rows: updates, run }: OfRun<UpdateWithNft>,
+  sequence: number | null,
+): Promise<boolean> {
+  const tokenIds = updates.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
+  const directory = sequence === null ? null : await updateDirectory(updates)
+  const call = callOf(updates, tokenIds, sequence, directory)
+  const [signer, ...others] = (await readSignerCapacities(store.db, blockchain, signers.operators))
+    .filter(({ capacity, signer }) => capacity > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
+    .map(({ signer }) => signer)
+  if (signer === undefined) return true
+  const current = run === null ? null : await currentFees(chains, blockchain)
+  const limited = { ...call, changes: updates.map(({ id }) => id) }
+  if (run !== null && current !== null && (await feesWithin(store.db, run, limited, suggested, current)) === null)
+    return false
+  const update = { sequence, count: tokenIds.length, directory: directory?.cid ?? null }
+  const draft = { id: newId(), blockchain, chainId, to: contract_address as Hex, ...call, run, update }
+  const signed = await commitSigned(store, async (db) => {
+    const locked = await lockCollection(db, collectionId)
+    if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
+    const seqs = updates.map(({ seq }) => seq)
+    if (run === null) await requireUnlimited(db, collectionId, updates)
+    // Before they are assigned: what they reserve pays for the transaction.
+    const fees = await feesFor(db, run, limited, suggested, current)
+    if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRace()
+    if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
+    await putBlocks(db, directory?.blocks ?? [], store.publishTo)
+    return await signAndStore(db, await lockSigner(db, blockchain, [signer, ...others]), { ...draft, fees }, now())
+  })
+  if (signed !== null) onSigned([signed], [...new Set(updates.map(({ request_id }) => request_id))])
+  return true
 }
 
 /** Returns what the next transaction of a collection calls. */
@@ -220,10 +218,10 @@ async function findMade(
 }
 
 /**
- * Returns the updates that the next transaction makes: one of each NFT, or the NFTs of one freeze. After a reorg, an NFT
- * may have several pending ones, which are made in their order.
+ * Returns the updates that the next transaction makes: one of each NFT, or the NFTs of one freeze. After a reorg, an
+ * NFT may have several pending ones, which are made in their order.
  */
-function batchOf(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
+function nextUpdates(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows
   const seen = new Set<string>()
   return rows.filter(({ kind, id, nft_id }) => {

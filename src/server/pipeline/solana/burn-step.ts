@@ -9,11 +9,13 @@ import { assignTransfers, hasUnsigned, listUnsigned } from '../../store/transfer
 import { LostRace } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
-import { rowOf, type SignedRow } from './signing.ts'
+import { rowOf, type SignedRow } from './transaction-preparer.ts'
 
 type Burn = Awaited<ReturnType<typeof listUnsigned>>[number]
 
-/** Signs for accepted burns. A token that was burned meanwhile, by its holder or before a restore, is recorded as such. */
+/**
+ * Signs for accepted burns. A token that was burned meanwhile, by its holder or before a restore, is recorded as such.
+ */
 export function createBurnStep(options: ChangeOptions): Turn {
   const { store, blockchain, now, onSigned } = options
 

@@ -7,7 +7,7 @@ import { startBurnFollower } from './burn-follower.ts'
 import { createBurnStep } from './burn-step.ts'
 import { createExplainer } from './explain.ts'
 import { observeSolana } from './observe.ts'
-import { estimateSolana, MAX_PENDING, signAgain } from './signing.ts'
+import { MAX_PENDING, openSolanaPreparer, signAgain } from './transaction-preparer.ts'
 import { createUpdateStep } from './update-step.ts'
 
 const CLAIM_SIZE = 200
@@ -22,7 +22,7 @@ export interface SolanaDriverOptions extends FileSources, DriverOptions<SolanaBl
 /** A Solana chain, embedded or a cluster. */
 export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   const { blockchain, solana, log } = options
-  const signing = { ...options, preparedAt: new Map<string, number>() }
+  const preparerOptions = { ...options, preparedAt: new Map<string, number>() }
   return {
     blockchain,
     claimSize: CLAIM_SIZE,
@@ -32,7 +32,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     // The funds of the signer are estimated for one.
     collectionsAtOnce: 1,
     commit: (work) => options.store.transaction(work),
-    estimate: () => estimateSolana(signing),
+    openPreparer: () => openSolanaPreparer(preparerOptions),
     explain: createExplainer(options),
     signUpdates: createUpdateStep(options),
     signTransfers: createBurnStep(options),

@@ -8,7 +8,10 @@ import { addUnknownMembers, knownMembers, openMintsOf } from '../../store/unknow
 export interface GroupComparison {
   /** Members of the group on chain that neither a row nor a release explains. */
   unknown: number
-  /** Signed transactions that were not final when the database was read: while there are some, `unknown` may be too high. */
+  /**
+   * Signed transactions that were not final when the database was read: while there are some, `unknown` may be too
+   * high.
+   */
   pending: number
 }
 

@@ -10,14 +10,15 @@ import { collectionsToUpdate, listSignable, setUnknownRevision, type UpdateWithN
 import { LostRace } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { updateDirectory } from '../metadata-file.ts'
+import { signForEach } from '../sign-for-each.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { updateReason } from '../update-reason.ts'
 import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
-import { rowOf, type SignedRow } from './signing.ts'
+import { rowOf, type SignedRow } from './transaction-preparer.ts'
 
 export type UpdateStepOptions = ChangeOptions & FileSources
 
-/** What is done about a pending update: its transaction is signed, or its effect was found on chain. */
+/** A prepared update: its transaction is signed, or its effect was found on chain. */
 interface Ready {
   update: UpdateWithNft
   row: SignedRow
@@ -25,7 +26,7 @@ interface Ready {
   directory: BuiltDirectory | null
 }
 
-/** What the chain has that the database doesn't: an update that nothing here explains. */
+/** An update that fails. `unknown` is the revision on chain, if the database has no update that explains it. */
 interface Refused {
   update: UpdateWithNft
   error: string
@@ -35,124 +36,124 @@ interface Refused {
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
 
 /**
- * Signs for accepted updates and freezes, one transaction for each NFT. A token has the number of its last update. After
- * a restore it shows whether a pending update was made already, so that none is made twice.
+ * Signs for accepted updates and freezes, one transaction for each NFT. A token has the number of its last update.
+ * After a restore it shows whether a pending update was made already, so that none is made twice.
  */
 export function createUpdateStep(options: UpdateStepOptions): Turn {
-  const { store, blockchain, now, log, onSigned } = options
-
-  /** Prepares an update by what the chain has now. */
-  const prepare = async (changes: ChangeSigning, update: UpdateWithNft): Promise<Ready | Refused> => {
-    const error = updateReason(update)
-    if (error !== null) return { update, error }
-    const { signer, network, sign } = changes
-    const { kind, token_id: token } = update
-    const known = update.revision ?? 0
-    const mint = keyOf(token ?? '')
-    const account = await mintAccount(network, mint.address)
-    const { supply, uri, updateAuthority, revision: found } = readMint(account.data)
-    const isFinal = updateAuthority !== signer.address
-    const directory = kind === 'update' ? await updateDirectory([update]) : null
-    const revision = Math.max(found ?? 0, known)
-    const isMade = found === known + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
-    if (revision > known && !isMade) {
-      const [, unknown = ''] = FILE_URI.exec(uri ?? '') ?? []
-      const error = `the NFT has revision ${revision} on chain, which this backend did not know: check its metadata before the next change`
-      return { update, error, unknown: { revision, directory: unknown } }
-    }
-    const isFound = kind === 'update' ? isMade : isFinal
-    if (!isFound && supply === 0n) return { update, error: 'the NFT was burned' }
-    if (!isFound && isFinal) return { update, error: 'the metadata of the NFT is frozen' }
-    const place = { blockchain, signer: signer.address, now: now() }
-    const what = {
-      kind,
-      collection_id: null,
-      mint: mint.address,
-      token_count: 1,
-      directory: directory?.cid ?? null,
-      update_sequence: directory === null ? null : known + 1,
-    }
-    if (isFound) {
-      // Its transaction can't be told from others that name the token.
-      const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
-      return { update, row: rowOf(place, what, lost), isFound, directory }
-    }
-    const { title } = JSON.parse(update.metadata) as NftMetadata
-    const signed = await sign(directory === null ? '' : title, async (name) =>
-      directory === null
-        ? freezeInstructions(signer, mint)
-        : await updateInstructions(
-            signer,
-            mint,
-            account,
-            { name, uri: `ipfs://${directory.cid}/${token}.json`, revision: known + 1 },
-            (bytes) => network.minimumBalance(bytes),
-          ),
-    )
-    return { update, row: rowOf(place, what, signed), isFound, directory }
-  }
-
-  const refuse = async (collectionId: string, { update, error, unknown }: Refused) => {
-    await store.transaction(async (db) => {
-      if (unknown !== undefined) {
-        const { revision: sequence, directory } = unknown
-        await setUnknownRevision(db, { collectionId, sequence, directory, tokenIds: [update.token_id ?? ''] })
-      }
-      await failUpdates(db, [update.seq], error)
-    })
-    if (unknown === undefined) return
-    const facts = { blockchain, nft: update.nft_id, revision: unknown.revision }
-    log.error(facts, 'the chain has an update of an NFT that this backend does not know: the NFT has its revision now')
-  }
-
-  const commit = async (ready: readonly Ready[]): Promise<void> => {
-    const found = ready.filter(({ isFound }) => isFound)
-    for (const { update, directory } of found) {
-      if (directory !== null) await storeFilesAgain(options, { ...update, id: update.nft_id ?? '' })
-    }
-    await store.transaction(async (db) => {
-      for (const { update, row, isFound, directory } of ready) {
-        await addTransactions(db, [row], isFound ? 'final' : 'signed')
-        if ((await assignUpdates(db, [update.seq], row.id)) !== 1) throw new LostRace()
-        await putBlocks(db, directory?.blocks ?? [], store.publishTo)
-        if (isFound) await deployUpdates(db, row)
-      }
-    })
-    if (found.length > 0) {
-      log.warn({ blockchain, updates: found.length }, 'updates on chain that were missing in the database were adopted')
-    }
-    const signed = ready.filter(({ isFound }) => !isFound)
-    if (signed.length === 0) return
-    onSigned(
-      signed.map(({ row }) => row),
-      [...new Set(signed.map(({ update }) => update.request_id))],
-    )
-  }
+  const { store, blockchain } = options
 
   /** @returns whether there may be more to sign for at once */
   const signFor = async (collectionId: string): Promise<boolean> => {
     const updates = await listSignable(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
     if (updates.length === 0) return false
     const changes = await openChanges(options)
-    const prepared = await Promise.all(updates.map((update) => prepare(changes, update)))
-    for (const one of prepared) if ('error' in one) await refuse(collectionId, one)
+    const prepared = await Promise.all(updates.map((update) => prepare(options, changes, update)))
+    for (const one of prepared) if ('error' in one) await refuse(options, collectionId, one)
     const ready = prepared.flatMap((one) => ('row' in one ? [one] : []))
-    if (ready.length > 0) await commit(ready)
+    if (ready.length > 0) await commit(options, ready)
     return ready.every(({ isFound }) => isFound)
   }
 
   return async () => {
-    let failure: unknown
-    let more = false
-    for (const collectionId of await collectionsToUpdate(store.db, blockchain)) {
-      try {
-        if (await signFor(collectionId)) more = true
-      } catch (error) {
-        if (error instanceof LostRace) more = true
-        else failure ??= error
-      }
-    }
-    if (failure !== undefined) throw failure
+    const more = await signForEach(await collectionsToUpdate(store.db, blockchain), signFor)
     return more ? 0 : null
   }
+}
+
+/** Signs for an update, unless the chain has it already or refuses it. Nothing is stored. */
+async function prepare(
+  { blockchain, now }: UpdateStepOptions,
+  { signer, network, sign }: ChangeSigning,
+  update: UpdateWithNft,
+): Promise<Ready | Refused> {
+  const error = updateReason(update)
+  if (error !== null) return { update, error }
+  const { kind, token_id: token } = update
+  const known = update.revision ?? 0
+  const mint = keyOf(token ?? '')
+  const account = await mintAccount(network, mint.address)
+  const { supply, uri, updateAuthority, revision: found } = readMint(account.data)
+  const isFinal = updateAuthority !== signer.address
+  const directory = kind === 'update' ? await updateDirectory([update]) : null
+  const revision = Math.max(found ?? 0, known)
+  const isMade = found === known + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
+  if (revision > known && !isMade) {
+    const [, unknown = ''] = FILE_URI.exec(uri ?? '') ?? []
+    const error = `the NFT has revision ${revision} on chain, which this backend did not know: check its metadata before the next change`
+    return { update, error, unknown: { revision, directory: unknown } }
+  }
+  const isFound = kind === 'update' ? isMade : isFinal
+  if (!isFound && supply === 0n) return { update, error: 'the NFT was burned' }
+  if (!isFound && isFinal) return { update, error: 'the metadata of the NFT is frozen' }
+  const place = { blockchain, signer: signer.address, now: now() }
+  const what = {
+    kind,
+    collection_id: null,
+    mint: mint.address,
+    token_count: 1,
+    directory: directory?.cid ?? null,
+    update_sequence: directory === null ? null : known + 1,
+  }
+  if (isFound) {
+    // Its transaction can't be told from others that name the token.
+    const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
+    return { update, row: rowOf(place, what, lost), isFound, directory }
+  }
+  const { title } = JSON.parse(update.metadata) as NftMetadata
+  const signed = await sign(directory === null ? '' : title, async (name) =>
+    directory === null
+      ? freezeInstructions(signer, mint)
+      : await updateInstructions(
+          signer,
+          mint,
+          account,
+          { name, uri: `ipfs://${directory.cid}/${token}.json`, revision: known + 1 },
+          (bytes) => network.minimumBalance(bytes),
+        ),
+  )
+  return { update, row: rowOf(place, what, signed), isFound, directory }
+}
+
+/** Fails an update that can't be made, and stores the revision that the chain has. */
+async function refuse(
+  { store, blockchain, log }: UpdateStepOptions,
+  collectionId: string,
+  { update, error, unknown }: Refused,
+): Promise<void> {
+  await store.transaction(async (db) => {
+    if (unknown !== undefined) {
+      const { revision: sequence, directory } = unknown
+      await setUnknownRevision(db, { collectionId, sequence, directory, tokenIds: [update.token_id ?? ''] })
+    }
+    await failUpdates(db, [update.seq], error)
+  })
+  if (unknown === undefined) return
+  const facts = { blockchain, nft: update.nft_id, revision: unknown.revision }
+  log.error(facts, 'the chain has an update of an NFT that this backend does not know: the NFT has its revision now')
+}
+
+/** Stores the transactions of prepared updates before any is sent. */
+async function commit(options: UpdateStepOptions, ready: readonly Ready[]): Promise<void> {
+  const { store, blockchain, log, onSigned } = options
+  const found = ready.filter(({ isFound }) => isFound)
+  for (const { update, directory } of found) {
+    if (directory !== null) await storeFilesAgain(options, { ...update, id: update.nft_id ?? '' })
+  }
+  await store.transaction(async (db) => {
+    for (const { update, row, isFound, directory } of ready) {
+      await addTransactions(db, [row], isFound ? 'final' : 'signed')
+      if ((await assignUpdates(db, [update.seq], row.id)) !== 1) throw new LostRace()
+      await putBlocks(db, directory?.blocks ?? [], store.publishTo)
+      if (isFound) await deployUpdates(db, row)
+    }
+  })
+  if (found.length > 0) {
+    log.warn({ blockchain, updates: found.length }, 'updates on chain that were missing in the database were adopted')
+  }
+  const signed = ready.filter(({ isFound }) => !isFound)
+  if (signed.length === 0) return
+  onSigned(
+    signed.map(({ row }) => row),
+    [...new Set(signed.map(({ update }) => update.request_id))],
+  )
 }

@@ -107,7 +107,9 @@ function problemOf(status: number): string | null {
     : `the receiver returned HTTP ${status}`
 }
 
-/** Only the status counts: an endless response is cut off, and one that breaks off is not a failure. */
+/**
+ * Returns the first bytes of a response. Only its status counts, so a body that is too long or incomplete is no error.
+ */
 async function beginningOf(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },
 ) {

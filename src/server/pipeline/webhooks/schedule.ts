@@ -44,3 +44,13 @@ export function pauseMs(failures: number, random: () => number = Math.random): n
   if (failures < PROBE_AFTER) return 0
   return backoffMs(failures - PROBE_AFTER + 1, PAUSES, random)
 }
+
+export interface Timings {
+  /** Poll interval while there are webhooks: events don't wake this step. */
+  lookEveryMs: number
+  retryMs: (attempts: number) => number
+  pauseMs: (failures: number) => number
+  giveUpAfterMs: number
+}
+
+export const SCHEDULE: Timings = { lookEveryMs: 500, retryMs, pauseMs, giveUpAfterMs: GIVE_UP_AFTER_MS }

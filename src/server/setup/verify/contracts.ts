@@ -4,7 +4,7 @@ import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/co
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { readQuantity } from '../../chain/evm/quantity.ts'
-import { notSetUp } from '../../chain/evm/remote/remote-chains.ts'
+import { deploymentState, notSetUp } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -32,12 +32,15 @@ export interface DeployedContract {
  * @param transaction the one that deployed the factory, if another database has it
  */
 export async function deployedContracts(
-  target: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request'>; setup?: string },
+  target: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request' | 'publicNetwork'>; setup?: string },
   transaction?: Hex,
 ): Promise<DeployedContract[]> {
   const { store, network, setup } = target
   const chain = await findChain(store.db, network.blockchain)
-  if (chain === null) throw notSetUp(network.blockchain, setup)
+  if (chain === null) {
+    const state = await deploymentState(store.db, network, await network.publicNetwork.head())
+    throw notSetUp(network.blockchain, state, setup)
+  }
   const factory = chain.factory_address as Hex
   const known = await findFactoryTransaction(store.db, network.blockchain)
   const own = known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory ? known : null

@@ -2,6 +2,7 @@ import { Agent, EnvHttpProxyAgent, request } from 'undici'
 import { backoffMs } from '../../../core/backoff.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import { excerpt } from '../../../core/excerpt.ts'
+import { isRecord, parseJson } from '../../../core/json.ts'
 import { sleep } from '../../../core/time.ts'
 import type { DeployedContract } from './contracts.ts'
 
@@ -16,8 +17,8 @@ const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUN
 const TOO_MANY_REQUESTS = 429
 
 /**
- * `verified` and `already_verified` are the successes; `failed`: the service gave no verdict. `match` is exact if the metadata hash is the same as well, which
- * proves every byte of the sources.
+ * `verified` and `already_verified` are the successes; `failed`: the service gave no verdict. `match` is exact if the
+ * metadata hash is the same as well, which proves every byte of the sources.
  */
 export interface Verdict {
   status: 'verified' | 'already_verified' | 'rejected' | 'failed'
@@ -49,12 +50,8 @@ export interface Verifier {
 }
 
 function objectIn(text: string): Record<string, unknown> | null {
-  try {
-    const json: unknown = JSON.parse(text)
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
+  const json = parseJson(text)
+  return isRecord(json) ? json : null
 }
 
 /** The service compared the contract, or refused to. */

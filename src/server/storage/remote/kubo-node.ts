@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { CarWriter } from '@ipld/car/writer'
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../../core/errors.ts'
+import { isObject, parseJson } from '../../../core/json.ts'
 import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { StorageUnavailableError } from '../adapter.ts'
@@ -175,17 +176,7 @@ type Json = Record<string, unknown>
 
 /** Parses lines of JSON objects; other lines are left out. */
 function linesOf(body: Buffer): Json[] {
-  return body
-    .toString('utf8')
-    .split('\n')
-    .flatMap((text) => {
-      try {
-        const value: unknown = JSON.parse(text)
-        return value !== null && typeof value === 'object' ? [value as Json] : []
-      } catch {
-        return []
-      }
-    })
+  return body.toString('utf8').split('\n').map(parseJson).filter(isObject)
 }
 
 function messageIn(body: Buffer): string | null {

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { isObject, parseJson } from '../../../core/json.ts'
 import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { StorageUnavailableError } from '../adapter.ts'
@@ -42,7 +43,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
   /** Returns what `read` extracts from a response; undefined marks an invalid response. */
   const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
-    const json = parse(body)
+    const json = parseJson(body.toString('utf8'))
     const found = status === 200 || status === 202 ? read(json) : undefined
     if (found !== undefined) return found
     const details = { status }
@@ -96,16 +97,6 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
     problem: client.problem,
     close: client.close,
-  }
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object'
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
   }
 }
 

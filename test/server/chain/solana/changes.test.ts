@@ -18,7 +18,7 @@ import type { Instruction } from '../../../../src/server/chain/solana/message.ts
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { readMint } from '../../../../src/server/chain/solana/read-mint.ts'
 import { encodeTransaction, signMessage, signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
-import { signerOfSeed } from '../../../../src/server/chain/solana/signer.ts'
+import { signerOfSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
 import {
   burnInstructions,
   freezeInstructions,

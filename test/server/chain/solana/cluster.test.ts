@@ -27,7 +27,7 @@ import { type RpcProxyOptions, startRpcProxy } from '../../../helpers/rpc-proxy.
 import { seededRandom } from '../../../helpers/seed.ts'
 import { SOLANA_COLLECTION, solanaWallet } from '../../../helpers/solana.ts'
 import { startCluster, type TestCluster } from '../../../helpers/solana-cluster.ts'
-import { placeOf } from '../../../helpers/test-database.ts'
+import { chainPlaceOf } from '../../../helpers/test-database.ts'
 
 const SOL = 1_000_000_000n
 
@@ -229,8 +229,7 @@ it('rejects requests while funds are missing, keeps accepted ones pending, and r
 })
 
 describe('setting up a cluster', () => {
-  const status = async () =>
-    withCluster({ ...(await placeOf(place.dataDir)), credentialsDirectory: undefined }, 'solana', clusterStatus)
+  const status = async () => withCluster(await chainPlaceOf(place.dataDir), 'solana', clusterStatus)
 
   it('shows upper bounds for the cost of a collection and an NFT beforehand', async () => {
     const before = await status()

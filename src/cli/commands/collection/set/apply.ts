@@ -7,12 +7,12 @@ import { inCoins } from '../../../../core/units.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../../operations/defaults.ts'
 import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
 import { readDataFee, worstCost } from '../../../../server/chain/evm/cost/network-fees.ts'
+import type { Signer } from '../../../../server/chain/evm/evm-signer.ts'
 import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
 import { openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
 import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/owner/send.ts'
 import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
 import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-network.ts'
-import type { Signer } from '../../../../server/chain/evm/signers.ts'
 import { missingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
 import { coinOf } from '../../../../server/settings/networks.ts'
@@ -24,7 +24,7 @@ import type { Connection, Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
 import type { Output } from '../../../render/output.ts'
-import { timeUp } from '../../chain/time-up.ts'
+import { stillPending } from '../../chain/still-pending.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
 import { type Change, changesOf, textOf } from './changes.ts'
@@ -56,7 +56,7 @@ export async function applySettings(
   const polling = node === null ? { pollMs: EMBEDDED_POLL_MS } : {}
   let created: ReturnType<typeof readCreation> | undefined
   const creation = () => (created ??= connect().then((connection) => readCreation(deps, connection, contract)))
-  await withNetwork(at, { blockchain, ...polling }, async (network) => {
+  await withNetwork(at, { blockchain, signal: deps.signals.signal, ...polling }, async (network) => {
     const compare = async () => {
       const current = await readOwnerSettings(network, contract)
       const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
@@ -82,11 +82,12 @@ export async function applySettings(
     const signer = await openWallet(deps, flags, from)
     const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
     await confirm(deps, flags, { isPublic, contract, blockchain, changes, offer })
-    const late = timeUp(flags.timeout ?? DEFAULT_TIMEOUT_MS, 'the network has not confirmed every change yet')
+    if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     const progress = await io.progress('Sending the changes')
     const records: DataRecord[] = []
+    let isSending = false
     try {
-      const sleep = () => deps.sleep(network.publicNetwork.pollMs, AbortSignal.any([deps.signals.signal, late.signal]))
+      const sleep = () => deps.sleep(network.publicNetwork.pollMs, deps.signals.signal)
       const nonce = await untilIdle(network, from, sleep)
       // An interrupted command may have made some of them.
       const { changes: left } = await compare()
@@ -104,6 +105,7 @@ export async function applySettings(
       const calls: Hex[] = []
       for (const change of left) calls.push(encodeOwnerCall(await change.call()))
       for (const [index, change] of left.entries()) {
+        isSending = true
         progress.update(`Changing ${change.setting} (${index + 1} of ${left.length})`)
         const data = calls[index] ?? '0x'
         const call = { to: contract, data, gas: costOf(offer, change).gas, fees: offer.fees }
@@ -118,8 +120,9 @@ export async function applySettings(
           simulated: node === null,
         })
       }
+    } catch (error) {
+      throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
     } finally {
-      late.clear()
       progress.stop()
       // After an error too: these changes are made.
       await output.many(records)
@@ -250,8 +253,7 @@ async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<voi
   const settings = changes.map(({ setting }) => setting).join(', ')
   const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''
-  if (await io.confirm(`${what} (${contract} on ${blockchain}${cost})?`, '--yes')) return
-  throw new GdnError('not_confirmed', 'nothing was sent')
+  await io.confirm(`${what} (${contract} on ${blockchain}${cost})?`, '--yes')
 }
 
 /** Resolves with the next nonce of an account once none of its transactions waits for a block. */

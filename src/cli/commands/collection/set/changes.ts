@@ -2,6 +2,7 @@ import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
+import { wrongAddress } from '../../../flag-errors.ts'
 import type { SetFlags } from './flags.ts'
 import type { MetadataChange } from './metadata.ts'
 
@@ -102,7 +103,7 @@ function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: cur
 
 function wallet(text: string, flag: string): `0x${string}` {
   const problem = evmAddressProblem(text)
-  if (problem !== null) throw new GdnError('usage', `"${text}" ${problem}`, { place: { flag } })
+  if (problem !== null) throw wrongAddress(text, problem, flag)
   return checksumAddress(text) as `0x${string}`
 }
 

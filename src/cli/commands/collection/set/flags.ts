@@ -4,8 +4,9 @@ import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
-import { address, blockchainName, duration, httpAddress, notEmpty } from '../../../flags/parse.ts'
+import { address, blockchainName, httpAddress, notEmpty } from '../../../flags/parse.ts'
 import { percentage } from '../../../flags/percentage.ts'
+import { addTimeoutFlag } from '../../../flags/wait.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
 /** What can be set. The names are those of the options of Commander. */
@@ -54,9 +55,9 @@ export function addSetFlags(command: GdnCommand): void {
   valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
   addPasswordFlag(command)
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  switchFlag(command, '--dry-run', 'Show what would change and its maximum cost; send nothing')
+  switchFlag(command, '--dry-run', 'Show the changes and their maximum cost; send nothing')
   switchFlag(command, '-y, --yes', "Don't prompt")
-  valueFlag(command, '--timeout <time>', 'How long to wait for the network (5m)', { parse: duration })
+  addTimeoutFlag(command, 'How long the command may take (5m after the first transaction)')
   valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', { parse: notEmpty })
   addReaderFlags(command)
   addServerFlags(command)

@@ -1,8 +1,9 @@
-import { lacksEndpoint, parseJson } from '../../../../client/answers.ts'
+import { lacksEndpoint } from '../../../../client/answers.ts'
 import { createTransport } from '../../../../client/create-transport.ts'
 import { proxyOf } from '../../../../config/proxy.ts'
 import { canonicalJson } from '../../../../core/canonical-json.ts'
 import { GdnError } from '../../../../core/errors.ts'
+import { parseJson } from '../../../../core/json.ts'
 import { sleep } from '../../../../core/time.ts'
 import { DATA_URI, isOfCreation } from '../../../../server/chain/contract-uri.ts'
 import { createStorageReader } from '../../../../verify/storage-reader.ts'
@@ -88,7 +89,7 @@ export async function readCreation(deps: Deps, connection: Connection, contract:
   const known = findByAddress(await knownCollections(deps, connection), contract)
   if (known === undefined) {
     deps.io.warn(
-      `${contract} was not created on this machine: a description or image of its creation is not kept. Add it with --description or --image.`,
+      `This machine has no record of the creation of ${contract}, so its description and image are not kept. To keep them, add --description and --image with their values.`,
     )
     return {}
   }

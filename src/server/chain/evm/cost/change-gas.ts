@@ -14,7 +14,7 @@ const WORD = 32
 const HEAD_BYTES = 4 + 12 * WORD
 
 type Facts = Pick<Change, 'kind' | 'tokenIds'> & {
-  /** Of a collection that is deployed. */
+  /** The collection to deploy. */
   collection?: { name: string; symbol: string; royalty_bps: number } | null
 }
 

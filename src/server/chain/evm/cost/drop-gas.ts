@@ -11,8 +11,12 @@ export interface DropGas {
   gasLimit: bigint
   /** Bytes of the unsigned transactions, for networks that charge for their data. */
   bytes: number
+  /** What they typically use if each request has a transaction of its own, as on an idle backend. */
+  apart: { transactions: number; gas: bigint; bytes: number }
   /** The most that they use, however the backend forms them: each request has a transaction of its own. */
   worst: WorstGas
+  /** What a backend reserves of a limit for them: for each NFT the most that one of any request uses. */
+  reserved: Pick<WorstGas, 'gasLimit' | 'bytes'>
 }
 
 /** The most that the transactions of a drop use. */
@@ -23,9 +27,9 @@ export interface WorstGas {
   smallestMint: bigint
 }
 
-/** Grants of one transaction that stay below the gas of a batch. */
+/** Grants of one transaction that stay below the gas of a bundle. */
 const MAX_GRANTS = 161
-/** Signature, fees and address, beside the call data. */
+/** Size of a transaction without its call data: the signature, the fees and the address. */
 export const ENVELOPE_BYTES = 110
 const WORD = 32
 const SELECTOR = 4
@@ -41,11 +45,20 @@ const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 
 /** NFTs for one receiver in one request of `batch mint`. */
 const REQUEST_NFTS = 50
 
-/** Adds up the gas of a drop in batches as the pipeline forms them while transactions are pending. */
+/** Adds up the gas of a drop in bundles as the pipeline forms them while transactions are pending. */
 export class DropMeter {
   readonly #dynamic: boolean
-  readonly #total: Omit<DropGas, 'worst'> = { transactions: 0, gas: 0n, gasLimit: 0n, bytes: 0 }
+  readonly #total: Omit<DropGas, 'apart' | 'worst' | 'reserved'> = {
+    transactions: 0,
+    gas: 0n,
+    gasLimit: 0n,
+    bytes: 0,
+  }
+  readonly #apart = { transactions: 0, gas: 0n }
   readonly #worst: WorstGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
+  #nfts = 0
+  /** The most that one NFT of any request uses. */
+  readonly #ofEach = { gas: 0, bytes: 0 }
   #runs: MintRun[] = []
   #size = 0
   #sender: string | null = null
@@ -75,19 +88,25 @@ export class DropMeter {
   /** Adds the deployment of a collection. */
   addDeployment(): void {
     this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
+    this.#addApart(1, makeGas(SOME_COLLECTION))
     this.#worst.gasLimit += makeGasLimit(WORST_COLLECTION)
     this.#worst.bytes += makeBytes(WORST_COLLECTION)
   }
 
   total(): DropGas {
     this.#close()
-    return { ...this.#total, worst: { ...this.#worst } }
+    const reserved = { gasLimit: BigInt(this.#ofEach.gas * this.#nfts), bytes: this.#ofEach.bytes * this.#nfts }
+    const apart = { ...this.#apart, bytes: this.#worst.bytes }
+    return { ...this.#total, apart, worst: { ...this.#worst }, reserved }
   }
 
   #addRequests(count: number, isGrant: boolean): void {
     const limitOf = (nfts: number) =>
       isGrant ? grantGasLimit(Array(nfts)) : mintGasLimit([{ receiver: '0x', count: nfts }], true, this.#dynamic)
+    const gasOf = (nfts: number) =>
+      isGrant ? grantGas(nfts) : mintGas([{ receiver: '0x', count: nfts }], false, this.#dynamic)
     const bytesOf = (nfts: number) => (isGrant ? grantBytes(nfts) : mintBytes(1))
+    this.#nfts += count
     const full = Math.floor(count / REQUEST_NFTS)
     for (const [requests, nfts] of [
       [full, REQUEST_NFTS],
@@ -96,10 +115,18 @@ export class DropMeter {
       if (requests * nfts === 0) continue
       const limit = limitOf(nfts)
       const { smallestMint } = this.#worst
+      this.#addApart(requests, gasOf(nfts))
       this.#worst.gasLimit += BigInt(requests) * limit
       this.#worst.bytes += requests * bytesOf(nfts)
+      this.#ofEach.gas = Math.max(this.#ofEach.gas, Math.ceil(Number(limit) / nfts))
+      this.#ofEach.bytes = Math.max(this.#ofEach.bytes, Math.ceil(bytesOf(nfts) / nfts))
       if (smallestMint === 0n || limit < smallestMint) this.#worst.smallestMint = limit
     }
+  }
+
+  #addApart(transactions: number, gasOfEach: number): void {
+    this.#apart.transactions += transactions
+    this.#apart.gas += BigInt(transactions) * BigInt(gasOfEach)
   }
 
   #close(): void {

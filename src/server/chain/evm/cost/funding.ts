@@ -1,44 +1,67 @@
-import type { NetworkFees, WorstFees } from '../../fees.ts'
+import type { WorstFees } from '../../fees.ts'
 import type { NeededForAll } from '../../missing-funds.ts'
 import type { Fees } from '../network.ts'
-import { DropMeter, type WorstGas } from './drop-gas.ts'
+import { type DropGas, DropMeter, type WorstGas } from './drop-gas.ts'
 import { worstCost } from './network-fees.ts'
 
 /** Gas that a signer must be able to pay for before it signs: that of a large request. */
 const RESERVE_GAS = 3_000_000n
 
-const NO_DROP: WorstGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
-const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
-
 /**
  * Returns the balance in wei with which one signer completes a drop at these fees: the most that its transactions can
  * cost, and the reserve without which the signer doesn't sign the last of them.
  */
-export function fundingFor({ gasLimit, bytes, smallestMint }: WorstGas, fees: WorstFees): bigint {
-  const reserve = smallestMint < RESERVE_GAS ? RESERVE_GAS - smallestMint : 0n
-  return worstCost({ gasLimit: gasLimit + reserve, bytes }, fees)
+export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
+  worstCost(worst, fees) + reserveFor(worst.smallestMint, fees)
+
+/**
+ * Returns the wei that a signer must have in addition to the cost of its last transaction, or it doesn't sign it.
+ *
+ * @param smallest gas limit of its smallest transaction; 0 if it isn't known
+ */
+export const reserveFor = (smallest: bigint, { offered }: Pick<WorstFees, 'offered'>): bigint =>
+  smallest < RESERVE_GAS ? (RESERVE_GAS - smallest) * offered : 0n
+
+/** What waiting NFTs need. */
+export interface WaitingFunds extends NeededForAll {
+  /** NFTs that are not included, because the limits of their runs permit no transaction at these fees. */
+  held: number
+  /** The part of `wei` that their signer must have and doesn't spend. */
+  reserve: bigint
 }
 
 /** Whether a gas limit is the lower one; 0 stands for none. */
 const isBelow = (gas: bigint, other: bigint): boolean => gas > 0n && (other === 0n || gas < other)
 
-/** Returns the balance with which one signer mints waiting NFTs, as `gdn cost` computes it for a drop. */
-export function fundsOfMints(
-  mints: readonly { sender: string | null; dynamic: number; count: number }[],
-  fees: WorstFees,
-): NeededForAll {
+type Mints = readonly { sender: string | null; dynamic: number; count: number }[]
+
+/** Gas of mints in bundles, and the most that they use. */
+export type GasOfMints = Pick<DropGas, 'gasLimit' | 'bytes' | 'worst'>
+
+/** Returns what mints use, as `gdn cost` computes it for a drop. */
+export function gasOfMints(mints: Mints): GasOfMints {
   const meters = [new DropMeter(false), new DropMeter(true)] as const
-  for (const { sender, dynamic, count } of mints) meters[dynamic === 0 ? 0 : 1].add('0x', count, sender)
-  const [fixed, updatable] = [meters[0].total().worst, meters[1].total().worst]
+  for (const [index, { sender, dynamic, count }] of mints.entries())
+    meters[dynamic === 0 ? 0 : 1].add(String(index), count, sender)
+  const [fixed, updatable] = [meters[0].total(), meters[1].total()]
+  const [one, other] = [fixed.worst, updatable.worst]
   const worst = {
-    gasLimit: fixed.gasLimit + updatable.gasLimit,
-    bytes: fixed.bytes + updatable.bytes,
+    gasLimit: one.gasLimit + other.gasLimit,
+    bytes: one.bytes + other.bytes,
     // The lower of the two leaves the higher reserve.
-    smallestMint: isBelow(fixed.smallestMint, updatable.smallestMint) ? fixed.smallestMint : updatable.smallestMint,
+    smallestMint: isBelow(one.smallestMint, other.smallestMint) ? one.smallestMint : other.smallestMint,
   }
-  return { nfts: mints.reduce((sum, { count }) => sum + count, 0), wei: fundingFor(worst, fees) }
+  return { gasLimit: fixed.gasLimit + updatable.gasLimit, bytes: fixed.bytes + updatable.bytes, worst }
+}
+
+/** Returns the balance with which one signer mints NFTs. */
+export function fundsOfMints(mints: Mints, fees: WorstFees): WaitingFunds {
+  const { worst } = gasOfMints(mints)
+  const reserve = reserveFor(worst.smallestMint, fees)
+  const nfts = mints.reduce((sum, { count }) => sum + count, 0)
+  return { nfts, wei: worstCost(worst, fees) + reserve, reserve, held: 0 }
 }
 
 /** Returns the balance in wei with which a signer signs anything new, in addition to its pending transactions. */
-export const leastFunds = ({ maxFeePerGas }: Fees): bigint =>
-  fundingFor(NO_DROP, { offered: maxFeePerGas, data: NO_DATA_FEE })
+export const leastFunds = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
+  reserveFor(0n, { offered: maxFeePerGas })

@@ -3,9 +3,9 @@ import { GdnError } from '../../../../core/errors.ts'
 import type { CurrentFees, NetworkFees, WorstFees } from '../../fees.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import { encodeMint } from '../collection.ts'
+import { EMBEDDED_FEES } from '../evm-signer.ts'
 import type { EvmNetwork, Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
-import { EMBEDDED_FEES } from '../signers.ts'
 import type { DropGas } from './drop-gas.ts'
 
 /** Costs of transactions in wei. */
@@ -67,7 +67,7 @@ interface FeeHistory {
   reward?: unknown
 }
 
-/** Numbers of a node, which may return anything. */
+/** Returns a list in a node's response; empty if the response has something else. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** A billion coins, in wei. No network has such fees. */

@@ -41,6 +41,13 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
   return most
 }
 
+/**
+ * Returns what a part of the reserved requests of a run can cost, so that the run stays within its limit. If fees have
+ * risen, less is left than was reserved: each request has its share of that.
+ */
+export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
+  left < 0n && own > 0n ? own + (left * own) / reserved : own + left
+
 /** Returns the most that so many NFTs of a run can cost. */
 export const worstOfNfts = (run: CostLimitedRun, count: number, fees: WorstFees): bigint =>
   worstCost({ gasLimit: BigInt(run.nft_gas * count), bytes: run.nft_bytes * count }, withinLimit(run, fees))

@@ -1,4 +1,4 @@
-import { inGwei } from '../../../../core/units.ts'
+import { inCoins, inGwei } from '../../../../core/units.ts'
 import type { CurrentFees } from '../../fees.ts'
 import type { Fees } from '../network.ts'
 
@@ -6,8 +6,8 @@ import type { Fees } from '../network.ts'
 type Current = Pick<CurrentFees, 'base'>
 
 /**
- * Returns the price that the next two blocks take for certain: a block raises the base fee by an eighth at most. What is
- * signed below it would hold a nonce, and with it all later transactions of the signer.
+ * Returns the price that the next two blocks take for certain: a block raises the base fee by an eighth at most. What
+ * is signed below it would hold a nonce, and with it all later transactions of the signer.
  */
 const neededNow = ({ base }: Current): bigint => (base * 9n) / 8n
 
@@ -19,7 +19,23 @@ export const isTooExpensive = (maxFee: string | null, current: Current): boolean
 export const waitingForFees = (maxFee: string | null, current: Current): string | null =>
   maxFee === null || !isTooExpensive(maxFee, current)
     ? null
-    : `the next blocks need up to ${inGwei(neededNow(current))} gwei, and the run offers ${inGwei(BigInt(maxFee))} gwei at most`
+    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, and the run offers ${inGwei(BigInt(maxFee))} gwei at most`
+
+/** Reasons of a limited run that begin with it are resolved by lower fees, and not by funds. */
+const LOWER_FEES = 'waiting for lower fees: '
+
+/** Whether a reason to wait is that fees are too high for the limit of a run. */
+export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(LOWER_FEES)
+
+/**
+ * Returns why a run waits whose cost limit is too low for the current fees.
+ *
+ * @param least what blocks take for a unit of gas
+ * @param most what the limit pays for
+ * @param enough the limit that pays for everything that was accepted; null if it isn't known
+ */
+export const waitingForLimit = (least: bigint, most: bigint, enough: bigint | null): string =>
+  `${LOWER_FEES}blocks take ${inGwei(least)} gwei, and what is left of the run's cost limit pays for ${inGwei(most)} gwei; repeat its command with ${enough === null ? 'a higher --max-cost' : `--max-cost ${inCoins(enough, 'up')} or more`} to raise the limit`
 
 /** Returns fees that are no higher than the limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

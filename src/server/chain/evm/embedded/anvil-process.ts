@@ -53,9 +53,9 @@ const killLiving = () => {
  *
  * The options have these reasons. `--no-mining`: automatic mining was seen to stop permanently. `--prune-history`:
  * states of old blocks are written to disk otherwise (13 GB in one run). `--order fifo` and a named hard fork: a replay
- * has to produce the same blocks; a fork has the hard fork and the gas limit of its network. `--no-cors`: otherwise any web page could read the responses (the listening address
- * keeps pages out, see {@link chooseNodeAddress}). `--threads 2`: one per core is wasted on a node that executes one
- * block at a time.
+ * has to produce the same blocks; a fork has the hard fork and the gas limit of its network. `--no-cors`: otherwise any
+ * web page could read the responses (the listening address keeps pages out, see {@link chooseNodeAddress}). `--threads
+ * 2`: one per core is wasted on a node that executes one block at a time.
  *
  * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens
  */

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
 import { GdnError } from '../../../../core/errors.ts'
+import { parseJson } from '../../../../core/json.ts'
 import { keptSecret, type SecretPlace } from '../../../data-dir/kept-secret.ts'
+import type { Signer, Signers } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
-import type { Signer, Signers } from '../signers.ts'
 
 const FILE = 'signers.json'
 
@@ -46,11 +47,3 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
 
 /** Returns a random private key. Only 1 in 2^128 of all 32-byte numbers is not valid for secp256k1. */
 export const newKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

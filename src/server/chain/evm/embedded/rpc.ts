@@ -1,3 +1,4 @@
+import { isRecord } from '../../../../core/json.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
 import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork } from '../network.ts'
@@ -125,10 +126,6 @@ function isSend(call: unknown): boolean {
 
 function executes(call: unknown): boolean {
   return isRecord(call) && typeof call.method === 'string' && EXECUTES.has(call.method)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isId(value: unknown): value is Id {

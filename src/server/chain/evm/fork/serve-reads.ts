@@ -8,7 +8,7 @@ import { chainIdentity } from '../remote/remote-network.ts'
 
 export interface Upstream {
   chainId: number
-  /** May contain a provider's key. Nobody but this process gets them. */
+  /** They may contain a provider's key, so they never leave this process. */
   urls: readonly string[]
   providers: Providers
   /** Called once, with the reason why the network can no longer be read. */

@@ -1,9 +1,9 @@
 import { GdnError } from '../../../../core/errors.ts'
+import type { Signer } from '../evm-signer.ts'
 import type { EvmReceipt, Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { receiptOf } from '../receipt.ts'
 import type { RemoteNetwork } from '../remote/remote-network.ts'
-import type { Signer } from '../signers.ts'
 
 /**
  * Returns the gas that a call may need: a fifth more than the estimate, since the state may change before the

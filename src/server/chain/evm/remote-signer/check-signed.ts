@@ -1,7 +1,7 @@
 import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
+import { requestOf, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
-import { requestOf, type UnsignedTransaction } from '../signers.ts'
 
 /** Half the order of secp256k1. Networks reject a signature with a higher s (EIP-2). */
 const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n

@@ -8,8 +8,8 @@ import { passwordIn, passwordProblem, readPasswordFile } from '../../../../keyst
 import { readPrivateFile } from '../../../../keystore/private-file.ts'
 import { readCredential } from '../../../settings/credentials.ts'
 import type { RemoteSignerEntry } from '../../../settings/signer-schema.ts'
+import { requestOf, type Signer, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
-import { requestOf, type Signer, type UnsignedTransaction } from '../signers.ts'
 import { checkSigned } from './check-signed.ts'
 import { connectSigner } from './signer-rpc.ts'
 
@@ -123,7 +123,7 @@ function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefi
   }
 }
 
-/** A header takes ASCII only. */
+/** Returns why a token can't be sent in a header, which is ASCII; null if it can. */
 const tokenProblem = (token: string): string | null =>
   passwordProblem(token) ?? (/^[\x21-\x7e]+$/.test(token) ? null : 'must be a token without spaces')
 

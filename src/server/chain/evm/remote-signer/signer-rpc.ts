@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
 import { excerpt, textOf } from '../../../../core/excerpt.ts'
+import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
 /** Far above the bytes of any transaction, with which some signers also return its fields. */
@@ -73,7 +74,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
           hint: 'Set remote_signer to the final URL.',
         })
       }
-      const answer = parse(text)
+      const answer = objectIn(parseJson(text))
       const error = objectIn(answer?.error)
       if (error !== null) {
         const why = excerpt(textOf(error.message ?? 'without a reason'))
@@ -99,13 +100,4 @@ function reasonOf(cause: unknown, { aborted }: AbortSignal, timeoutMs: number): 
   return `does not respond (${excerpt(messageOf(cause))})`
 }
 
-const objectIn = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    return objectIn(JSON.parse(text))
-  } catch {
-    return null
-  }
-}
+const objectIn = (value: unknown): Record<string, unknown> | null => (isObject(value) ? value : null)

@@ -1,10 +1,11 @@
-import { Agent, request } from 'undici'
 import { backoffMs } from '../../../../core/backoff.ts'
-import { GdnError, messageOf } from '../../../../core/errors.ts'
-import { parseRetryAfter, sleep } from '../../../../core/time.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import { sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer, RpcCall } from '../../rpc/rpc-answer.ts'
-import { answerOf, isTooMuch, NodeFailed, outcomeOf, passing } from './answers.ts'
+import { answerOf, NodeFailed, outcomeOf, passing } from './answers.ts'
+import { createBatches, MAX_BATCH } from './batches.ts'
+import { openNodeConnections } from './node-connections.ts'
 
 /** What identifies a network. */
 export interface Identity {
@@ -27,6 +28,8 @@ export interface RemoteRpcOptions {
   /** Rate limits and pauses of the providers. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
+  /** Ends every request, with its reason as the error. */
+  signal?: AbortSignal | undefined
 }
 
 /** JSON-RPC with a network behind URLs. It rejects with GdnError `unreachable` if no node responds. */
@@ -44,12 +47,8 @@ export interface RemoteRpc {
 }
 
 const LONGEST_RETRY_MS = 10_000
-const MAX_BATCH = 100
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Maximum wait if every provider is paused; longer pauses fail the request, which is retried later. */
 const PATIENCE_MS = 3_000
-const TOO_MANY_REQUESTS = 429
-const TOO_LARGE = 413
 
 /**
  * Every request here may be sent twice: reads, and signed transactions, of which a network accepts the same bytes once.
@@ -58,20 +57,16 @@ const TOO_LARGE = 413
  * Before any other request, each node has to return the right network, and again after a connection to it ended.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
-  const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest } = options
-  const agent = new Agent({ connections: 16, maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: timeoutMs })
+  const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal } = options
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
-  const inFlight = new Set<AbortController>()
-  /** Batch limits of nodes that accept fewer calls per request. */
-  const batchLimits = new Map<string, number>()
   let first = 0
 
   const post = async (url: string, body: unknown): Promise<unknown> => {
     const provider = providers.of(url)
     await provider.enter(Array.isArray(body) ? body.length : 1, closing.signal)
     try {
-      const reply = await send(url, body)
+      const reply = await connections.send(url, body)
       const outcome = outcomeOf(reply)
       onRequest(provider.host, outcome)
       if (outcome === 'limited') provider.limited(null)
@@ -85,57 +80,15 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
-  const send = async (url: string, body: unknown): Promise<unknown> => {
-    // A URL can contain a provider's key, so messages quote only the host.
-    const { host } = new URL(url)
-    // Not AbortSignal.timeout: on Node 20 a garbage collection ends an AbortSignal.any of one, which then
-    // never fires.
-    const cut = new AbortController()
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
-      cut.abort()
-    }, timeoutMs)
-    inFlight.add(cut)
-    let text: string
-    let refused: number | null = null
-    try {
-      const response = await request(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json' },
-        body: JSON.stringify(body),
-        dispatcher: agent,
-        signal: cut.signal,
-      })
-      text = await response.body.text()
-      const { statusCode, headers } = response
-      if (statusCode === TOO_LARGE) return null
-      if (statusCode >= 300) refused = statusCode
-      if (statusCode === TOO_MANY_REQUESTS || statusCode >= 500) {
-        const restMs = parseRetryAfter([headers['retry-after']].flat()[0], Date.now())
-        const limited = statusCode === TOO_MANY_REQUESTS || restMs !== null
-        throw new NodeFailed(`the node at ${host} returned HTTP ${statusCode}`, { limited, restMs })
-      }
-    } catch (cause) {
-      if (cause instanceof GdnError) throw cause
-      const why = late ? `did not respond within ${timeoutMs} ms` : `does not respond (${messageOf(cause)})`
-      throw new NodeFailed(`the node at ${host} ${why}`, { cause })
-    } finally {
-      clearTimeout(timer)
-      inFlight.delete(cut)
-    }
-    try {
-      return JSON.parse(text)
-    } catch (cause) {
-      const what = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
-      throw new NodeFailed(`the node at ${host} returned ${what}`, { cause })
-    }
-  }
-
-  // Another network may respond at the same address later: behind a tunnel or a port, or after a change at a provider.
-  agent.on('disconnect', (origin) => {
-    for (const url of urls) if (new URL(url).origin === new URL(origin).origin) checked.delete(url)
+  const connections = openNodeConnections({
+    timeoutMs,
+    // Another network may respond at the same address later: behind a tunnel or a port, or after a change at a
+    // provider.
+    onDisconnect(origin) {
+      for (const url of urls) if (new URL(url).origin === origin) checked.delete(url)
+    },
   })
+  const batches = createBatches(post, providers)
 
   /** Checked for each node, before its first request and after a lost connection. */
   const check = (url: string): Promise<void> => {
@@ -185,7 +138,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         await check(url)
         return await ask(url)
       } catch (error) {
-        if (!(error instanceof GdnError) || error.code !== 'unreachable' || closing.signal.aborted) throw error
+        if (closing.signal.aborted) throw closing.signal.reason
+        if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
         failed.add(url)
         // Requests that fail at the same time advance by one node together; if each advanced, they would return to the
         // failed node.
@@ -198,38 +152,13 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     }
   }
 
-  const batchLimit = (url: string) => Math.min(batchLimits.get(url) ?? MAX_BATCH, providers.of(url).callsAtOnce)
-
-  /** All calls go to one node, in as many requests as it needs. */
-  const some = async (url: string, calls: readonly RpcCall[]): Promise<unknown[]> => {
-    const limit = batchLimit(url)
-    if (calls.length > limit) {
-      const parts: unknown[] = []
-      while (parts.length < calls.length) {
-        parts.push(...(await some(url, calls.slice(parts.length, parts.length + batchLimit(url)))))
-      }
-      return parts
-    }
-    const bodies = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-    const [only] = bodies
-    if (only !== undefined && limit === 1) return [await post(url, only)]
-    const reply = await post(url, bodies)
-    if (Array.isArray(reply)) {
-      if (reply.length !== calls.length) throw new NodeFailed('a node returned an invalid response to a batch')
-      const byId = new Map(reply.map((one: { id?: unknown } | null) => [one?.id, one]))
-      return bodies.map(({ id }) => byId.get(id))
-    }
-    // A single error for the whole batch: one call exceeds a limit, the rate limit is reached, or the batch is too
-    // long.
-    if (reply !== null) {
-      const answer = passing(answerOf(reply, 'a batch'))
-      if ('error' in answer && isTooMuch(answer.error) && !/batch/i.test(answer.error.message)) {
-        return calls.map(() => reply)
-      }
-    }
-    batchLimits.set(url, Math.max(1, Math.floor(calls.length / 2)))
-    return await some(url, calls)
+  const close = async (reason: unknown) => {
+    closing.abort(reason)
+    await connections.close()
   }
+  const cut = () => void close(signal?.reason)
+  if (signal?.aborted) cut()
+  else signal?.addEventListener('abort', cut, { once: true })
 
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
@@ -241,19 +170,18 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     async batch(calls, options) {
       const answers: RpcAnswer[] = []
       for (let at = 0; at < calls.length; at += MAX_BATCH) {
-        const replies = await exchange(async (url) => {
+        const part = await exchange(async (url) => {
           const asked = calls.slice(at, at + MAX_BATCH)
-          const found = await some(url, asked)
-          return asked.map(({ method }, index) => passing(answerOf(found[index], method), options))
+          const replies = await batches.send(url, asked)
+          return asked.map(({ method }, index) => passing(answerOf(replies[index], method), options))
         })
-        answers.push(...replies)
+        answers.push(...part)
       }
       return answers
     },
     async close() {
-      closing.abort(new NodeFailed('the network is closed'))
-      for (const cut of inFlight) cut.abort()
-      await agent.destroy()
+      signal?.removeEventListener('abort', cut)
+      await close(new NodeFailed('the network is closed'))
     },
   }
 }

@@ -1,12 +1,15 @@
 import { GdnError } from '../../../../core/errors.ts'
 import { coinOf } from '../../../settings/networks.ts'
-import { missingFunds, type NeededForAll } from '../../missing-funds.ts'
+import type { WaitingMint } from '../../../store/nfts.ts'
+import type { NetworkFees } from '../../fees.ts'
+import { aboveLimits, missingFunds, type Shortage } from '../../missing-funds.ts'
+import { remembered } from '../../rpc/remembered.ts'
 import { debtOf } from '../cost/debt.ts'
-import { fundsOfMints, leastFunds } from '../cost/funding.ts'
+import { leastFunds, type WaitingFunds } from '../cost/funding.ts'
 import { readDataFee } from '../cost/network-fees.ts'
+import type { Signer } from '../evm-signer.ts'
 import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
-import type { Signer } from '../signers.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
 /** How long a check of operators is valid; shorter if their funds may run out. */
@@ -22,7 +25,7 @@ export interface OperatorState {
   /** Balance in wei. */
   balance: bigint
   /** Whether the factory accepts its transactions. */
-  appointed: boolean
+  isAuthorized: boolean
   /** Maximum cost of pending transactions in wei: of the next one, and of all. */
   due: bigint
   owed: bigint
@@ -43,6 +46,10 @@ export interface Operators {
    * @throws GdnError `unreachable` with the reason if nothing can be paid for
    */
   able(fees: Fees): Promise<readonly AbleOperator[]>
+  /** Returns what the signer that lacks least needs, as of now; null if one could sign at the last check. */
+  shortage(fees: Fees): Promise<Shortage | null>
+  /** Returns the signer with the most funds in addition to its pending transactions; null if none is known. */
+  richest(): OperatorState | null
   /** Returns why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
   /** Returns why no operator signs at the moment, though one could: remote signers failed. */
@@ -61,7 +68,9 @@ export function watchOperators(options: {
   /** Returns a signer's transactions that aren't mined yet, in nonce order. */
   waiting: (signer: Hex) => Promise<readonly Hex[]>
   /** Returns the NFTs that no transaction mints yet. */
-  waitingMints: () => Promise<Parameters<typeof fundsOfMints>[0]>
+  waitingMints: () => Promise<readonly WaitingMint[]>
+  /** Returns what they need. */
+  fundsOf: (mints: readonly WaitingMint[], fees: Fees, data: NetworkFees['data']) => Promise<WaitingFunds>
   now: () => number
 }): Operators {
   const { network, signers, now } = options
@@ -69,16 +78,12 @@ export function watchOperators(options: {
   let seenAt = Number.NEGATIVE_INFINITY
   let problem: string | null = null
   let looking: Promise<readonly OperatorState[]> | null = null
-  /** What waiting NFTs need. Counting them takes longer than the check of the signers. */
-  let funds: { at: number; of: NeededForAll } | null = null
 
-  const fundsOfWaiting = async (fees: Fees): Promise<NeededForAll> => {
-    if (funds !== null && now() >= funds.at && now() - funds.at < FRESH_MS) return funds.of
-    const [mints, data] = await Promise.all([options.waitingMints(), readDataFee(network.request)])
-    const of = fundsOfMints(mints, { offered: fees.maxFeePerGas, data })
-    funds = { at: now(), of }
-    return of
-  }
+  const readWaiting = () => Promise.all([options.waitingMints(), readDataFee(network.request)])
+  /** Counting waiting NFTs takes longer than the check of the signers. What they need depends on the fees. */
+  const recentWaiting = remembered(FRESH_WHEN_POOR_MS, readWaiting, now)
+  const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
+    await options.fundsOf(mints, fees, data)
 
   const ask = async (): Promise<readonly OperatorState[]> => {
     const factory = await options.factory()
@@ -86,8 +91,8 @@ export function watchOperators(options: {
       signers.map(async ({ address }) => {
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
-        const appointed = await isOperator(network, factory, address)
-        return { address, nextNonce, balance, appointed, ...debtOf(await options.waiting(address), nextNonce) }
+        const isAuthorized = await isOperator(network, factory, address)
+        return { address, nextNonce, balance, isAuthorized, ...debtOf(await options.waiting(address), nextNonce) }
       }),
     )
     seenAt = now()
@@ -95,7 +100,7 @@ export function watchOperators(options: {
   }
 
   const look = async (fees: Fees): Promise<readonly OperatorState[]> => {
-    const isPoor = seen.some(({ balance, appointed }) => appointed && balance < PLENTY * leastFunds(fees))
+    const isPoor = seen.some(({ balance, isAuthorized }) => isAuthorized && balance < PLENTY * leastFunds(fees))
     const freshMs = isPoor ? FRESH_WHEN_POOR_MS : FRESH_MS
     const isFresh = now() >= seenAt && now() - seenAt < freshMs && problem === null
     if (!isFresh) {
@@ -104,8 +109,9 @@ export function watchOperators(options: {
       })
       await looking
     }
-    problem = problemOf(network, seen, fees)
-    if (problem !== null) problem = problemOf(network, seen, fees, await fundsOfWaiting(fees))
+    // Assigned once, so that nobody reads the problem without the funds while they are computed.
+    const lacks = problemOf(network, seen, fees) !== null
+    problem = lacks ? problemOf(network, seen, fees, await fundsOf(await recentWaiting(), fees)) : null
     return seen
   }
 
@@ -132,6 +138,33 @@ export function watchOperators(options: {
       }
       return able
     },
+    async shortage(fees) {
+      if (problem === null) return null
+      const waiting = await fundsOf(await readWaiting(), fees)
+      // Read later: an NFT that was signed in between counts twice, and never not at all.
+      const states = (await ask()).filter(({ isAuthorized }) => isAuthorized)
+      if (states.some((state) => canSign(state, fees))) {
+        problem = null
+        return null
+      }
+      const needs = states.map((state) => ({
+        signer: state.address,
+        balance: state.balance,
+        needed: state.owed + waiting.wei,
+        reserve: waiting.reserve,
+        waitingNfts: waiting.nfts,
+      }))
+      const lack = ({ needed, balance }: Shortage) => needed - balance
+      return needs.reduce<Shortage | null>(
+        (least, one) => (least === null || lack(one) < lack(least) ? one : least),
+        null,
+      )
+    },
+    richest() {
+      const [first = null, ...others] = seen.filter(({ isAuthorized }) => isAuthorized)
+      const free = ({ balance, owed }: OperatorState) => balance - owed
+      return others.reduce((most, one) => (most !== null && free(one) > free(most) ? one : most), first)
+    },
     get problem() {
       return problem
     },
@@ -146,8 +179,8 @@ export function watchOperators(options: {
 
 type Funds = Pick<OperatorState, 'address' | 'balance' | 'due' | 'owed'>
 
-const canSign = (state: Pick<OperatorState, 'appointed' | 'balance' | 'due'>, fees: Fees) =>
-  state.appointed && state.balance >= neededBy(state, fees)
+const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>, fees: Fees) =>
+  state.isAuthorized && state.balance >= neededBy(state, fees)
 
 /** Returns the balance in wei that a signer needs to sign: for its next pending transaction, or for anything new. */
 export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
@@ -164,24 +197,27 @@ export const lackOf = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
   { address, balance, due, owed }: Funds,
   fees: Fees,
-  waiting?: NeededForAll,
+  waiting?: WaitingFunds,
 ): string | null => {
+  const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
-  const all = waiting === undefined ? undefined : { nfts: waiting.nfts, wei: owed + waiting.wei }
-  return missingFunds(payer, balance, neededBy({ due }, fees), all)
+  const all = waiting && { nfts: waiting.nfts, wei: owed + waiting.wei }
+  // Coins would not help them.
+  const isHeld = waiting !== undefined && waiting.nfts === 0 && waiting.held > 0 && balance >= due
+  return isHeld ? aboveLimits(payer, balance, needed, waiting.held) : missingFunds(payer, balance, needed, all)
 }
 
 function problemOf(
   network: WatchedNetwork,
   states: readonly OperatorState[],
   fees: Fees,
-  waiting?: NeededForAll,
+  waiting?: WaitingFunds,
 ): string | null {
   if (states.some((state) => canSign(state, fees))) return null
   const { blockchain } = network
-  const appointed = states.filter((state) => state.appointed)
-  if (appointed.length === 0) {
+  const authorized = states.filter((state) => state.isAuthorized)
+  if (authorized.length === 0) {
     return `the factory of ${blockchain} has appointed none of the signers: run \`gdn chain setup ${blockchain}\``
   }
-  return appointed.map((state) => lackOf(network, state, fees, waiting)).join('; ')
+  return authorized.map((state) => lackOf(network, state, fees, waiting)).join('; ')
 }

@@ -1,4 +1,5 @@
 import type { Blockchain, EvmBlockchain } from '../../../../api/blockchains.ts'
+import { count } from '../../../../core/count.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { Log } from '../../../log.ts'
 import type { ChainSettings, Networks } from '../../../settings/types.ts'
@@ -6,15 +7,18 @@ import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
 import { waitingMints } from '../../../store/nfts.ts'
 import type { Db } from '../../../store/schema.ts'
-import { listSignedOf, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
+import { findFactoryTransaction, listSignedOf, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
+import type { Shortage } from '../../missing-funds.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
+import { fundsOfWaiting } from '../cost/waiting-funds.ts'
+import { closeSigners, type FindSigner, type GetSigningTerms, type Signer, signerAt } from '../evm-signer.ts'
 import type { Fees, Hex } from '../network.ts'
-import { type AskSigning, closeSigners, type FindSigner, type Signer, signerAt } from '../signers.ts'
 import { waitingFor } from './fees.ts'
-import { type Operators, watchOperators } from './operators.ts'
+import { type NewestBlock, watchNewestBlock } from './newest-block.ts'
+import { type OperatorState, type Operators, watchOperators } from './operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 
 /** The networks that a backend reaches by RPC URL. */
@@ -23,12 +27,20 @@ export interface RemoteChains {
   /** Whether the coins of a network have value. */
   hasValue(blockchain: EvmBlockchain): boolean
   network(blockchain: EvmBlockchain): RemoteNetwork
-  readonly signing: AskSigning
+  readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
   /** Returns the factory's address; rejects if the blockchain isn't set up. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Returns why nothing can be signed for a blockchain, as far as known; null if nothing prevents it. */
   problem(blockchain: EvmBlockchain): string | null
+  /** Why no node of the blockchain responds; null if one does. */
+  silence(blockchain: EvmBlockchain): string | null
+  /** Returns the newest block, at most a few seconds old; null until a node has responded. */
+  newestBlock(blockchain: EvmBlockchain): Promise<NewestBlock | null>
+  /** Returns the signer with the most funds as of the last check; null if none is known. */
+  richest(blockchain: EvmBlockchain): OperatorState | null
+  /** Returns what the signers lack for everything that was accepted; null if they lack nothing. */
+  shortage(blockchain: EvmBlockchain): Promise<Shortage | null>
   /**
    * Returns networks that can't be used, with the reason: no node responds, one is of another chain, no signer can
    * sign. The result is a few seconds old; the first call waits for it.
@@ -64,6 +76,7 @@ interface Opened {
   operators: Operators
   signers: readonly Signer[]
   fees(): Promise<Fees>
+  newestBlock(): Promise<NewestBlock | null>
 }
 
 /** Opens the signers' keystores and the connections. */
@@ -82,7 +95,10 @@ export async function openRemoteChains({
     const known = factories.get(blockchain)
     if (known !== undefined) return known
     const chain = await findChain(on, blockchain)
-    if (chain === null) throw notSetUp(blockchain)
+    if (chain === null) {
+      const newest = (await opened.get(blockchain)?.newestBlock())?.number ?? null
+      throw notSetUp(blockchain, await deploymentState(on, get(blockchain).network, newest))
+    }
     factories.set(blockchain, chain.factory_address as Hex)
     return chain.factory_address as Hex
   }
@@ -101,10 +117,12 @@ export async function openRemoteChains({
       factory: () => factory(db, blockchain),
       signers,
       now,
+      fundsOf: (mints, at, data) => fundsOfWaiting(db, mints, at, data),
       waitingMints: () => waitingMints(db, blockchain),
       waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
     })
-    opened.set(blockchain, { settings: chain, network, operators, signers, fees })
+    const newestBlock = watchNewestBlock(network, now)
+    opened.set(blockchain, { settings: chain, network, operators, signers, fees, newestBlock })
   }
   const get = (blockchain: EvmBlockchain): Opened => {
     const found = opened.get(blockchain)
@@ -132,6 +150,15 @@ export async function openRemoteChains({
     factory,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
     problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
+    silence: (blockchain) => watch.silence(blockchain),
+    newestBlock: async (blockchain) => await get(blockchain).newestBlock(),
+    richest: (blockchain) => opened.get(blockchain)?.operators.richest() ?? null,
+    async shortage(blockchain) {
+      const { network, operators } = get(blockchain)
+      if (operators.problem === null) return null
+      // At current fees, as the other fields of getfees are: after a peak, those of before name a multiple.
+      return await operators.shortage(await network.publicNetwork.suggestFees())
+    },
     unreachable: () => watch.unreachable(),
     signers: () =>
       [...opened].flatMap(([blockchain, { operators }]) =>
@@ -179,10 +206,37 @@ export async function openRemoteChains({
   }
 }
 
+/**
+ * Returns how far the deployment of a factory is, as the end of a sentence.
+ *
+ * @param newest the number of the newest block; null if it isn't known
+ */
+export async function deploymentState(
+  db: Db,
+  { blockchain, publicNetwork }: Pick<RemoteNetwork, 'blockchain' | 'publicNetwork'>,
+  newest: number | null,
+): Promise<{ state: string; hasBegun: boolean }> {
+  const deployment = await findFactoryTransaction(db, blockchain)
+  const { state = 'lost', block_number: block = null, watched = 0 } = deployment ?? {}
+  if (state !== 'signed' && state !== 'final') return { state: 'its factory is not deployed', hasBegun: false }
+  if (state === 'signed' && block === null) {
+    return { state: 'the deployment of its factory is not in a block yet', hasBegun: true }
+  }
+  const left = newest === null || block === null ? null : block + publicNetwork.finality - 1 - newest
+  if ((state === 'final' && watched === 0) || (left !== null && left <= 0)) {
+    return { state: 'its factory is deployed, but the setup is not completed', hasBegun: true }
+  }
+  const blocks = left === null ? '' : `, ${count(left, 'block')} left`
+  return { state: `the deployment of its factory waits for finality${blocks}`, hasBegun: true }
+}
+
 export const notSetUp = (
   blockchain: EvmBlockchain,
+  { state, hasBegun }: Awaited<ReturnType<typeof deploymentState>>,
   setup = `gdn chain setup ${blockchain} --admin-keystore admin.json`,
 ): GdnError =>
-  new GdnError('invalid_config', `${blockchain} is not set up: its factory is not deployed`, {
-    hint: `Run \`${setup} --dry-run\` with the keystore of its admin to show what that costs.`,
+  new GdnError('invalid_config', `${blockchain} is not set up: ${state}`, {
+    hint: hasBegun
+      ? `Let \`${setup}\` finish, or run it again to resume.`
+      : `Run \`${setup} --dry-run\` with the keystore of its admin to show what that costs.`,
   })

@@ -31,6 +31,8 @@ export interface RemoteNetworkOptions {
   providers?: Providers
   /** Called for each request, with the host. */
   onRequest?: (host: string, outcome: RpcOutcome) => void
+  /** Ends every request, with its reason as the error. */
+  signal?: AbortSignal | undefined
 }
 
 export interface RemoteNetwork extends EvmNetwork {
@@ -42,7 +44,7 @@ export interface RemoteNetwork extends EvmNetwork {
 const POLL_MS = 2_000
 const STUCK_MS = 60_000
 const FEE_CAP = 1_000_000_000_000n
-/** As many as a node surely keeps for one account (geth: 16). */
+/** Number of pending transactions that every node keeps for one account (geth: 16). */
 export const MINTS_IN_FLIGHT = 16
 const TIMEOUT_MS = 10_000
 const TRIES = 4
@@ -52,10 +54,11 @@ const BLOCKS_OF_ONE_NODE = 99
 
 /**
  * The network of a blockchain behind RPC URLs. No request is sent to a node before it has returned the right chain ID:
- * on another chain our transactions could have an effect that nobody intended.
+ * on another chain our transactions could have unintended effects.
  *
  * @example
- * const network = createRemoteNetwork({ blockchain: 'polygon', urls: ['https://node.example'], confirmations: 5, finality: 64 })
+ * const urls = ['https://node.example']
+ * const network = createRemoteNetwork({ blockchain: 'polygon', urls, confirmations: 5, finality: 64 })
  */
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
@@ -63,8 +66,9 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
   const chainId = options.chainId ?? chainIdOf(blockchain)
   if (chainId === null) throw new RangeError(`the chain ID of ${blockchain} is not known`)
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
-  const { providers = createProviders(), onRequest = () => {} } = options
-  const rpc = connectRemote({ urls, identity: chainIdentity(chainId), timeoutMs, tries, retryMs, providers, onRequest })
+  const { providers = createProviders(), onRequest = () => {}, signal } = options
+  const identity = chainIdentity(chainId)
+  const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
 
   const head = async () => Number(readQuantity(await rpc.call('eth_blockNumber', [])))
   const receiptCalls = (hashes: readonly Hex[]) =>

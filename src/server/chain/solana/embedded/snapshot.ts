@@ -3,6 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { writeDurably } from '../../../../core/durable-file.ts'
+import { parseJson } from '../../../../core/json.ts'
 import type { JournalledBlock } from '../../../store/block-journal.ts'
 import type { SignatureStatus } from '../network.ts'
 
@@ -64,12 +65,4 @@ export async function readSnapshot(path: string, chain: string): Promise<Snapsho
   if (createHash('sha256').update(machine).digest('hex') !== sha256) return null
   const remembered = statuses.map(([signature, at, error]) => [signature, { slot: at, error }] as const)
   return { slot, block, transactions, statuses: new Map(remembered), machine }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

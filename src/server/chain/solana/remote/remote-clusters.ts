@@ -8,7 +8,7 @@ import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
 import { lackOf, tokenCosts } from '../costs.ts'
-import type { SolanaSigner } from '../signer.ts'
+import type { SolanaSigner } from '../solana-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 
 /** The Solana clusters that a backend reaches by RPC URL. */

@@ -27,6 +27,8 @@ export interface RemoteSolanaOptions {
   retryMs?: number
   providers?: Providers
   onRequest?: (host: string, outcome: RpcOutcome) => void
+  /** Ends every request, with its reason as the error. */
+  signal?: AbortSignal | undefined
 }
 
 /** A Solana cluster behind RPC URLs. */
@@ -89,7 +91,7 @@ const ALREADY = /already (been )?processed|AlreadyProcessed/i
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
-  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS, onRequest = () => {} } = options
+  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS, onRequest = () => {}, signal } = options
   const identity = {
     method: 'getGenesisHash',
     problem: (told: unknown) =>
@@ -98,7 +100,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
         : `belongs to the cluster ${clusterName(String(told)).slice(0, 60)}, not ${clusterName(genesisHash)}`,
   }
   const providers = options.providers ?? createProviders()
-  const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest })
+  const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
   /** The newest final slot that any node has returned. */
   let finalSlot = 0
   const sentAt = new Map<string, number>()

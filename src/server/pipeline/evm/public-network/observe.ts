@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
-import { type AttemptRow, attemptsOf } from '../../../store/attempts.ts'
+import { type AttemptRow, attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import type { Observation, Outcome } from '../../driver.ts'
 import { type BumperOptions, createBumper } from './bump.ts'
@@ -64,7 +64,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
       if (receipt !== undefined && deep.has(receipt)) return outcomeOf(receipt, raw, attempts.get(id))
       if (lost.has(id)) return { state: 'lost', seen: {} }
       const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
-      const pending = { state: 'signed', waitMs, mined: receipt?.status ?? null } as const
+      const pending = { state: 'signed', waitMs, ...placeOf(receipt, attempts.get(id)) } as const
       return failures.has(id) ? { ...pending, failure: failures.get(id) } : pending
     })
   }
@@ -84,11 +84,20 @@ export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly A
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
   // It used its nonce and had no other effect.
-  if (mined !== undefined && mined.cancels > 0) {
-    return { state: 'cancelled', seen: { ...place, ...signing }, again: mined.cancels === 2 }
+  if (mined !== undefined && mined.cancels !== CANCELS.nothing) {
+    return { state: 'cancelled', seen: { ...place, ...signing }, again: mined.cancels === CANCELS.signing }
   }
   const watched = status === 'success' ? 1 : 0
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
+}
+
+/** Returns what is known of a transaction whose block isn't deep enough; null without a block. */
+function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[] = []) {
+  if (receipt === undefined) return { mined: null, block: null }
+  const block = Number(receipt.blockNumber)
+  const signing = attempts.find(({ hash }) => hash === receipt.transactionHash)
+  const isEmpty = signing !== undefined && signing.cancels !== CANCELS.nothing
+  return { mined: isEmpty ? 'cancelled' : receipt.status, block } as const
 }
 
 /** No transaction uses less. */

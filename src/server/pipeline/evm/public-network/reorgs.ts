@@ -1,7 +1,7 @@
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { Log } from '../../../log.ts'
 import { withdrawCollection } from '../../../state/collections.ts'
-import { withdrawBatch } from '../../../state/nfts.ts'
+import { withdrawBundle } from '../../../state/nfts.ts'
 import { returnTransaction } from '../../../state/transactions.ts'
 import { withdrawTransfer } from '../../../state/transfers.ts'
 import { withdrawUpdates } from '../../../state/updates.ts'
@@ -85,5 +85,5 @@ async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
   if (isUpdate(transaction)) await withdrawUpdates(db, id)
   if (collectionId === null) return
   if (kind === 'collection') await withdrawCollection(db, collectionId)
-  if (startId !== null) await withdrawBatch(db, { collectionId, transactionId: id, startId, count })
+  if (startId !== null) await withdrawBundle(db, { collectionId, transactionId: id, startId, count })
 }

@@ -4,13 +4,13 @@ import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../../chain/evm/network.ts'
 import { hasMaxCost, type NetworkFees } from '../../../chain/fees.ts'
-import { attemptsOf } from '../../../store/attempts.ts'
+import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { limitedRuns } from '../../../store/run-costs.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
 import type { TransactionRow } from '../../../store/transactions.ts'
-import { emptyCall, feesOf, highest, raiseFees } from './bump.ts'
+import { emptyCall, feesOf, highestFees, raiseFees } from './replacement-fees.ts'
 
 /** The fees of a network, as far as they are known. */
 export interface ReplacementFees {
@@ -33,8 +33,8 @@ export interface ReplacementCost {
 const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
 
 /**
- * Returns what a pending transaction costs if its fees are raised or if it is canceled. Null if it can't be replaced, for
- * which `requestAction` has the reason.
+ * Returns what a pending transaction costs if its fees are raised or if it is canceled. Null if it can't be replaced,
+ * for which `requestAction` has the reason.
  */
 export async function replacementCost(
   { db }: Store,
@@ -47,7 +47,7 @@ export async function replacementCost(
   const earlier = (await attemptsOf(db, [row.id])).get(row.id) ?? []
   const call = parseTransaction(row.raw as Hex)
   const isCancel = action === 'cancel'
-  const cancels = isCancel || (earlier.at(-1)?.cancels ?? 0) > 0
+  const cancels = isCancel || (earlier.at(-1)?.cancels ?? CANCELS.nothing) !== CANCELS.nothing
   const { data = '0x', gas = 0n } = isCancel ? emptyCall(row.signer as Hex) : call
   const fees = { offered: 0n, data: current?.data ?? NO_DATA_FEE }
   // Its signature and the rest of its envelope are as long as before.
@@ -74,7 +74,7 @@ export async function replacementCost(
   const atCurrentFees =
     current === null
       ? null
-      : costAt(raiseFees(highest(feesOf(call), earlier), limitFees(current.suggested, maxFee)).maxFeePerGas)
+      : costAt(raiseFees(highestFees(feesOf(call), earlier), limitFees(current.suggested, maxFee)).maxFeePerGas)
   return { before, after: null, limitedBy: 'max_fee_gwei', ...lowest, atCurrentFees }
 }
 

@@ -3,7 +3,7 @@ import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { newId } from '../../../../core/ids.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
 import { addTransactions, returnLostTransaction } from '../../../state/transactions.ts'
-import { attemptsOf, insertAttempts } from '../../../store/attempts.ts'
+import { attemptsOf, CANCELS, insertAttempts } from '../../../store/attempts.ts'
 import type { RunKey } from '../../../store/run-costs.ts'
 import type { Db, TransactionKind } from '../../../store/schema.ts'
 import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
@@ -33,21 +33,21 @@ export async function adoptTransaction(
     collectionId: string | null
     /** The run that pays for it, if the run has a limit. */
     run?: RunKey | null
-    batch?: { startId: bigint; count: number; directory: string }
+    bundle?: { startId: bigint; count: number; directory: string }
     update?: { sequence: number; count: number; directory: string }
   },
   now: number,
 ): Promise<SignedTransaction | null> {
-  const { kind, collectionId, run = null, batch, update } = what
+  const { kind, collectionId, run = null, bundle, update } = what
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
   const row = {
     ...{ hash, raw, kind, collection_id: collectionId },
     ...{ run: run?.run ?? null, run_collection_id: run?.collection_id ?? null },
-    start_id: batch === undefined ? null : String(batch.startId),
+    start_id: bundle === undefined ? null : String(bundle.startId),
     update_sequence: update?.sequence ?? null,
-    token_count: (batch ?? update)?.count ?? 0,
-    directory: (batch ?? update)?.directory ?? null,
+    token_count: (bundle ?? update)?.count ?? 0,
+    directory: (bundle ?? update)?.directory ?? null,
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: now, next_attempt_at: now },
   }
   const id = known?.id ?? newId()
@@ -72,7 +72,7 @@ export async function adoptAttempt(
   const { id } = transaction
   const known = (await attemptsOf(db, [id])).get(id) ?? []
   const attempt = (number: number, one: { hash: string; raw: string }, created_at: number) => ({
-    ...{ transaction_id: id, number, hash: one.hash, raw: one.raw, created_at, cancels: 0 },
+    ...{ transaction_id: id, number, hash: one.hash, raw: one.raw, created_at, cancels: CANCELS.nothing },
     ...feesOf(one.raw as Hex),
   })
   await insertAttempts(db, [

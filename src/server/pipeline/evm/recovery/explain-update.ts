@@ -1,7 +1,7 @@
 import { numberToHex } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { updateTopics } from '../../../chain/evm/collection-events.ts'
-import { decodeUpdate, type UpdateBatch } from '../../../chain/evm/collection-updates.ts'
+import { decodeUpdate, type UpdateCall } from '../../../chain/evm/collection-updates.ts'
 import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
 import type { EvmNetwork, Hex, RawLog } from '../../../chain/evm/network.ts'
 import { RpcError } from '../../../chain/rpc/rpc-answer.ts'
@@ -16,7 +16,7 @@ import { blockOfLastUpdate, recordUnknownUpdate, unsignedUpdatesOf } from '../..
 import type { OnSigned } from '../../driver.ts'
 import { updateDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
-import { ofOneRun } from '../mint-batch.ts'
+import { ofOneRun } from '../limited-runs.ts'
 import { createEventQueryRange } from '../public-network/event-query-range.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 
@@ -29,8 +29,8 @@ export interface ExplainUpdateOptions extends FileSources {
 }
 
 /**
- * Examines the first update of a collection on chain that the database doesn't have: it was restored, or a failover lost
- * commits. If pending updates explain it, they get its transaction. Otherwise their NFTs get its revision, so that
+ * Examines the first update of a collection on chain that the database doesn't have: it was restored, or a failover
+ * lost commits. If pending updates explain it, they get its transaction. Otherwise their NFTs get its revision, so that
  * clients see that there is a newer one.
  *
  * @returns whether something was written
@@ -40,7 +40,7 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
   const sequence = collection.update_count + 1
   const found = await findUpdate(store.db, network, collection, sequence)
   if (found === null) return false
-  const { mined, batch } = found
+  const { mined, call } = found
   const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
   if (sameNonce?.state === 'signed') {
     // Another call with this nonce can't be mined any more: it is settled as lost, and its rows are pending again.
@@ -49,18 +49,18 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))
     return true
   }
-  const updates = await unsignedUpdatesOf(store.db, collection.id, batch.tokenIds.map(String))
+  const updates = await unsignedUpdatesOf(store.db, collection.id, call.tokenIds.map(String))
   // Their files aren't stored yet, so their metadata can't be compared yet.
   if (updates.some(({ step }) => step === 'files')) return false
-  const isComplete = updates.length === batch.tokenIds.length
+  const isComplete = updates.length === call.tokenIds.length
   const directory = isComplete ? await updateDirectory(updates) : null
-  const facts = { blockchain, collection: collection.id, hash: mined.hash, sequence, nfts: batch.tokenIds.length }
-  if (directory?.digest !== batch.digest || mined.raw === null) {
+  const facts = { blockchain, collection: collection.id, hash: mined.hash, sequence, nfts: call.tokenIds.length }
+  if (directory?.digest !== call.digest || mined.raw === null) {
     await store.transaction(async (db) => {
       if (!(await lockAt(db, collection))) return
-      const cid = directoryCid(batch.digest).toString()
+      const cid = directoryCid(call.digest).toString()
       await recordUnknownUpdate(db, {
-        ...{ collectionId: collection.id, sequence, directory: cid, tokenIds: batch.tokenIds, blockchain },
+        ...{ collectionId: collection.id, sequence, directory: cid, tokenIds: call.tokenIds, blockchain },
         ...{ block_number: mined.blockNumber, transaction_hash: mined.hash },
       })
       await updateCollection(db, collection.id, { update_count: sequence })
@@ -100,7 +100,7 @@ async function findUpdate(
   network: EvmNetwork,
   collection: CollectionRow,
   sequence: number,
-): Promise<{ mined: MinedTransaction; batch: UpdateBatch } | null> {
+): Promise<{ mined: MinedTransaction; call: UpdateCall } | null> {
   const { publicNetwork } = network
   if (publicNetwork === undefined) return null
   const last = (await publicNetwork.head()) - network.confirmations + 1
@@ -121,8 +121,8 @@ async function findUpdate(
       if (seen.has(transactionHash)) continue
       seen.add(transactionHash)
       const mined = await readMinedTransaction(network, transactionHash)
-      const batch = mined && decodeUpdate(mined.data)
-      if (mined && batch?.sequence === sequence) return { mined, batch }
+      const call = mined && decodeUpdate(mined.data)
+      if (mined && call?.sequence === sequence) return { mined, call }
     }
     from = to + 1
   }

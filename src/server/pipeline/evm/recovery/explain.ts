@@ -1,6 +1,6 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import type { Chains } from '../../../chain/chains.ts'
-import { decodeBatch, type MintedBatch } from '../../../chain/evm/collection.ts'
+import { decodeMint, type MintedBundle } from '../../../chain/evm/collection.ts'
 import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
 import { assignToTransactions } from '../../../state/nfts.ts'
@@ -12,11 +12,11 @@ import type { Store } from '../../../store/open-store.ts'
 import { countUnfinished, findTransactionByNonce } from '../../../store/transactions.ts'
 import { removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../../store/unknown-mints.ts'
 import type { Explanation, OnSigned } from '../../driver.ts'
-import { batchDirectory } from '../../metadata-file.ts'
+import { mintDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
-import { limitedRunsOf } from '../mint-batch.ts'
+import { limitedRunsOf } from '../limited-runs.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
-import { findBatch } from './find-batch.ts'
+import { findBundle } from './find-bundle.ts'
 
 /** Maximum number of pending rows of a collection that are compared with a mint on chain. */
 const MOST_ROWS = 10_000
@@ -63,11 +63,11 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     // Signed transactions that aren't settled may have the rows in question.
     if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
       return 'wait'
-    const batch = mined.to === collection.contract_address ? decodeBatch(mined.data) : null
-    const of = { signer: mined.signer, directory: batch === null ? null : directoryCid(batch.digest).toString() }
+    const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null
+    const of = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
     await updateUnknownMint(store.db, row, of)
-    if (batch === null) return unexplained('its transaction is not a mint of gdn')
-    const found = await findRows(row, collection, mined, batch)
+    if (bundle === null) return unexplained('its transaction is not a mint of gdn')
+    const found = await findRows(row, collection, mined, bundle)
     return typeof found === 'object' ? unexplained(found.unexplained) : found
   }
 
@@ -75,16 +75,16 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     row: UnknownMintRow,
     collection: CollectionRow,
     mined: MinedTransaction,
-    batch: MintedBatch,
+    bundle: MintedBundle,
   ): Promise<'wait' | 'explained' | { unexplained: string }> => {
     const { raw, signer, nonce } = mined
     const waiting = await listMintable(store.db, collection.id, MOST_ROWS)
-    const nfts = await findBatch<Waiting>(
+    const nfts = await findBundle<Waiting>(
       waiting.filter(
         ({ sender, dynamic }) =>
-          sender === batch.sender && (collection.dynamic === 1 || (dynamic === 1) === batch.dynamic),
+          sender === bundle.sender && (collection.dynamic === 1 || (dynamic === 1) === bundle.dynamic),
       ),
-      { receivers: batch.receivers, matches: async (rows) => (await batchDirectory(rows)).digest === batch.digest },
+      { receivers: bundle.receivers, matches: async (rows) => (await mintDirectory(rows)).digest === bundle.digest },
       SEARCH_MS,
     )
     if (nfts === null) {
@@ -94,16 +94,16 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     }
     if (raw === null) return { unexplained: "its signed bytes can't be read from the network" }
     for (const nft of nfts) await storeFilesAgain(options, nft)
-    const { cid: directory, blocks } = await batchDirectory(nfts)
-    const { startId } = batch
+    const { cid: directory, blocks } = await mintDirectory(nfts)
+    const { startId } = bundle
     const count = nfts.length
     const adopted = await store.transaction(async (db) => {
       const current = await lockCollection(db, collection.id)
       if (current === null || (await countUnfinished(db, { collectionId: collection.id })) > 0) return null
-      const of = { kind: batch.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
+      const of = { kind: bundle.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
       const found = { blockchain, hash: mined.hash, raw, signer, nonce }
       const limited = (await limitedRunsOf(db, collection.id, nfts)).find((run) => run !== null)
-      const what = { ...of, run: limited ?? null, batch: { startId, count, directory } }
+      const what = { ...of, run: limited ?? null, bundle: { startId, count, directory } }
       const signed = await adoptTransaction(db, found, what, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))

@@ -6,7 +6,7 @@ import type { TransferKind } from '../../../store/schema.ts'
 import { assignTransfers, unknownMovesOf } from '../../../store/transfers.ts'
 import type { SignedTransaction } from '../../driver.ts'
 import { readBlock } from '../follow-owners.ts'
-import { limitedRunsOf } from '../mint-batch.ts'
+import { limitedRunsOf } from '../limited-runs.ts'
 import { transferCall } from '../transfer-call.ts'
 import { adoptTransaction } from './adopt.ts'
 

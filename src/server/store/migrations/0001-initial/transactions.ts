@@ -3,7 +3,9 @@ import { isLeased, withLease } from './columns.ts'
 
 const isSigned = sql<boolean>`state = 'signed'`
 
-/** Transactions of all blockchains. On EVM chains they have nonces, on Solana mints and a height at which they expire. */
+/**
+ * Transactions of all blockchains. On EVM chains they have nonces, on Solana mints and a height at which they expire.
+ */
 export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('transactions')

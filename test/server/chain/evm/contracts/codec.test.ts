@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  decodeBatch,
+  decodeMint,
   encodeGrant,
   encodeMint,
   encodeTransfer,
@@ -97,7 +97,7 @@ describe('call data', () => {
     expect(decodeFreeze(encodeFreeze(tokenIds))).toEqual(sorted)
     expect(decodeUpdate(encodeFreeze(tokenIds))).toBeNull()
     expect(decodeFreeze(update)).toBeNull()
-    expect(decodeBatch(update)).toBeNull()
+    expect(decodeMint(update)).toBeNull()
     expect(decodeUpdate('0x1234')).toBeNull()
     expect(decodeFreeze('0x1234')).toBeNull()
   })
@@ -105,8 +105,8 @@ describe('call data', () => {
   test('of a dynamic batch is decoded as such', () => {
     const runs = [{ receiver: ZERO, count: 2 }]
     const batch = { startId: 5n, sender: null, receivers: [ZERO, ZERO], digest }
-    expect(decodeBatch(encodeMint({ startId: 5n, runs, digest, dynamic: true }))).toEqual({ ...batch, dynamic: true })
-    expect(decodeBatch(encodeMint({ startId: 5n, runs, digest }))).toEqual({ ...batch, dynamic: false })
+    expect(decodeMint(encodeMint({ startId: 5n, runs, digest, dynamic: true }))).toEqual({ ...batch, dynamic: true })
+    expect(decodeMint(encodeMint({ startId: 5n, runs, digest }))).toEqual({ ...batch, dynamic: false })
   })
 })
 

@@ -15,7 +15,7 @@ import {
   parseEventLogs,
 } from 'viem'
 import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
-import { encodeUpdate, type UpdateBatch } from '../../../../../src/server/chain/evm/collection-updates.ts'
+import { encodeUpdate, type UpdateCall } from '../../../../../src/server/chain/evm/collection-updates.ts'
 import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import {
   type CollectionInit,
@@ -144,13 +144,13 @@ export function collectionAt(chain: Chain, address: Hex) {
     return chain.revertOf(from, address, encodeGrant({ ...usual, ...batch }))
   }
   /** Updates tokens as the operator, with the next sequence unless another is given. */
-  const updateData = async (tokenIds: readonly bigint[], changes: Partial<UpdateBatch> = {}) => {
+  const updateData = async (tokenIds: readonly bigint[], changes: Partial<UpdateCall> = {}) => {
     const { updateCount } = await read.lifecycle()
     return encodeUpdate({ sequence: updateCount + 1, tokenIds, digest: random(32), ...changes })
   }
-  const update = async (tokenIds: readonly bigint[], changes: Partial<UpdateBatch> = {}) =>
+  const update = async (tokenIds: readonly bigint[], changes: Partial<UpdateCall> = {}) =>
     chain.send(chain.operator, address, await updateData(tokenIds, changes))
-  const updateRevert = async (tokenIds: readonly bigint[], changes: Partial<UpdateBatch> = {}, from = chain.operator) =>
+  const updateRevert = async (tokenIds: readonly bigint[], changes: Partial<UpdateCall> = {}, from = chain.operator) =>
     chain.revertOf(from, address, await updateData(tokenIds, changes))
   return { address, read, send, revertOf, mint, mintRevert, grant, grantRevert, update, updateRevert }
 }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
 import { DropMeter, grantBytes, mintBytes, ONE_NFT } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
@@ -72,6 +73,22 @@ describe('the estimated gas of a drop is within 3 % of the gas used', () => {
     const gas = await used({ from: chain.operator, to: chain.factory, data: encodeMake(init) })
     expect(Math.abs(Number(meter.total().gas) / gas - 1)).toBeLessThan(0.05)
   })
+})
+
+test('what a limit must leave is what the backend reserves: for each NFT the most that one of any request uses', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 20 }), (counts) => {
+      const meter = new DropMeter()
+      for (const count of counts) meter.add(random(20), count)
+      const each = counts.map((count) =>
+        Math.ceil(Number(mintGasLimit([{ receiver: '0x', count }], true, false)) / count),
+      )
+      const { reserved, worst } = meter.total()
+      expect(reserved.gasLimit).toBe(BigInt(Math.max(...each) * counts.reduce((sum, count) => sum + count, 0)))
+      expect(reserved.gasLimit).toBeGreaterThanOrEqual(worst.gasLimit)
+      expect(reserved.bytes).toBeGreaterThanOrEqual(worst.bytes)
+    }),
+  )
 })
 
 test('the bytes of a transaction are those of its call data and about a hundred more', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { costOf, readNetworkFees, worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/evm-signer.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../../../src/server/chain/evm/network.ts'
-import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/signers.ts'
 import type { NetworkFees } from '../../../../../src/server/chain/fees.ts'
 import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
 

@@ -1,0 +1,23 @@
+import type { KeptRow } from './manifest-row.ts'
+import { referenceId, rowKey } from './row-key.ts'
+
+/** IDs are padded to at most this many digits. */
+const MAX_DIGITS = 6
+
+/**
+ * Returns the ID that a row without an ID got on another machine. The server stores only the hash of the ID, so the IDs
+ * are compared that people usually give: the number of the row or of its token, and its texts. Null for any other ID.
+ *
+ * @param alias the reference ID that the server has for the row with its ID
+ */
+export function givenId(
+  scope: string,
+  alias: string,
+  { row: { metadata, line }, position }: Pick<KeptRow, 'row' | 'position'>,
+  tokenId: string | null,
+): string | null {
+  const numbers = [position + 1, position, line, ...(tokenId === null ? [] : [tokenId])].map(String)
+  const padded = Array.from({ length: MAX_DIGITS }, (_, n) => numbers.map((text) => text.padStart(n + 1, '0')))
+  const texts = [metadata.title, metadata.description, ...(metadata.attribute ?? []).map(({ value }) => value)]
+  return [...padded.flat(), ...texts].find((id) => referenceId(scope, rowKey(id, '')) === alias) ?? null
+}

@@ -1,0 +1,30 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+import { type Drop, updateDrop } from '../state/drops.ts'
+import { keepSent, storeContents } from '../state/edited-rows.ts'
+import { dropRefused } from '../state/row-outcomes.ts'
+import type { Gathered } from './gather.ts'
+import { isFinished } from './open-store.ts'
+import type { RunStore } from './run-store.ts'
+
+/** Replaces the rows of a run. Sent rows that were edited or removed are kept as they were sent. */
+export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: number): void {
+  const { rows, isRead, changes, fingerprint, localFiles } = gathered
+  if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
+  if (changes.changed + changes.removed > 0) keepSent(sql, drop, rows.set)
+  // Refused rows that left the manifest are no part of the run.
+  if (isRead) dropRefused(sql, drop, rows.set, now)
+  updateDrop(sql, drop.id, { set_id: rows.set, fingerprint, local_files: JSON.stringify(localFiles) })
+}
+
+/**
+ * Stores the rows of the manifest of a finished run, which may be sorted again, edited, or on other lines. Its results
+ * follow the order of the manifest.
+ */
+export async function enterFinished(store: RunStore, gathered: Gathered): Promise<void> {
+  if (!gathered.isRead || !isFinished(store)) return
+  await store.write((sql) => {
+    replaceRows(sql, store.drop, gathered, Date.now())
+    storeContents(sql, gathered.relocated)
+  })
+  await store.reload()
+}

@@ -1,0 +1,70 @@
+import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
+import { readNfts } from '../client/read-records.ts'
+import { updateDrop } from '../state/drops.ts'
+import { endRun } from '../state/runs.ts'
+import { enterRows } from './enter-rows.ts'
+import { type Gathered, gather, planRows, withoutMinted } from './gather.ts'
+import { knownReferences } from './known-references.ts'
+import type { Adopted } from './manifest-row.ts'
+import type { Plan } from './plan.ts'
+import { enterFinished } from './replace-rows.ts'
+import { openRows } from './row-counts.ts'
+import { holdingRun } from './run.ts'
+import { RunContext } from './run-context.ts'
+import type { RunStore } from './run-store.ts'
+import { Sweeper } from './sweep.ts'
+import type { BatchDeps, BatchOptions, Items } from './types.ts'
+
+type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManifest: () => Items }
+
+/**
+ * Stores the rows of a manifest that was applied, so that the results of its run follow it. Rows that another machine
+ * has minted are entered as `runBatch` does, also if this machine has no run of the manifest yet. Nothing is stored
+ * while a row has no NFT, because the run isn't finished then. Nothing is sent.
+ *
+ * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
+ */
+export async function storeRows(options: BatchOptions, deps: Deps): Promise<void> {
+  await holdingRun(options, {}, async (store) => {
+    const gathered = await gather(deps, store, { writes: true })
+    const plan = await planRows(store, gathered, options)
+    if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
+    // The plan has checked the labels, and replaced those that are adopted.
+    const adopting = { ...options, adopt: true }
+    const known = await knownReferences(store, adopting, deps.client, { gathered, plan })
+    const adopted = known?.rows ?? []
+    const rest = withoutMinted(store, plan, { adopted: adopted.map(({ row }) => row) })
+    if (rest.rows === 0) await enterAdopted(store, options, deps, { gathered, plan: rest, adopted })
+  })
+}
+
+/** Enters rows with their NFTs, and looks once at what these are now. */
+async function enterAdopted(
+  store: RunStore,
+  options: BatchOptions,
+  deps: Deps,
+  { gathered, plan, adopted }: { gathered: Gathered; plan: Plan; adopted: Adopted[] },
+): Promise<void> {
+  const isDynamic = store.drop.setId === null && (await areDynamic(adopted, options, deps))
+  const before = { listed: null, adopted, relabeled: [], notes: [] }
+  await enterRows(store, options, { gathered, plan, before, pairs: [], replaced: [] })
+  if (isDynamic) await store.write((sql) => updateDrop(sql, store.id, { dynamic: 1 }))
+  const context = new RunContext(options, deps, store)
+  try {
+    await new Sweeper(context, store.drop.marker ?? undefined).sweepOnce()
+  } finally {
+    context.close()
+  }
+  if (openRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
+}
+
+/** Whether NFTs can be updated. A row that is added later is minted in the same way. */
+async function areDynamic(
+  adopted: readonly Adopted[],
+  { signal }: BatchOptions,
+  { client }: Pick<Deps, 'client'>,
+): Promise<boolean> {
+  const ids = adopted.map(({ nftGdnId }) => nftGdnId)
+  const nfts = await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
+  return [...nfts.values()].every(({ is_dynamic }) => is_dynamic === true)
+}

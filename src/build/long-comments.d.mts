@@ -1,0 +1,1 @@
+export function findLongComments(root: string): Promise<string[]>

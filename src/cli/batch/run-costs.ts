@@ -1,0 +1,152 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import { runRows } from '../../batch/run-rows.ts'
+import { openRun } from '../../batch/runs.ts'
+import type { BatchOptions, BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
+import { type PricedUse, sufficientLimit, type Unsent } from '../cost/at-most.ts'
+import { costsMoney, raisedLimits } from '../cost/confirm-spending.ts'
+import { openMeter } from '../cost/estimate.ts'
+import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import type { Connection, Deps, SpendingRun } from '../deps.ts'
+
+/** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
+export async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {
+  const meter = await openMeter(dynamic)
+  for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
+  const estimate = meter.total()
+  return { ...sumOf([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
+}
+
+/**
+ * Reads the rows of a run that no server has accepted, and what they use at most and reserve of a limit in requests of
+ * `largest` rows.
+ */
+export async function unsentRows(
+  run: string,
+  reading: ReadRows & { largest: number },
+): Promise<Unsent & { reserved: WorstUse }> {
+  return await rowsWith(['pending'], run, reading)
+}
+
+interface ReadRows {
+  stateDir: string
+  dynamic?: boolean | undefined
+}
+
+/** Reads the rows of a run that have one of these statuses, and what they use in requests of `largest` rows. */
+async function rowsWith(
+  statuses: readonly RowStatus[],
+  run: string,
+  { stateDir, dynamic, largest }: ReadRows & { largest: number },
+): Promise<Unsent & { reserved: WorstUse }> {
+  const left = new Map<string, { receiver: string; sender: string | null; rows: number }>()
+  for await (const { result, row } of runRows(await openRun(stateDir, run))) {
+    if (!statuses.includes(result.status) || row === null) continue
+    const { receiver, sender } = row
+    const group = left.get(`${sender} ${receiver}`)
+    if (group === undefined) left.set(`${sender} ${receiver}`, { receiver, sender, rows: 1 })
+    else group.rows++
+  }
+  const meter = await openMeter(dynamic)
+  let total = 0
+  for (const { receiver, sender, rows } of left.values()) {
+    for (let from = 0; from < rows; from += largest) meter.add(receiver, Math.min(largest, rows - from), sender)
+    total += rows
+  }
+  const { worst, reserved } = meter.total()
+  return { rows: total, worst, smallestMint: worst.smallestMint, reserved }
+}
+
+/** Returns the summary, which names a sufficient limit if the run was stopped by its limit. */
+export async function withEnoughCost(
+  deps: Deps,
+  connection: Connection,
+  summary: BatchSummary,
+  { stateDir, blockchain, dynamic }: BatchOptions,
+  { largest, others }: { largest: number; others: number },
+): Promise<BatchSummary> {
+  const { run, stopped } = summary
+  if (stopped?.code !== 'max_cost') return summary
+  const worst = async () => {
+    const { reserved } = await unsentRows(run.id, { stateDir, dynamic, largest })
+    return sumOf([reserved, await worstOfChanges('provenance', others)])
+  }
+  const enough = await sufficientLimit(deps, connection, { blockchain, run: run.id, worst })
+  if (enough === null) return summary
+  const hint = `The rows that were not accepted stay planned. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
+  return { ...summary, stopped: { ...stopped, hint } }
+}
+
+/** The limits of a run. */
+export interface Limits {
+  connection: Connection
+  blockchain: Blockchain
+  /** The limit of the cost that this command was given, and that of the run. */
+  given: bigint | null
+  kept: bigint | null
+  /** The maximum fee that this command was given, in wei. */
+  maxFee: bigint | null
+  /** Requests in addition to the mints. */
+  others: number
+}
+
+/** Returns the limit that each request carries. Requests of unknown outcome may be sent again. */
+export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limits): Promise<bigint | null> {
+  const spending = await spendingOfRun(deps, planned, limits)
+  return spending === null ? null : await deps.permit(spending)
+}
+
+/** Returns what a run is about to spend, with the accepted rows that a higher limit lets go on; null if nothing. */
+export async function spendingOfRun(
+  deps: Deps,
+  { run, rows }: Pick<PlannedEvent, 'run' | 'rows'>,
+  { connection, blockchain, given, kept, maxFee, others }: Limits,
+): Promise<{ connection: Connection; blockchain: Blockchain; kind: 'nft'; count: number; run: SpendingRun } | null> {
+  const isFeeRaised =
+    rows.accepted > 0 && (await raisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
+  const freed = isFeeRaised ? rows.accepted : 0
+  const count = rows.pending + rows.unknown + others + freed
+  // A limit of the cost that this command was given also lets accepted rows go on.
+  if (count === 0 && given === null) return null
+  const maxCost = given ?? kept
+  return {
+    connection,
+    blockchain,
+    kind: 'nft',
+    count,
+    run: {
+      id: run.id,
+      isOperation: false,
+      canLimit: true,
+      accepted: rows.accepted - freed,
+      maxCost: maxCost === null ? null : { wei: maxCost, isSet: given !== null },
+    },
+  }
+}
+
+/** What a prompt of a run is about. */
+export interface RunQuestion {
+  what: string
+  /** What accepted rows use that a higher limit lets go on; null if there are none. */
+  accepted: WorstUse | null
+}
+
+/**
+ * Returns what to prompt for: the rows to mint, and the limits that the command raises, with which accepted rows go on.
+ * Null if it does neither.
+ */
+export async function questionOfRun(
+  deps: Deps,
+  { run, rows, receivers }: PlannedEvent,
+  { connection, blockchain, given, maxFee, ...reading }: Omit<Limits, 'kept' | 'others'> & ReadRows,
+): Promise<RunQuestion | null> {
+  const accepted = rows.accepted + rows.unknown
+  const limits = { run: run.id, maxCost: given, maxFee }
+  const mayRaise = accepted > 0 && (await costsMoney(deps, blockchain, connection))
+  const raised = mayRaise ? await raisedLimits(deps, connection, limits) : []
+  const mint = `Mint ${count(rows.pending, 'NFT')} for ${count(receivers, 'receiver')}`
+  if (raised.length === 0) return rows.pending === 0 ? null : { what: mint, accepted: null }
+  const raise = `aise the ${raised.join(' and the ')} for ${count(accepted, 'accepted NFT')}`
+  const { worst } = await rowsWith(['accepted', 'unknown'], run.id, { ...reading, largest: 1 })
+  return { what: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: worst }
+}

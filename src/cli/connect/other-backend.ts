@@ -1,0 +1,40 @@
+import { type Backend, refuseOtherBackend } from '../../client/backend.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError } from '../../core/errors.ts'
+import { originOfBackend, runOrigin } from '../../operations/run-origin.ts'
+import { backendsOfCollection } from '../../state/collections.ts'
+import { glanceAtState } from '../../state/glance.ts'
+import type { Deps } from '../deps.ts'
+
+/** The errors of a server, or of this machine, about a collection that the server doesn't have. */
+const UNKNOWN_COLLECTION =
+  /(\w+) is (?:not a collection of this account$|not a collection of gdn$|not recorded as created on this machine)/
+
+/**
+ * Returns the error for a collection that the local backend doesn't have. Where another backend has it, for example
+ * before `gdn local reset`, this is the error that names both backends.
+ *
+ * @param settings those that the command read last
+ */
+export async function withOtherBackend(
+  error: unknown,
+  deps: Pick<Deps, 'identify'>,
+  settings: Settings | undefined,
+): Promise<unknown> {
+  const address = error instanceof GdnError ? UNKNOWN_COLLECTION.exec(error.message)?.[1] : undefined
+  if (address === undefined || settings === undefined) return error
+  try {
+    const server = await settings.server()
+    if (!server.loopback) return error
+    const seen = await deps.identify(server, 'once')
+    const others = glanceAtState(settings.stateDir, (sql) => backendsOfCollection(sql, originOfBackend(''), address))
+    const origin = runOrigin(server, seen)
+    const [other] = others.some((one) => one.origin === origin) ? [] : others
+    if (other === undefined) return error
+    const recorded: Backend = { ...other, url: other.url ?? seen.url, incarnation: null }
+    refuseOtherBackend(`the collection ${address}`, recorded, seen)
+  } catch (other) {
+    if (other instanceof GdnError && other.code === 'wrong_backend') return other
+  }
+  return error
+}

@@ -1,0 +1,25 @@
+import jpeg from 'jpeg-js'
+import { orientationOf, turned } from './orientation.ts'
+import { broken, type Pixels } from './pixels.ts'
+
+/** A baseline JPEG has one scan, and a progressive one about ten. Each scan processes the whole image. */
+const MAX_SCANS = 64
+
+/** Decodes a JPEG, and applies its EXIF orientation. */
+export function decodeJpeg(bytes: Uint8Array): Pixels {
+  if (scansOf(bytes) > MAX_SCANS) throw broken()
+  const limits = { maxResolutionInMP: 20, maxMemoryUsageInMB: 512 }
+  const image = jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits })
+  const { width, height, data } = image
+  const exif: unknown = 'exifBuffer' in image ? image.exifBuffer : undefined
+  return turned({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
+}
+
+/** Returns the maximum number of scans. Within scan data, FF is never followed by this byte. */
+function scansOf(bytes: Uint8Array): number {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let scans = 0
+  for (let at = buffer.indexOf('\xff\xda', 0, 'latin1'); at >= 0; at = buffer.indexOf('\xff\xda', at + 2, 'latin1'))
+    scans++
+  return scans
+}

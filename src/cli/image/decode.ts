@@ -1,0 +1,53 @@
+import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import { imageSize } from '../../files/image-size.ts'
+import { broken, checkSize, ImageError, MAX_IMAGE_BYTES, type Pixels, tooManyBytes } from './pixels.ts'
+
+const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
+  'image/png': async () => (await import('./decode-png.ts')).decodePng,
+  'image/jpeg': async () => (await import('./decode-jpeg.ts')).decodeJpeg,
+  'image/gif': async () => (await import('./decode-gif.ts')).decodeGif,
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  'image/svg+xml': 'an SVG',
+  'image/webp': 'a WebP',
+  'image/avif': 'an AVIF',
+}
+
+/**
+ * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. An image that is too large is
+ * rejected before any pixel is decoded.
+ *
+ * @throws ImageError if it can't be drawn or is broken
+ */
+export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
+  if (bytes.length > MAX_IMAGE_BYTES) throw tooManyBytes()
+  const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
+  const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
+  if (decoder === undefined) throw cantBeDrawn(type)
+  // In a photo, the size may come after a lot of metadata.
+  const size = imageSize(bytes, type, bytes.length)
+  if (size === null) throw broken()
+  checkSize(size.width, size.height)
+  const decode = await decoder()
+  const pixels = attempt(() => decode(bytes))
+  if (pixels.data.length !== pixels.width * pixels.height * 4) throw broken()
+  return pixels
+}
+
+/** Replaces errors of libraries, which contain internal names and content of the image. */
+function attempt<Value>(act: () => Value): Value {
+  try {
+    return act()
+  } catch (error) {
+    throw error instanceof ImageError ? error : broken()
+  }
+}
+
+function cantBeDrawn(type: string): ImageError {
+  const name = Object.hasOwn(NAMES, type) ? NAMES[type] : undefined
+  if (name !== undefined) return new ImageError(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
+  const [kind] = type.split('/')
+  if (kind === 'video') return new ImageError("is a video, which can't be drawn here", 'video')
+  return new ImageError('is not an image file', 'no image')
+}

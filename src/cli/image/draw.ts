@@ -1,0 +1,74 @@
+import { encode } from 'fast-png'
+import { halfBlocks } from './half-blocks.ts'
+import type { Pixels } from './pixels.ts'
+import { fitted, type Size, scaled } from './scale.ts'
+import type { Way } from './way.ts'
+
+/** Space on a terminal, in characters. */
+export interface Room {
+  columns: number
+  rows: number
+}
+
+/**
+ * Pixels per character that are worth sending. With kitty and iTerm2, the terminal scales the image to the given
+ * space. Sixels are the terminal's own pixels, and a character seldom has fewer.
+ */
+const CELL: Readonly<Record<Way, Size>> = {
+  kitty: { width: 12, height: 24 },
+  iterm: { width: 12, height: 24 },
+  sixel: { width: 8, height: 16 },
+  blocks: { width: 1, height: 2 },
+  'blocks-256': { width: 1, height: 2 },
+}
+
+/** Returns the size of a space in pixels. */
+export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
+  width: columns * CELL[way].width,
+  height: rows * CELL[way].height,
+})
+
+/** Scales an image to fit a space. */
+export const inRoom = (image: Pixels, room: Room, way: Way): Pixels => scaled(image, fitted(image, boxOf(room, way)))
+
+/**
+ * Returns the text that draws an image, which is already scaled, on its own lines. It is made from the pixels only, so
+ * nothing else in the file can reach the terminal.
+ */
+export async function drawn(pixels: Pixels, way: Way): Promise<string> {
+  // The terminal derives the height, because its characters need not be twice as high as wide.
+  const columns = Math.ceil(pixels.width / CELL[way].width)
+  switch (way) {
+    case 'blocks':
+      return halfBlocks(pixels, 'true')
+    case 'blocks-256':
+      return halfBlocks(pixels, 256)
+    case 'sixel':
+      return `${await (await import('./sixel.ts')).sixelText(pixels)}\n`
+    case 'iterm': {
+      const png = asPng(pixels)
+      const how = `inline=1;size=${png.length};width=${columns};preserveAspectRatio=1`
+      return `\u001b]1337;File=${how}:${png.toString('base64')}\u0007\n`
+    }
+    case 'kitty':
+      return `${kittyText(asPng(pixels), columns)}\n`
+  }
+}
+
+const asPng = ({ width, height, data }: Pixels): Buffer =>
+  Buffer.from(encode({ width, height, data, channels: 4, depth: 8 }))
+
+/** Maximum base64 length in one kitty escape sequence. */
+const KITTY_PIECE = 4096
+
+/** `q=2` suppresses responses, which would be read as typed input. */
+function kittyText(png: Buffer, columns: number): string {
+  const text = png.toString('base64')
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; at += KITTY_PIECE) {
+    const keys = at === 0 ? `a=T,f=100,c=${columns},q=2,` : 'q=2,'
+    const more = at + KITTY_PIECE < text.length ? 1 : 0
+    pieces.push(`\u001b_G${keys}m=${more};${text.slice(at, at + KITTY_PIECE)}\u001b\\`)
+  }
+  return pieces.join('')
+}

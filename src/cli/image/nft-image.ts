@@ -1,0 +1,96 @@
+import { createTransport } from '../../client/create-transport.ts'
+import { type Transport, TransportError } from '../../client/transport.ts'
+import { proxyOf } from '../../config/proxy.ts'
+import type { Server } from '../../config/server.ts'
+import { isObject, parseJson } from '../../core/json.ts'
+import { atGateway } from '../../verify/storage-reader.ts'
+import { debugExchanges } from '../connect/debug-exchange.ts'
+import type { Deps } from '../deps.ts'
+import { VERSION } from '../version.ts'
+import { ImageError, MAX_IMAGE_BYTES } from './pixels.ts'
+
+/** Where the image of an NFT is. */
+export interface NftWithImage {
+  metadata_url: string | null
+  /** The URL of the file field `image`, as requested. */
+  requested: string | null
+}
+
+const MAX_METADATA_BYTES = 1024 * 1024
+/** Short, because the image is optional. */
+const TIMEOUT_MS = 5000
+/** After this many timeouts, the gateway is skipped, because a report has thousands of images. */
+const MAX_SILENT = 3
+
+/** Reads images of NFTs from an IPFS gateway only, because other URLs may lead anywhere. */
+export interface ImageReader {
+  /**
+   * Returns the gateway's URL of the image, or null if the gateway does not serve it. Reads the stored metadata if
+   * the requested URL is not on IPFS, because by then a file from the web is in storage too.
+   *
+   * @throws ImageError if the gateway does not return the metadata
+   */
+  locate(nft: NftWithImage): Promise<string | null>
+  /** @throws ImageError if the gateway does not return the file */
+  read(url: string): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** Returns the URL of the file field `image` in requested metadata, which may be any JSON. */
+export function requestedImage(metadata: unknown): string | null {
+  const fields: unknown = isObject(metadata) ? metadata.file_fields : null
+  const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
+  return isObject(image) && typeof image.url === 'string' && image.url !== '' ? image.url : null
+}
+
+export async function createImageReader(
+  { env, io, signals }: Deps,
+  gateway: string,
+  server: Pick<Server, 'loopback'> | null,
+): Promise<ImageReader> {
+  const proxy = server?.loopback === true ? undefined : proxyOf(env)
+  const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
+  let silent = 0
+  const get = async (url: string, maxBytes: number) => {
+    if (silent >= MAX_SILENT) throw new ImageError(`is not available at ${new URL(url).origin}: no response`, 'missing')
+    silent++
+    const { status, body } = await fetchFile(transport, url, maxBytes, signals.signal)
+    silent = 0
+    if (status === 200) return body
+    const { origin } = new URL(url)
+    const why =
+      status === 404 || status === 410 ? `is not found at ${origin}` : `is not available at ${origin}: HTTP ${status}`
+    throw new ImageError(why, 'missing')
+  }
+  return {
+    async locate(nft) {
+      const requested = nft.requested === null ? null : atGateway(gateway, nft.requested)
+      if (requested !== null) return requested
+      const stored = await imageOf(nft, gateway, get)
+      return stored === null ? null : atGateway(gateway, stored)
+    },
+    read: (url) => get(url, MAX_IMAGE_BYTES),
+    close: () => transport.close(),
+  }
+}
+
+type Get = (url: string, maxBytes: number) => Promise<Uint8Array>
+
+/** Returns the image URL of the stored metadata. */
+async function imageOf({ metadata_url }: NftWithImage, gateway: string, get: Get): Promise<string | null> {
+  const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
+  if (url === null) return null
+  const metadata = parseJson(await get(url, MAX_METADATA_BYTES))
+  if (metadata === null || typeof metadata !== 'object' || !('image' in metadata)) return null
+  return typeof metadata.image === 'string' ? metadata.image : null
+}
+
+async function fetchFile(transport: Transport, url: string, maxBytes: number, signal: AbortSignal) {
+  const headers = { 'user-agent': `gdn/${VERSION}` }
+  try {
+    return await transport.request({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS, maxBytes, signal })
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error
+    throw new ImageError(`is not available at ${new URL(url).origin}: ${error.message}`, 'missing')
+  }
+}

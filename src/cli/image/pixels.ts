@@ -1,0 +1,34 @@
+/** A decoded image with four bytes per pixel (red, green, blue, alpha), row by row. */
+export interface Pixels {
+  width: number
+  height: number
+  data: Uint8Array
+}
+
+/** Why an image can't be drawn: as the end of a sentence, and in one or two words. Never quotes the image. */
+export class ImageError extends Error {
+  readonly inShort: string
+
+  constructor(message: string, inShort: string) {
+    super(message)
+    this.name = 'ImageError'
+    this.inShort = inShort
+  }
+}
+
+export const broken = () => new ImageError('is broken', 'broken')
+
+export const tooManyBytes = () => new ImageError('is too large to be drawn here: more than 16 MiB', 'too large')
+
+/** Maximum size of an image file. */
+export const MAX_IMAGE_BYTES = 16 * 1024 * 1024
+/** A decoded pixel takes four bytes, and several times that during decoding. */
+const MAX_PIXELS = 20_000_000
+const MAX_SIDE = 16_384
+
+/** Rejects an image whose size in pixels would take too much memory to decode. */
+export function checkSize(width: number, height: number): void {
+  if (!(width > 0 && height > 0)) throw broken()
+  if (width <= MAX_SIDE && height <= MAX_SIDE && width * height <= MAX_PIXELS) return
+  throw new ImageError(`is too large to be drawn here: ${width} x ${height} pixels`, 'too large')
+}

@@ -1,0 +1,35 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { decodeImage } from './decode.ts'
+import { drawn, inRoom, type Room } from './draw.ts'
+import { createImageReader, requestedImage } from './nft-image.ts'
+import { ImageError } from './pixels.ts'
+import type { Way } from './way.ts'
+
+/**
+ * Draws the image of an NFT from the server's gateway or from a named one. If it can't be drawn, prints a note, and
+ * the command succeeds.
+ */
+export async function showImage(
+  deps: Deps,
+  { client, server }: Pick<Connection, 'client' | 'server'>,
+  { metadata_url = null, request_metadata }: NftRecord,
+  { way, room, gateway }: { way: Way; room: Room; gateway: string | undefined },
+): Promise<void> {
+  const { io } = deps
+  const from = gateway ?? (client.supports('idempotency') === true ? server.baseUrl : undefined)
+  if (from === undefined) return
+  const reader = await createImageReader(deps, from, gateway === undefined ? server : null)
+  try {
+    const url = await reader.locate({ metadata_url, requested: requestedImage(request_metadata) })
+    if (url === null) return
+    const image = await decodeImage(await reader.read(url))
+    await io.read(`${await drawn(inRoom(image, room, way), way)}\n`)
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error
+    io.note(`The image ${safe(error.message)}.`)
+  } finally {
+    await reader.close()
+  }
+}

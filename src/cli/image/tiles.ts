@@ -1,0 +1,110 @@
+import { count } from '../../core/count.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import type { Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
+import { wrap } from '../text/wrap.ts'
+import { decodeImage } from './decode.ts'
+import { boxOf, drawn, inRoom, type Room } from './draw.ts'
+import { ImageError, type Pixels } from './pixels.ts'
+import { readImage } from './read-image.ts'
+import type { Size } from './scale.ts'
+import type { Way } from './way.ts'
+
+interface Tiles {
+  way: Way
+  tile: Room
+  /** Columns between tiles. */
+  gap: number
+  perLine: number
+  /** Number of rows that are left out. */
+  more: number
+}
+
+interface Tile {
+  image: Pixels
+  title: string[]
+  /** Why there is only a frame. Empty if there is an image. */
+  why: string
+}
+
+const TITLE_LINES = 2
+const FRAME_COLOR = [104, 104, 104, 255]
+/** Width of a frame's line relative to its box. At least one pixel. */
+const FRAME_PART = 1 / 100
+
+/** Draws the images of rows side by side with their titles. Each line is one image for the terminal. */
+export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly ManifestRow[], how: Tiles): Promise<void> {
+  const { way, tile, gap, perLine, more } = how
+  const space = boxOf({ columns: gap, rows: 0 }, way).width
+  for (let at = 0; at < rows.length; at += perLine) {
+    const tiles = await Promise.all(rows.slice(at, at + perLine).map((row) => tileOf(row, tile, way)))
+    const images = tiles.map(({ image }) => image)
+    const image = await drawn(sideBySide(images, boxOf(tile, way), space), way)
+    const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
+      inColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
+    )
+    const why = inColumns(tiles, tile, gap, (one) => one.why)
+    if (why !== '') captions.push(io.outPaint.dim(why))
+    await io.read(`${image}${captions.join('\n')}\n\n`)
+  }
+  if (more > 0) io.note(`${count(more, 'more row')}. Run \`gdn batch preview\` to show all of them in a browser.`)
+}
+
+async function tileOf(row: ManifestRow, room: Room, way: Way): Promise<Tile> {
+  const title = titleLines(row.metadata.title, room.columns)
+  try {
+    return { image: inRoom(await imageOf(row), room, way), title, why: '' }
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error
+    return { image: frame(boxOf(room, way)), title, why: error.inShort }
+  }
+}
+
+async function imageOf({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
+  const isImage = ({ key }: { key: string }) => key === 'image'
+  const path = localFiles.find(isImage)?.path
+  if (path !== undefined) return await decodeImage(await readImage(path))
+  const isElsewhere = metadata.file_fields.some(isImage)
+  throw isElsewhere ? new ImageError('is elsewhere', 'elsewhere') : new ImageError('is none', 'no image')
+}
+
+function titleLines(title: string, columns: number): string[] {
+  // A title may have a megabyte.
+  const [first = '', ...rest] = wrap(safe(title.slice(0, 8 * columns)), columns)
+  const lines = rest.length < TITLE_LINES ? [first, ...rest] : [first, rest.join(' ')]
+  return lines.map((line) => cutToWidth(line, columns))
+}
+
+function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textOf: (tile: Tile) => string): string {
+  const padded = tiles.map((tile) => textOf(tile) + ' '.repeat(Math.max(0, columns - displayWidth(textOf(tile)))))
+  return padded.join(' '.repeat(gap)).trimEnd()
+}
+
+/** Returns an empty frame instead of an image. */
+function frame({ width, height }: Size): Pixels {
+  const data = new Uint8Array(width * height * 4)
+  const thick = Math.max(1, Math.round(width * FRAME_PART))
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const isInside = x >= thick && y >= thick && x < width - thick && y < height - thick
+      if (!isInside) data.set(FRAME_COLOR, (y * width + x) * 4)
+    }
+  }
+  return { width, height, data }
+}
+
+/** Combines images side by side, each centered in its own box. */
+function sideBySide(images: readonly Pixels[], box: Size, gap: number): Pixels {
+  const width = images.length * (box.width + gap) - gap
+  const data = new Uint8Array(width * box.height * 4)
+  for (const [i, image] of images.entries()) {
+    const left = i * (box.width + gap) + Math.floor((box.width - image.width) / 2)
+    const top = Math.floor((box.height - image.height) / 2)
+    for (let y = 0; y < image.height; y++) {
+      const row = image.data.subarray(y * image.width * 4, (y + 1) * image.width * 4)
+      data.set(row, ((top + y) * width + left) * 4)
+    }
+  }
+  return { width, height: box.height, data }
+}

@@ -1,0 +1,47 @@
+import type { ColorLevel } from '../io/color.ts'
+
+/** How to draw an image on a terminal: with its own protocol, or as blocks in 256 or 16 million colors. */
+export type Way = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
+
+interface Terminal {
+  env: NodeJS.ProcessEnv
+  /** Whether stdout is a terminal. */
+  tty: boolean
+  colors: ColorLevel
+  /** Whether its font has block characters. */
+  hasBlocks: boolean
+}
+
+const isSet = (value: string | undefined) => value !== undefined && value !== ''
+
+/**
+ * Returns how a terminal draws images, according to the environment, or null if it can't. The terminal is not
+ * queried, because a response could be late, missing or mixed with typed input. GDN_IMAGES overrides the detection.
+ */
+export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null {
+  if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
+  const blocks = !hasBlocks || colors < 2 ? null : colors === 2 ? 'blocks-256' : 'blocks'
+  const wanted = env.GDN_IMAGES
+  if (wanted === 'off') return null
+  if (wanted === 'kitty' || wanted === 'iterm' || wanted === 'sixel') return wanted
+  if (wanted === 'blocks') return blocks
+  return (isMultiplexed(env) ? null : ownProtocol(env)) ?? blocks
+}
+
+/** tmux and screen only pass text through. */
+const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
+  isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
+
+function ownProtocol(env: NodeJS.ProcessEnv): Way | null {
+  const { TERM = '', KONSOLE_VERSION = '' } = env
+  const program = (env.TERM_PROGRAM ?? '').toLowerCase()
+  if (isSet(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'
+  if (program === 'ghostty' || TERM === 'xterm-ghostty') return 'kitty'
+  // Konsole supports it since version 22.04.
+  if (Number(KONSOLE_VERSION) >= 220_400) return 'kitty'
+  // iTerm2 sets LC_TERMINAL over ssh too. WezTerm's kitty protocol is off by default.
+  if (program === 'iterm.app' || env.LC_TERMINAL === 'iTerm2') return 'iterm'
+  if (program === 'wezterm' || isSet(env.WEZTERM_PANE) || program === 'mintty' || program === 'rio') return 'iterm'
+  if (/^(?:foot|mlterm|yaft|contour)|sixel/.test(TERM)) return 'sixel'
+  return null
+}

@@ -1,0 +1,46 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv-provider.js'
+import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import type { Tool, Values } from './tools.ts'
+
+export const validator = new AjvJsonSchemaValidator()
+
+const FORMS: Readonly<Record<string, string>> = {
+  array: 'a list of strings',
+  string: 'one string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+/**
+ * Returns the arguments of a tool as its schema has them. A single string stands for a list of one.
+ *
+ * @throws GdnError `usage` for arguments that the schema does not accept
+ */
+export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, given: Values): Values {
+  const { properties } = inputSchema
+  const names = Object.keys(properties)
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    const near = nearest(unknown, names)
+    throw new GdnError('usage', 'unknown argument', {
+      place: { field: unknown },
+      hint: near === undefined ? `Use ${names.join(', ')}.` : `Did you mean ${near}?`,
+    })
+  }
+  const isList = (name: string) => (properties[name] as { type?: string }).type === 'array'
+  const values = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' && isList(name) ? [value] : value]),
+  )
+  const { valid, errorMessage = '' } = validator.getValidator(inputSchema)(values)
+  if (valid) return values
+  const message = errorMessage.replace(/^data\/?/, '').trim()
+  const [, name = '', , type = ''] = /^(\w+)(\/\d+)? must be (\w+)/.exec(message) ?? []
+  const form = FORMS[isKnown(names, name) && isList(name) ? 'array' : type]
+  throw new GdnError('usage', message, {
+    hint: form === undefined || !isKnown(names, name) ? undefined : `Pass ${name} as ${form}.`,
+  })
+}
+
+const isKnown = (names: readonly string[], name: string): boolean => names.includes(name)

@@ -1,0 +1,150 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import {
+  ErrorCode,
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  type RequestId,
+} from '@modelcontextprotocol/sdk/types.js'
+import { GdnError } from '../../core/errors.ts'
+import type { Io } from '../io/io.ts'
+
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+const LF = 10
+
+/**
+ * Messages of JSON-RPC, one per line, on standard input and output. Lines that are no messages are answered with an
+ * error. After the end of the input, it closes as soon as all requests are answered.
+ */
+export class StdioTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onclose?: () => void
+  readonly #io: Pick<Io, 'stdin' | 'data'>
+  readonly #unanswered = new Set<RequestId>()
+  #received = Buffer.alloc(0)
+  #hasEnded = false
+  #problem: GdnError | null = null
+  readonly #onData = (chunk: Buffer) => this.#receive(chunk)
+  readonly #onEnd = () => this.#end()
+
+  constructor(io: Pick<Io, 'stdin' | 'data'>) {
+    this.#io = io
+  }
+
+  /** Why it closed before the end of the input; null if it didn't. */
+  get problem(): GdnError | null {
+    return this.#problem
+  }
+
+  async start(): Promise<void> {
+    const { stdin } = this.#io
+    stdin.on('data', this.#onData)
+    for (const event of ['end', 'close', 'error']) stdin.once(event, this.#onEnd)
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const isResponse = 'result' in message || 'error' in message
+    const shown = 'error' in message ? { ...message, error: withoutDump(message.error) } : message
+    // Everything that leaves the process is searched for its secrets.
+    await this.#io.data(`${JSON.stringify(shown)}\n`)
+    if (isResponse && message.id !== undefined) this.#settle(message.id)
+  }
+
+  async close(): Promise<void> {
+    const { stdin } = this.#io
+    stdin.off('data', this.#onData)
+    for (const event of ['end', 'close', 'error']) stdin.off(event, this.#onEnd)
+    stdin.pause()
+    this.#received = Buffer.alloc(0)
+    this.onclose?.()
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received = Buffer.concat([this.#received, chunk])
+    for (let end = this.#received.indexOf(LF); end !== -1; end = this.#received.indexOf(LF)) {
+      const line = this.#received.toString('utf8', 0, end)
+      this.#received = this.#received.subarray(end + 1)
+      this.#read(line)
+    }
+    if (this.#received.length <= MAX_MESSAGE_BYTES) return
+    this.#problem = new GdnError('invalid_input', `a message is larger than ${MAX_MESSAGE_BYTES} bytes`, {
+      place: { file: 'stdin' },
+    })
+    void this.close()
+  }
+
+  #read(line: string): void {
+    if (line.trim() === '') return
+    const read = messageIn(line)
+    if ('problem' in read) {
+      void this.#io.data(`${JSON.stringify({ jsonrpc: '2.0', id: read.id, error: read.problem })}\n`)
+      return
+    }
+    const { message } = read
+    if ('method' in message) {
+      if ('id' in message) this.#unanswered.add(message.id)
+      // The SDK sends no response to a canceled request.
+      if (message.method === 'notifications/cancelled') this.#settle(message.params?.requestId as RequestId)
+    }
+    this.onmessage?.(message)
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    // The last line may have no line feed.
+    this.#read(this.#received.toString('utf8'))
+    this.#received = Buffer.alloc(0)
+    this.#closeIfDone()
+  }
+
+  #settle(id: RequestId): void {
+    this.#unanswered.delete(id)
+    this.#closeIfDone()
+  }
+
+  #closeIfDone(): void {
+    if (this.#hasEnded && this.#unanswered.size === 0) void this.close()
+  }
+}
+
+interface RpcError {
+  code: number
+  message: string
+}
+
+/**
+ * Parses a line. Returns its message, or else the error to respond with and the ID of the request, null without one.
+ */
+function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
+  const found = parsed(line)
+  if (found === undefined) {
+    return { id: null, problem: { code: ErrorCode.ParseError, message: 'Parse error: the line is not JSON' } }
+  }
+  const { data: message } = JSONRPCMessageSchema.safeParse(found)
+  if (message !== undefined) return { message }
+  const { id: given, method, params } = Object(found) as Record<string, unknown>
+  const id = typeof given === 'string' || Number.isInteger(given) ? (given as RequestId) : null
+  const problem =
+    id !== null && typeof method === 'string' && params !== undefined
+      ? { code: ErrorCode.InvalidParams, message: 'Invalid params: params is not an object' }
+      : { code: ErrorCode.InvalidRequest, message: 'Invalid request: the line is not a message of JSON-RPC 2.0' }
+  return { id, problem }
+}
+
+/** Replaces the list of the SDK's validator, which it sends as an internal error, by the first problem in it. */
+function withoutDump(error: RpcError): RpcError {
+  const found = error.code === ErrorCode.InternalError ? parsed(error.message) : undefined
+  if (!Array.isArray(found)) return error
+  const [{ path, message }] = found as [{ path: string[]; message: string }]
+  const why = message.replace(/^Invalid input: /, '')
+  return { code: ErrorCode.InvalidParams, message: `Invalid params: ${path.join('.')}: ${why}` }
+}
+
+/** Returns the JSON in a text; undefined if it has none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

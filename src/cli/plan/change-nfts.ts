@@ -1,0 +1,249 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import { type RunLimit, runLimit } from '../../client/run-limit.ts'
+import { setRunLimit } from '../../client/set-run-limit.ts'
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
+import { because } from '../../operations/waiting.ts'
+import { applyBurns } from '../../plan/apply-burns.ts'
+import { applyTransfers } from '../../plan/apply-transfers.ts'
+import { applyUpdates } from '../../plan/apply-updates.ts'
+import { type ChangeSenderDeps, noOutcomes, type Outcomes, type Problem, RESUME_HINT } from '../../plan/make-changes.ts'
+import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
+import { shortageOfRun, warnOfSigned } from '../cost/at-most.ts'
+import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { type openSource, placeOf } from './open-source.ts'
+
+type Opened = Awaited<ReturnType<typeof openSource>>
+
+/** The outcomes of each kind of change, in the order in which they are made. */
+export interface ChangeOutcomes {
+  update: Outcomes
+  transfer: Outcomes
+  burn: Outcomes
+}
+
+export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() })
+
+interface Changing {
+  flags: { only?: 'mint'; timeout?: number | undefined }
+  /** The limit that each change carries. */
+  limit: RunLimit
+  /** Gets the outcomes while the changes are made. */
+  outcomes: ChangeOutcomes
+}
+
+/**
+ * Makes the changes of existing NFTs: updates, transfers, then burns. The server takes one change of an NFT at a time,
+ * so nothing follows while a change is pending.
+ */
+export async function changeNfts(
+  deps: Deps,
+  connection: Connection,
+  { options, settings }: Opened,
+  plan: ChangePlan,
+  { flags, limit, outcomes }: Changing,
+): Promise<void> {
+  if (flags.only === 'mint') return
+  const { origin, backend, blockchain, contractAddress: contract } = options
+  const { counts } = plan
+  const { client } = connection
+  const unsent = () => changesLeft(counts, outcomes)
+  const shortage = () => shortageOfRun(deps, connection, { blockchain, run: limit.run, unsent })
+  const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS, shortage }
+  if (counts.update > 0) {
+    await withProgress(deps, outcomes, { kind: 'update', text: `Updating: %s of ${counts.update}` }, (more) =>
+      applyUpdates(contract, { ...making, ...more }, plan.updates()),
+    )
+  }
+  if (counts.transfer > 0 && isEnded(outcomes.update)) {
+    if (backend === undefined) throw new Error('the backend was not identified')
+    await withProgress(deps, outcomes, { kind: 'transfer', text: `Transferring: %s of ${counts.transfer}` }, (more) =>
+      applyTransfers(
+        { origin, backend, blockchain, contract, stateDir: settings.stateDir },
+        { ...making, ...more },
+        only('transfer', plan.changes()),
+      ),
+    )
+  }
+  if (counts.burn > 0 && isEnded(outcomes.update) && isEnded(outcomes.transfer)) {
+    await withProgress(deps, outcomes, { kind: 'burn', text: `Burning: %s of ${counts.burn}` }, (more) =>
+      applyBurns(contract, { ...making, ...more }, only('burn', plan.burns())),
+    )
+  }
+}
+
+/** Returns the changes of a plan that aren't made, and what they use at most. */
+export async function changesLeft(
+  counts: Pick<ChangePlan['counts'], keyof ChangeOutcomes>,
+  outcomes: ChangeOutcomes,
+): Promise<{ rows: number; changes: number; worst: WorstUse }> {
+  const left = KINDS.map((kind) => {
+    const { done, failed, unknown } = outcomes[kind]
+    return { kind, count: Math.max(0, counts[kind] - done - failed.count - unknown.count) }
+  })
+  const worst = sumOf(await Promise.all(left.map(({ kind, count }) => worstOfChanges(kind, count))))
+  return { rows: 0, changes: left.reduce((sum, { count }) => sum + count, 0), worst }
+}
+
+interface ChangesOfRun {
+  run: Pick<ChangePlan['run'], 'id' | 'maxCost'>
+  count: number
+  /** The limit of the run's cost that this command was given, in wei. */
+  given: bigint | null
+}
+
+/** Returns the limit of a run for its changes. @throws GdnError if they are not permitted */
+export async function permitChanges(
+  deps: Deps,
+  connection: Connection,
+  blockchain: Blockchain,
+  { run: { id, maxCost: kept }, count, given }: ChangesOfRun,
+): Promise<RunLimit> {
+  const limited = { id, isOperation: false, canLimit: true, accepted: 0 }
+  const run = given === null ? null : { ...limited, maxCost: { wei: given, isSet: true } }
+  const isFree = count === 0 && given === null
+  const permitted = isFree ? null : await deps.permit({ connection, blockchain, kind: 'nft', count, run })
+  return runLimit(id, { permitted, given, kept })
+}
+
+/**
+ * Sets the limit of a run before its changes are sent, and warns of what it can't limit any more. Returns the limit
+ * that each change carries.
+ */
+export async function limitChanges(
+  deps: Deps,
+  connection: Connection,
+  { blockchain, contractAddress: contract }: Opened['options'],
+  { limit, given }: { limit: RunLimit; given: bigint | null },
+): Promise<RunLimit> {
+  const carried = await setRunLimit(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })
+  if (given !== null) await warnOfSigned(deps, connection, { limit: given, run: limit.run })
+  return carried
+}
+
+const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent
+
+async function withProgress(
+  { io, now, sleep, signals }: Deps,
+  outcomes: ChangeOutcomes,
+  { kind, text }: { kind: keyof ChangeOutcomes; text: string },
+  make: (deps: Pick<ChangeSenderDeps, 'now' | 'sleep' | 'signal' | 'onProgress'>) => Promise<Outcomes>,
+): Promise<void> {
+  const progress = await io.progress(text.replace('%s', '0'))
+  try {
+    const onProgress = (seen: Outcomes) => {
+      outcomes[kind] = seen
+      progress.update(`${text.replace('%s', String(seen.done))}${heldText(seen)}`)
+    }
+    outcomes[kind] = await make({ now, sleep, signal: signals.signal, onProgress })
+  } finally {
+    progress.stop()
+  }
+}
+
+/** Returns why changes wait, as the end of a progress line. */
+export function heldText({ held, reason, isUnreachable }: Outcomes): string {
+  if (isUnreachable) return ": the server can't be reached, retrying every few seconds"
+  const why = held ?? reason
+  return why === null ? '' : `: ${safe(why)}`
+}
+
+async function* only(
+  action: PlannedChange['action'],
+  changes: AsyncIterable<PlannedChange>,
+): AsyncGenerator<PlannedChange> {
+  for await (const change of changes) if (change.action === action) yield change
+}
+
+const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
+const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
+
+/** Returns the changes by their outcome, as fields of the summary. */
+export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
+  const all = Object.values(outcomes)
+  const sum = (of: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + of(one), 0)
+  return {
+    updated: outcomes.update.done,
+    transferred: outcomes.transfer.done,
+    burned: outcomes.burn.done,
+    pending: sum(({ pending }) => pending),
+    failed: sum(({ failed }) => failed.count),
+    unknown: sum(({ unknown }) => unknown.count),
+  }
+}
+
+/**
+ * Says in the hint of an error how many changes were made before it.
+ *
+ * @param all how many there were to make
+ * @param minted how many of them are mints that were made; null before anything was sent
+ * @param again the command that resumes them
+ */
+export function stoppedAfter(
+  error: unknown,
+  outcomes: ChangeOutcomes,
+  { all, minted, again }: { all: number; minted: number | null; again: string },
+): unknown {
+  if (!(error instanceof GdnError)) return error
+  const isInterrupted = error.code === 'interrupted' || error.code === 'terminated'
+  if (!isInterrupted && minted === null) return error
+  const kinds = Object.values(outcomes)
+  const done = (minted ?? 0) + kinds.reduce((n, one) => n + one.done, 0)
+  const pending = kinds.reduce((n, one) => n + one.pending, 0)
+  const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
+  const made = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
+  if (error.code === 'not_ready') {
+    const fix = 'Fund the signer or set the network up, as the message says.'
+    return error.with({ hint: `${made} ${fix}\nThen run \`${again}\` to resume.` })
+  }
+  if (!isInterrupted) return error.with({ hint: [made, error.hint].filter(Boolean).join(' ') })
+  return error.with({
+    // The server may have accepted requests whose responses the interruption cut off.
+    hint: `${minted === null ? '' : 'At least '}${made}\nRun \`${again}\` to resume.`,
+    details: { changes: all, made: done, in_progress: pending },
+  })
+}
+
+const MAX_NAMED = 5
+
+/** Returns the error of changes that did not take effect; null if all did. */
+export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
+  const first = (of: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][of].first)
+  const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }
+  const number = (of: (outcomes: Outcomes) => number) =>
+    KINDS.flatMap((kind) => {
+      const n = of(outcomes[kind])
+      return n === 0 ? [] : [count(n, WHAT[kind])]
+    }).join(' and ')
+  const unknown = number((one) => one.unknown.count)
+  if (unknown !== '') {
+    const message = `the outcome of ${unknown} is unknown${reasonsOf(details.unknown_rows)}`
+    return new GdnError('unknown_outcome', message, { hint: RESUME_HINT, details })
+  }
+  const pending = number((one) => one.pending)
+  if (pending !== '') {
+    const reason = KINDS.map((kind) => outcomes[kind].reason).find((one) => one !== null)
+    return new GdnError('pending', `${pending} still pending${because(reason)}`, { hint: RESUME_HINT, details })
+  }
+  if (KINDS.some((kind) => outcomes[kind].unsent)) {
+    const held = KINDS.map((kind) => outcomes[kind].held).find((one) => one !== null)
+    const message = `the timeout expired before every change was sent${because(held)}`
+    return new GdnError('pending', message, { hint: RESUME_HINT, details })
+  }
+  const failed = number((one) => one.failed.count)
+  if (failed === '') return null
+  return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
+    hint: 'Run `gdn plan` to show what differs now.',
+    details,
+  })
+}
+
+const reasonsOf = (problems: readonly Problem[]): string =>
+  problems
+    .slice(0, MAX_NAMED)
+    .map(({ reason, ...named }) => `\n  ${placeOf(named)}: ${reason}`)
+    .join('')

@@ -1,0 +1,136 @@
+import { isEvm } from '../../api/blockchains.ts'
+import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
+import { sameAddress } from '../../api/same-address.ts'
+import { lacksEndpoint } from '../../client/answers.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { LocalContents } from '../../files/local-content.ts'
+import { withPlan } from '../../plan/make-plan.ts'
+import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
+import { printEditedRows } from '../batch/edited-rows.ts'
+import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
+import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
+import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { collectionsAtAGlance } from '../connect/known-collections.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { notEmpty, positiveNumber } from '../flags/parse.ts'
+
+export interface PlanFlags extends BatchMintFlags {
+  takeOver?: boolean
+}
+
+/** Adds the flags that decide what a plan compares. */
+export function addPlanFlags(command: GdnCommand): void {
+  addTargetFlags(command)
+  valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
+  valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
+  switchFlag(command, '--take-over', 'Replace changes made elsewhere with the values of the manifest')
+  switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
+  switchFlag(command, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
+}
+
+/** The rows of a plan: of a manifest, or of a saved plan with their changes. */
+export interface PlanSource {
+  options: OpenedManifest['options']
+  read: PlanDeps['readManifest']
+  isSaved?: boolean
+  /** The labels that the label of the run replaces, in a saved plan. */
+  adoptLabels?: readonly string[]
+  /** Whether a saved plan mints new rows even if rows without an ID are missing. */
+  newRows?: boolean
+  /** Whether a saved plan mints rows that equal another row without a prompt. */
+  allowDuplicates?: boolean
+  /** Whether NFTs whose rows are gone are burned. */
+  prune?: boolean
+  /** What is valid in the manifest, but most likely not intended. A saved plan has none. */
+  warnings?: OpenedManifest['warnings']
+  /** What the local files of the rows contain. */
+  contents: LocalContents
+}
+
+/** Makes the plan of a manifest, with progress, and passes it. */
+export async function openPlan<Result>(
+  deps: Deps,
+  connection: Connection,
+  { options, read, isSaved = false, adoptLabels, newRows, prune = false, contents }: PlanSource,
+  takeOver: boolean,
+  use: (plan: ChangePlan) => Promise<Result>,
+): Promise<Result> {
+  const { io, signals } = deps
+  const progress = await io.progress('Comparing the manifest with the server')
+  const planned: PlanOptions = {
+    ...options,
+    newRows: newRows ?? options.newRows === true,
+    takeOver,
+    isSaved,
+    adoptLabels,
+    prune,
+    signal: signals.signal,
+    noTransfers: () => noTransfers(deps, connection, options),
+    async isCommitted() {
+      const { isCommitted } = await import('../batch/unrevealed.ts')
+      return await isCommitted(deps, connection, options, () => read({ row: async () => {}, burn: async () => {} }))
+    },
+    noBurns: () => noBurns(deps, connection, options),
+  }
+  try {
+    return await withPlan(
+      planned,
+      {
+        client: connection.client,
+        readManifest: read,
+        contents,
+        onProgress: (done) => progress.update(`Comparing the manifest with the server: ${done} rows`),
+      },
+      async (plan) => {
+        progress.stop()
+        return await use(plan)
+      },
+    )
+  } catch (error) {
+    progress.stop()
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
+    throw withWayOut(error)
+  } finally {
+    progress.stop()
+  }
+}
+
+/** Returns why NFTs of a collection can't be transferred; null if they can, or if that isn't known. */
+async function noTransfers(
+  deps: Deps,
+  connection: Connection,
+  options: OpenedManifest['options'],
+): Promise<string | null> {
+  if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
+  const found = await findCollection(deps, connection, options)
+  if (found?.is_locked === true) return 'the NFTs of the collection are locked'
+  return found?.enable_transfer === false ? "the collection doesn't let the service transfer its NFTs" : null
+}
+
+/** Returns why the service can't burn NFTs of a collection; null if it can, or if that isn't known. */
+async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
+  const found = await findCollection(deps, connection, options)
+  return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null
+}
+
+/**
+ * Returns the record of a collection. A collection is known by the transaction that created it, so one that was created
+ * elsewhere can't be asked for: then the server decides when it is asked for the change.
+ */
+async function findCollection(
+  deps: Deps,
+  connection: Connection,
+  { contractAddress }: OpenedManifest['options'],
+): Promise<CollectionRecord | undefined> {
+  const [known] = await collectionsAtAGlance(deps, connection, [contractAddress])
+  if (known === undefined) return undefined
+  const { signal } = deps.signals
+  try {
+    const request = { transaction_gdn_ids: [known.transaction_gdn_id] }
+    const { collections } = await connection.client.call('getcollections', request, { signal })
+    return collections.find(({ contract_address: at }) => sameAddress(at ?? '', contractAddress))
+  } catch (error) {
+    if (!lacksEndpoint(error)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { sameAddress } from '../../api/same-address.ts'
+import type { BatchOptions } from '../../batch/types.ts'
+import { isRestored } from '../../client/backend.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { LocalContents } from '../../files/local-content.ts'
+import { runOrigin } from '../../operations/run-origin.ts'
+import { hasNoRows, type PlanHeader, readPlan, readPlanHeader } from '../../plan/plan-file.ts'
+import type { ChangePlan } from '../../plan/planned.ts'
+import { openManifest, runOptions } from '../batch/mint-manifest.ts'
+import type { Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import type { PlanFlags, PlanSource } from './open-plan.ts'
+
+/**
+ * Opens a manifest or a saved plan.
+ *
+ * @throws GdnError `usage`, `wrong_backend`, `refused` for a plan that can't be applied
+ */
+export async function openSource(
+  deps: Deps,
+  manifest: string,
+  flags: PlanFlags & { prune?: boolean },
+): Promise<PlanSource & { settings: Settings; takeOver: boolean }> {
+  const path = resolve(deps.cwd, manifest)
+  const { signal } = deps.signals
+  const header = manifest === '-' ? null : await readPlanHeader(path, signal)
+  if (manifest !== '-' && !existsSync(path)) {
+    throw new GdnError('invalid_manifest', "doesn't exist", {
+      place: { file: manifest },
+      hint: 'Use the path of a manifest, or of a plan that `gdn plan <manifest> --out <file>` saved.',
+    })
+  }
+  const takeOver = flags.takeOver === true
+  const contents = new LocalContents(signal)
+  if (header === null && flags.prune === true) {
+    throw new GdnError('usage', 'only a saved plan burns NFTs', {
+      place: { flag: '--prune' },
+      hint: `Nothing was sent. Run \`gdn plan ${shellWord(safe(manifest))} --prune --out plan.json\`, review it, and apply plan.json.`,
+    })
+  }
+  if (header === null && manifest !== '-' && flags.map === undefined && (await hasNoRows(path))) {
+    throw new GdnError('invalid_manifest', 'is neither a saved plan nor a manifest', {
+      place: { file: manifest },
+      hint: `Nothing was sent. Run \`gdn plan <manifest> --out ${shellWord(safe(manifest))}\` to save a plan, or name the manifest.`,
+    })
+  }
+  if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
+  const settings = await deps.settings(flags)
+  const options = await optionsOf(deps, settings, flags, header)
+  return {
+    settings,
+    options,
+    contents,
+    takeOver: header.take_over,
+    isSaved: true,
+    prune: header.prune,
+    adoptLabels: header.adopt,
+    newRows: header.new_rows,
+    allowDuplicates: header.allow_duplicates,
+    read: (saved) => readPlan(path, header, { contents, saved, fileFolders: [deps.cwd], signal }),
+  }
+}
+
+/** Returns the options of the run that a plan was made for. */
+async function optionsOf(
+  deps: Deps,
+  settings: Settings,
+  flags: PlanFlags & { prune?: boolean },
+  header: PlanHeader,
+): Promise<BatchOptions> {
+  const { contract_address: contract, blockchain } = header
+  if (flags.contract !== undefined && !sameAddress(flags.contract, contract)) {
+    throw otherPlan('--contract', `the plan is for the collection ${contract}`)
+  }
+  if (flags.blockchain !== undefined && flags.blockchain !== blockchain) {
+    throw otherPlan('--blockchain', `the plan is for ${blockchain}`)
+  }
+  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan is for another run')
+  if (flags.takeOver === true && !header.take_over) {
+    throw otherPlan('--take-over', 'the plan was made without --take-over')
+  }
+  if (flags.adopt === true && header.adopt.length === 0 && !header.moved) {
+    throw otherPlan('--adopt', 'the plan was made without --adopt, or nothing is to be adopted')
+  }
+  if (flags.newRows === true && !header.new_rows) {
+    throw otherPlan('--new-rows', 'the plan was made without --new-rows')
+  }
+  if (flags.prune === true && !header.prune) throw otherPlan('--prune', 'the plan was made without --prune')
+  const { receiver, sender, map, unknownColumns } = flags
+  const given = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
+  const ofRows = Object.entries(given).find(([, value]) => value !== undefined)
+  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the plan has its rows as they were read')
+  const server = await settings.server()
+  const backend = await deps.identify(server, 'patiently')
+  if (backend.silence !== null) throw backend.silence
+  const origin = runOrigin(server, backend)
+  const isSame = header.backend_id === null ? header.origin === origin : header.backend_id === backend.id
+  if (!isSame) {
+    throw new GdnError('wrong_backend', `the plan was made for ${header.url}, not for ${backend.url}`, {
+      hint: 'Nothing was sent. Name its server with --local or --base-url <url>.',
+    })
+  }
+  if (isRestored(header, backend)) {
+    throw new GdnError('refused', 'the backend was restored from a backup since the plan was made', { hint: AGAIN })
+  }
+  const { run, label, manifest: manifestPath } = header
+  return {
+    stateDir: settings.stateDir,
+    origin,
+    backend,
+    blockchain,
+    contractAddress: contract,
+    manifestPath,
+    label,
+    ...runOptions(flags, settings),
+    adopt: header.moved,
+    // The plan names them.
+    newRows: true,
+    ...(run === null ? {} : { runName: run }),
+  }
+}
+
+const otherPlan = (flag: string, message: string) =>
+  new GdnError('usage', message, { place: { flag }, hint: 'Nothing was sent. Omit the flag, or make another plan.' })
+
+const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
+
+/** Number of changed rows that the error names. */
+const MAX_MOVED = 10
+
+/** Where a person finds a change: by the line of its row, or by the key of a row that is gone. */
+export const placeOf = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
+  line === null ? `row ${safe(key)}` : `line ${line}`
+
+/** The error of a plan whose rows changed since it was made. */
+export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
+  const shown = rows.slice(0, MAX_MOVED).map((row) => {
+    const [what] = row.changes
+    const [field] = what?.fields ?? []
+    const now = field === undefined ? (what?.reason ?? what?.action) : `${field.field} is ${field.from ?? 'unset'}`
+    return `${placeOf(row)} (${now})`
+  })
+  if (count > shown.length) shown.push(`and ${count - shown.length} more`)
+  const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
+  return new GdnError('refused', `changed since the plan was made:${list}`, {
+    hint: AGAIN,
+    details: { count, rows },
+  })
+}

@@ -1,0 +1,73 @@
+import { count } from '../../core/count.ts'
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
+import { safe } from '../io/io.ts'
+import { escapeHtml } from '../sheet/html.ts'
+
+/** GitHub accepts comments of up to 65,536 characters. */
+const MAX_CHARS = 60_000
+const MAX_VALUE = 200
+/** Room for what follows the changes. */
+const END_CHARS = 500
+
+/**
+ * Returns a plan for a comment of a pull request: counts, and the changes folded.
+ *
+ * Text from outside is in `<code>` of an HTML table, where neither Markdown nor mentions, links and issue numbers of
+ * GitHub have an effect. The block has no empty line, which would end it.
+ */
+export async function planMarkdown(name: string, plan: ChangePlan): Promise<string> {
+  const { counts, notes } = plan
+  const rows = countRows(counts).map(([what, n]) => `| ${what} | ${n} |`)
+  const head = [
+    `<h3>Plan for ${code(name)}</h3>`,
+    '',
+    '| Change | Rows |',
+    '| --- | ---: |',
+    ...rows,
+    '',
+    ...notes.flatMap((note) => [`<p>${code(note)}</p>`, '']),
+  ]
+  let text = `${head.join('\n')}\n`
+  let [shown, all] = [0, 0]
+  let table = ''
+  for await (const change of plan.changes()) {
+    all++
+    if (shown < all - 1) continue
+    const row = rowOf(change)
+    if (text.length + table.length + row.length > MAX_CHARS - END_CHARS) continue
+    table += row
+    shown++
+  }
+  if (all === 0) return text
+  text += `<details><summary>${shown === all ? '' : `${shown} of `}${count(all, 'change')}</summary>\n<table>\n`
+  text += `<tr><th>Action</th><th>Line</th><th>Title</th><th>Changes</th><th>Reason</th></tr>\n${table}</table>\n</details>\n`
+  if (shown < all)
+    text += `\n${count(all - shown, 'change')} ${all - shown === 1 ? 'is' : 'are'} left out. \`gdn plan -o ndjson\` prints all of them.\n`
+  return text
+}
+
+const countRows = (counts: PlanCounts): [string, number][] => [
+  ['mint', counts.mint],
+  ['update', counts.update],
+  ['transfer', counts.transfer],
+  ...(counts.burn === 0 ? [] : [['burn', counts.burn] as [string, number]]),
+  ['changed elsewhere, kept', counts.drift],
+  ['impossible', counts.impossible],
+  ['unchanged', counts.unchanged],
+]
+
+function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedChange): string {
+  const changes = shown
+    .map(({ field, from, to }) => `${code(field)}: ${valueText(from)} → ${valueText(to)}`)
+    .join('<br>')
+  const cells = [action, line === null ? '' : String(line), code(title), changes, reason === null ? '' : code(reason)]
+  return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
+}
+
+const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
+
+/** Returns text from outside as inert code. */
+function code(text: string): string {
+  const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
+  return `<code>${escapeHtml(safe(short))}</code>`
+}

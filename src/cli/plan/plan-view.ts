@@ -1,0 +1,257 @@
+import { count } from '../../core/count.ts'
+import type { Action } from '../../plan/compare.ts'
+import { HAS_ID } from '../../plan/mint-changes.ts'
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
+import { type Io, safe } from '../io/io.ts'
+import type { Paint } from '../io/paint.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { changeLines } from '../render/change-lines.ts'
+import type { View } from '../render/view.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
+import { wrapLine } from '../text/wrap.ts'
+import { placeOf } from './open-source.ts'
+
+/** Changes that a terminal shows, apart from burns and transfers. */
+const MAX_SHOWN = 50
+/** Burns and transfers that a terminal shows: they can't be undone. */
+const MAX_FINAL = 500
+const MIN_TITLE = 20
+
+export const PLAN_VIEW: View = {
+  fields: [
+    ...['action', 'want', 'line', 'key', 'title', 'nft_gdn_id', 'token_id', 'revision', 'changes', 'reason'],
+    'reference_id',
+  ],
+  columns: ['action', 'line', 'key', 'title', 'changes', 'reason'],
+  id: 'nft_gdn_id',
+  cells: ({ changes, ...record }) => ({ ...record, changes: fieldsText(changes as PlannedChange['fields']) }),
+}
+
+/** A change as scripts read it. */
+export const planRecord = (change: PlannedChange): DataRecord => {
+  const { action, want, line, key, title, nftGdnId, tokenId, revision, fields, reason, reference } = change
+  return {
+    action,
+    want,
+    line,
+    key,
+    title,
+    nft_gdn_id: nftGdnId,
+    token_id: tokenId,
+    revision,
+    changes: fields,
+    reason,
+    reference_id: reference,
+  }
+}
+
+const shown = (value: string | null) => (value === null ? 'none' : `"${safe(value)}"`)
+
+const fieldsText = (fields: PlannedChange['fields']): string =>
+  fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
+
+type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
+
+/**
+ * Yields the changes of a plan that a terminal shows, in this order: impossible ones, which prevent all others; burns
+ * and transfers, which can't be undone; and the others as in the manifest.
+ */
+export async function* firstChanges(plan: ShownPlan): AsyncGenerator<PlannedChange> {
+  const { counts } = plan
+  const shown = shownCounts(counts)
+  const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
+  const isFolded = foldedCount(counts) > 0
+  const isShown = (change: PlannedChange) => !isFolded || !isIdentified(change)
+  yield* first(plan.changes(), (one) => one.action === 'impossible' && isShown(one), shown.impossible)
+  yield* first(plan.burns(), ofAction('burn'), shown.burn)
+  yield* first(plan.changes(), ofAction('transfer'), shown.transfer)
+  const before = new Set<Action>(['impossible', 'burn', 'transfer'])
+  yield* first(plan.changes(), ({ action }) => !before.has(action), shown.others)
+}
+
+async function* first(
+  changes: AsyncIterable<PlannedChange>,
+  isWanted: (change: PlannedChange) => boolean,
+  most: number,
+): AsyncGenerator<PlannedChange> {
+  let left = most
+  if (left === 0) return
+  for await (const change of changes) {
+    if (!isWanted(change)) continue
+    yield change
+    if (--left === 0) return
+  }
+}
+
+/** Rows of one reason that are shown one by one. */
+const MAX_ALIKE = 5
+
+const isIdentified = ({ reason }: PlannedChange): boolean => reason?.startsWith(HAS_ID) === true
+
+/** Returns the number of rows whose NFTs got IDs, if they are shown together. */
+const foldedCount = ({ identified }: PlanCounts): number => (identified > MAX_ALIKE ? identified : 0)
+
+/** Returns the lines of rows whose NFTs got IDs: the count, and the first of them. */
+async function foldedLines({ counts, changes }: ShownPlan, columns: number): Promise<string[]> {
+  const folded = foldedCount(counts)
+  if (folded === 0) return []
+  const lines: string[] = [wrapLine(`: the NFTs of ${folded} rows got IDs on another machine`, columns)]
+  for await (const change of first(changes(), isIdentified, MAX_ALIKE)) {
+    const todo = /: (add .*) to the row/s.exec(change.reason ?? '')?.[1] ?? ''
+    lines.push(cutToWidth(`    ${placeOf(change)}: ${safe(todo)}`, columns))
+  }
+  return [...lines, `    and ${folded - MAX_ALIKE} more`]
+}
+
+/** Returns how many changes of each kind a terminal shows. */
+function shownCounts(counts: PlanCounts) {
+  const { burn, transfer, mint, update, drift } = counts
+  const impossible = counts.impossible - foldedCount(counts)
+  const burns = Math.min(burn, MAX_FINAL)
+  const shown = Math.min(impossible, MAX_SHOWN)
+  return {
+    impossible: shown,
+    burn: burns,
+    transfer: Math.min(transfer, MAX_FINAL - burns),
+    others: Math.min(mint + update + drift, MAX_SHOWN - shown),
+  }
+}
+
+/** Names the changes that a terminal doesn't show; null if it shows all. */
+function hiddenText(counts: PlanCounts): string | null {
+  const shown = shownCounts(counts)
+  const hidden = changesIn(counts) - foldedCount(counts) - shown.impossible - shown.burn - shown.transfer - shown.others
+  if (hidden === 0) return null
+  const final = [
+    [counts.burn - shown.burn, 'to burn'],
+    [counts.transfer - shown.transfer, 'to transfer'],
+  ] as const
+  const named = final.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
+  return `And ${count(hidden, 'more change')}${named === '' ? '' : `, among them ${named}`}.`
+}
+
+const MAX_OBSTACLES = 5
+
+/** Names the first changes that are impossible, each on a line with its reason. */
+export async function obstaclesText(plan: ChangePlan): Promise<string> {
+  let text = ''
+  let left = MAX_OBSTACLES
+  for await (const { action, line, title, reason } of plan.changes()) {
+    if (action !== 'impossible') continue
+    if (left-- === 0) break
+    text += `\n${line === null ? title : `line ${line}`}: ${reason ?? ''}`
+  }
+  const more = plan.counts.impossible - MAX_OBSTACLES
+  if (more > 0) text += `\nand ${more} more`
+  return text
+}
+
+/** Formats the first changes of a plan for a terminal, each with its fields on lines of their own. */
+export async function planLines(
+  plan: ShownPlan,
+  { columns, paint }: { columns: number; paint: Paint },
+): Promise<string[]> {
+  const [head, ...folded] = await foldedLines(plan, columns)
+  const lines = head === undefined ? [] : [paintAction('impossible', paint) + head, ...folded]
+  for await (const change of firstChanges(plan)) {
+    const { action, title, tokenId, fields, shown = fields, reason, receiver } = change
+    const places = [` ${placeOf(change)}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
+    const place = `${places.filter((text) => text !== '').join(',')}: `
+    const room = columns - action.length - displayWidth(place)
+    const to = receiver === undefined ? '' : ` → ${safe(receiver)}`
+    const isOneLine = displayWidth(safe(title)) + displayWidth(to) <= room
+    const name = isOneLine ? safe(title) + to : cutToWidth(safe(title), Math.max(MIN_TITLE, room))
+    lines.push(paintAction(action, paint) + place + name)
+    if (!isOneLine && to !== '') lines.push(`   ${to}`)
+    if (reason !== null) lines.push(wrapLine(`    ${safe(reason)}`, columns))
+    lines.push(...changeLines(shown, columns))
+  }
+  return lines
+}
+
+function paintAction(action: Action, paint: Paint): string {
+  if (action === 'mint') return paint.good(action)
+  return action === 'burn' || action === 'impossible' ? paint.bad(action) : paint.busy(action)
+}
+
+/** The changes that `apply` makes, and those that prevent it. */
+export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
+  mint + update + transfer + burn + impossible
+
+/** The rows that got an ID since their mint, and whose pairs `apply` stores at the server or only here. */
+export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
+  paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length
+
+/** The changes that a plan shows. */
+export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
+
+/**
+ * Names what `apply` does, burns first: `Permanently burn 1 NFT, and apply 3 other changes (1 to transfer, 2 to mint)`.
+ */
+export function appliedText(counts: PlanCounts): string {
+  const { mint, update, transfer, burn } = counts
+  const others = mint + update + transfer
+  const burning = burn === 0 ? '' : `Permanently burn ${count(burn, 'NFT')}`
+  if (others === 0) return burning
+  const changes = `${count(others, burn === 0 ? 'change' : 'other change')} (${countsText({ ...counts, burn: 0, drift: 0, impossible: 0, unchanged: 0 })})`
+  return burn === 0 ? `Apply ${changes}` : `${burning}, and apply ${changes}`
+}
+
+/** Names what `apply --only mint` does: `Mint 1 NFT (2 other changes are left out by --only mint)`. */
+export function mintedText({ mint, update, transfer, burn, impossible }: PlanCounts): string {
+  const left = update + transfer + burn + impossible
+  const others = `${count(left, 'other change')} ${left === 1 ? 'is' : 'are'} left out by --only mint`
+  return `Mint ${count(mint, 'NFT')}${left === 0 ? '' : ` (${others})`}`
+}
+
+/** Returns the counts as a sentence: `1 to transfer, 2 to mint, 97 unchanged`. */
+export function countsText(counts: PlanCounts): string {
+  const parts = [
+    [counts.burn, 'to burn'],
+    [counts.transfer, 'to transfer'],
+    [counts.update, 'to update'],
+    [counts.mint, 'to mint'],
+    [counts.drift, 'changed elsewhere'],
+    [counts.impossible, 'impossible'],
+    [counts.unchanged, 'unchanged'],
+  ] as const
+  return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
+}
+
+/** Says how many rows have an update and a transfer, so that the counts of changes aren't taken for counts of rows. */
+function twoChangesText({ rows, mint, update, transfer, drift, impossible, unchanged }: PlanCounts): string {
+  const twice = mint + update + transfer + drift + impossible + unchanged - rows
+  return twice <= 0 ? '' : ` (${count(twice, 'row')} ${twice === 1 ? 'has' : 'have'} two changes)`
+}
+
+/** Says what to do about impossible changes. Rows that were never minted may have no edit. */
+export const wayOut = ({ mint }: Pick<PlanCounts, 'mint'>): string =>
+  `Fix each cause, or undo the edit of each row that you edited.${mint === 0 ? '' : ' To mint only the new rows, add --only mint.'}`
+
+/**
+ * Prints what the list of changes does not have.
+ *
+ * @param allText the sentence that says where all changes are, if the list has only the first ones
+ * @param onlyMints whether the changes that are not mints are left out
+ */
+export function printPlanNotes(
+  io: Pick<Io, 'note'>,
+  { counts, notes }: Pick<ChangePlan, 'counts' | 'notes'>,
+  allText: string | null,
+  onlyMints = false,
+): void {
+  const hidden = allText === null ? null : hiddenText(counts)
+  if (hidden !== null) io.note(`${hidden} ${allText}`)
+  for (const note of notes) io.note(safe(`${note}.`))
+  if (counts.drift > counts.burned) {
+    io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
+  }
+  if (counts.impossible > 0 && !onlyMints) {
+    io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(counts)}`)
+  }
+  // Burns are of NFTs that have no row.
+  const burns = counts.burn === 0 ? '' : ` ${count(counts.burn, 'NFT')} to burn.`
+  io.note(
+    `${count(counts.rows, 'row')}: ${countsText({ ...counts, burn: 0 }) || 'none'}${twoChangesText(counts)}.${burns}`,
+  )
+}

@@ -1,0 +1,30 @@
+import { storeMove } from '../../batch/moved-run.ts'
+import { relabel } from '../../batch/other-labels.ts'
+import { storeAliases, storePairs } from '../../batch/store-pairs.ts'
+import type { BatchOptions } from '../../batch/types.ts'
+import type { ChangePlan } from '../../plan/planned.ts'
+import type { RevealPlan } from '../../reveal/plan-reveal.ts'
+import type { Connection, Deps } from '../deps.ts'
+
+/**
+ * Replaces the labels of NFTs that are adopted, gives the run the path of a moved manifest, and stores which NFTs
+ * belong to rows that got an ID, before anything else is sent.
+ *
+ * @throws GdnError `refused` if another machine has stored another label or pair since
+ */
+export async function storeNames(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  opened: BatchOptions,
+  { relabeled, movedFrom, paired }: Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>,
+): Promise<void> {
+  const options = { ...opened, signal }
+  const { label } = options
+  if (relabeled.count > 0 && label != null) {
+    for await (const page of relabeled.pages()) await relabel(client, options, page, label)
+  }
+  if (movedFrom !== null) await storeMove(options)
+  // The server decides if another machine stores other pairs at the same time.
+  await storeAliases(client, options, paired)
+  await storePairs(options, paired)
+}

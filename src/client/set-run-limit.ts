@@ -1,0 +1,57 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
+import { costsOf } from './run-costs.ts'
+import { limitIn, type RunLimit, setsLimit } from './run-limit.ts'
+
+interface LimitingClient {
+  call<Name extends 'getruncosts' | 'setrunmaxcost'>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
+  learnIdempotency(options?: { signal?: AbortSignal | undefined }): Promise<unknown>
+  supports(capability: 'runCosts'): boolean | null
+}
+
+interface LimitedRun {
+  limit: RunLimit
+  contract: string
+  blockchain: Blockchain
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Sets the limit of a run's cost on its server, for everything of the run that isn't signed yet. Call it before
+ * anything of the run is sent or repeated: the server may have accepted requests whose responses were lost, here or on
+ * another machine, and a repeated request doesn't change the limit.
+ *
+ * A limit that this command was given replaces that of the server. Any other only lowers it, because a person may have
+ * set a lower one elsewhere. The server needn't know the run: requests that were sent before may arrive after this.
+ *
+ * @returns the limit that each request of the run carries, which only lowers that of the server: a request of a stopped
+ *   command may arrive after a person has set a lower limit
+ */
+export async function setRunLimit(
+  client: LimitingClient,
+  { limit, contract: contract_address, blockchain, signal }: LimitedRun,
+): Promise<RunLimit> {
+  const wei = limitIn(limit)
+  if (wei === null) return limit
+  await client.learnIdempotency({ signal })
+  if (client.supports('runCosts') !== true) return limit
+  const { run } = limit
+  const carried = { run, maxCost: String(wei) }
+  const onlyLower = !setsLimit(limit)
+  if (onlyLower) {
+    const costs = await costsOf({ client }, run, signal)
+    if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
+  }
+  // A person may lower it between the answer and this request.
+  const only_lower = onlyLower ? true : undefined
+  await client.call(
+    'setrunmaxcost',
+    { run, contract_address, blockchain, max_cost: String(wei), only_lower },
+    { signal },
+  )
+  return carried
+}

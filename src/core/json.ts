@@ -1,0 +1,15 @@
+/** Returns parsed JSON, or undefined for a text that is not JSON. Bytes must be UTF-8. */
+export function parseJson(text: string | Uint8Array): unknown {
+  try {
+    return JSON.parse(typeof text === 'string' ? text : new TextDecoder('utf-8', { fatal: true }).decode(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a value is an object or a list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object'
+
+/** Whether a value is an object, and not a list. */
+export const isRecord = (value: unknown): value is Record<string, unknown> => isObject(value) && !Array.isArray(value)

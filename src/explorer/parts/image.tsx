@@ -1,0 +1,105 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Media, MediaKind } from '../../server/explorer/types.ts'
+import { bytes, count } from '../format.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+/** A decoded image takes four bytes a pixel: 160 MB. */
+const MAX_PIXELS = 40_000_000
+/** Limit for images without a known size in pixels. */
+const MAX_BYTES = 32_000_000
+
+const ICONS: Record<MediaKind, IconName> = {
+  image: 'image',
+  svg: 'image',
+  video: 'video',
+  audio: 'audio',
+  model: 'model',
+  other: 'file',
+}
+
+export const iconOf = ({ kind }: Pick<Media, 'kind'>): IconName => ICONS[kind]
+
+/** The common name of the type: `PNG`, `SVG`, `MP4`. */
+export function typeName({ content_type: type, kind }: Pick<Media, 'content_type' | 'kind'>): string {
+  const name = (type ?? kind).split(';', 1)[0]?.split('/').pop() ?? kind
+  const known: Readonly<Record<string, string>> = {
+    'svg+xml': 'SVG',
+    'gltf-binary': 'glTF',
+    'gltf+json': 'glTF',
+    'octet-stream': 'Unknown type',
+    other: 'Unknown type',
+    plain: 'Text',
+  }
+  return Object.hasOwn(known, name) ? (known[name] ?? name) : name.toUpperCase()
+}
+
+export function isHuge({ width, height, size, kind }: Media): boolean {
+  if (kind === 'svg') return (size ?? 0) > MAX_BYTES
+  if (width === null || height === null) return (size ?? 0) > MAX_BYTES
+  return width * height > MAX_PIXELS
+}
+
+export const isImage = (media: Media | null): media is Media & { url: string } =>
+  media !== null && media.url !== null && (media.kind === 'image' || media.kind === 'svg')
+
+/** An icon instead of an image. */
+export const Sign = ({ icon, children }: { icon: IconName; children?: string | undefined }) => (
+  <span class="sign">
+    <Icon name={icon} size={28} />
+    {children !== undefined && <span>{children}</span>}
+  </span>
+)
+
+/** Shown for a file that isn't stored yet, or not stored on this server. */
+export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
+  isFinal ? <Sign icon="broken">Not stored here</Sign> : <Sign icon="clock">Not stored yet</Sign>
+
+/**
+ * An image of an NFT, in the box around it. Untrusted content is rendered only with `<img>`, where scripts don't run.
+ * An image that can't be rendered is replaced with an icon and its type; a huge one waits for `eager`.
+ */
+export function Image({
+  media,
+  alt,
+  eager = false,
+  isFinal = false,
+}: {
+  media: Media | null
+  alt: string
+  eager?: boolean
+  /** The NFT is final, so a file that isn't stored will never be. */
+  isFinal?: boolean
+}) {
+  const image = useRef<HTMLImageElement>(null)
+  const [drawn, setDrawn] = useState('')
+  const [broken, setBroken] = useState('')
+  // An image that is scrolled past would otherwise load before visible ones.
+  useEffect(() => {
+    const { current } = image
+    return () => {
+      if (current !== null && !current.complete) current.removeAttribute('src')
+    }
+  }, [])
+  if (media === null) return <Sign icon="image">No image</Sign>
+  if (media.url === null) return <NotStored isFinal={isFinal} />
+  if (!isImage(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
+  if (isHuge(media) && !eager) {
+    const { width, height, size } = media
+    const caption = width === null || height === null ? bytes(size ?? 0) : `${count(width)} × ${count(height)}`
+    return <Sign icon="image">{caption}</Sign>
+  }
+  const { url } = media
+  if (broken === url) return <Sign icon="broken">{`${typeName(media)}, can’t be shown`}</Sign>
+  return (
+    <img
+      ref={image}
+      class={drawn === url ? 'drawn' : ''}
+      src={url}
+      alt={alt}
+      decoding="async"
+      draggable={false}
+      onLoad={() => setDrawn(url)}
+      onError={() => setBroken(url)}
+    />
+  )
+}

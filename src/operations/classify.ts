@@ -1,0 +1,50 @@
+import {
+  type Answered,
+  type NoEffect,
+  type Outcome,
+  outcomeOf,
+  type Sent,
+  UNKNOWN,
+  type Unknown,
+} from '../client/outcome.ts'
+import type { GdnError } from '../core/errors.ts'
+
+interface Failure {
+  message: string
+  error?: unknown
+  /** Why a retry can't help: another backend listens at the address. */
+  stop?: GdnError | undefined
+}
+
+/** The outcome of one attempt, if it were the only one. */
+export type Attempt<Created> = { outcome: 'accepted'; status: number; created: Created } | FailedAttempt
+
+export type FailedAttempt = Exclude<Outcome, { outcome: 'accepted' }> & Failure
+export type NoEffectAttempt = NoEffect & Failure
+export type UnknownAttempt = Unknown & Failure
+
+/** How a sender reads responses. */
+export interface Reading<Answer, Created> {
+  /** Returns what a success proves to be created, or why it proves nothing. */
+  created(answer: Answer): Promise<{ created: Created } | Failure> | { created: Created } | Failure
+  refusal(answer: Answer): Promise<Failure> | Failure
+  /** Describes a response that proves nothing. */
+  describe(answer: Answer): string
+}
+
+/** Classifies the result of an attempt. */
+export async function classify<Answer extends Answered, Created>(
+  result: Answer | Exclude<Sent, Answered>,
+  { created, refusal, describe }: Reading<Answer, Created>,
+): Promise<Attempt<Created>> {
+  const outcome = outcomeOf(result, Date.now())
+  if (result.kind !== 'answered') {
+    const { kind, reason: message, ...failure } = result
+    return { ...(outcome as FailedAttempt), ...failure, message }
+  }
+  if (outcome.outcome === 'accepted') {
+    const read = await created(result)
+    return 'created' in read ? { ...outcome, ...read } : { ...UNKNOWN, status: outcome.status, ...read }
+  }
+  return { ...outcome, ...(outcome.outcome === 'unknown' ? { message: describe(result) } : await refusal(result)) }
+}

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto'
+import { GdnError } from '../core/errors.ts'
+import {
+  activeHolderError,
+  inspectHolder,
+  LOCK_TIMING,
+  type LockHolder,
+  type LockTiming,
+  remoteHolderError,
+  thisProcess,
+} from '../core/lock-holder.ts'
+import { sleep } from '../core/time.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { State } from '../state/open-state.ts'
+import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
+import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
+
+/** What this process holds in the database only because its release failed, for example on a full disk. */
+const unreleased = new Set<string>()
+
+const nameOfHold = ({ runId, fence }: RunHold) => `${runId} ${fence}`
+
+/** A run that this process holds exclusively, in the database. */
+export class HeldRun {
+  readonly #state: State
+  readonly #hold: RunHold
+  readonly #beat: NodeJS.Timeout
+  #isReleased = false
+
+  constructor(state: State, hold: RunHold, beatMs: number = LOCK_TIMING.beatMs) {
+    this.#state = state
+    this.#hold = hold
+    // If it can't be written, other processes notice in time that the run is lost.
+    this.#beat = setInterval(() => {
+      state.write((sql) => beat(sql, hold, Date.now())).catch(() => undefined)
+    }, beatMs).unref()
+  }
+
+  get runId(): string {
+    return this.#hold.runId
+  }
+
+  /** Changes the run in one transaction. @throws GdnError `run_busy` if another process has acquired it */
+  async write<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    return await this.#state.write((sql) => {
+      checkFence(sql, this.#hold)
+      return work(sql)
+    })
+  }
+
+  /** Changes the run and releases it, in one transaction. */
+  async release(last: (sql: Sql) => void = () => {}): Promise<void> {
+    if (this.#isReleased) return
+    clearInterval(this.#beat)
+    try {
+      await this.#state.write((sql) => {
+        checkFence(sql, this.#hold)
+        last(sql)
+        letGo(sql, this.#hold)
+      })
+    } catch (error) {
+      unreleased.add(nameOfHold(this.#hold))
+      throw error
+    }
+    unreleased.delete(nameOfHold(this.#hold))
+    this.#isReleased = true
+  }
+}
+
+export interface Claimed {
+  operation: Operation
+  run: HeldRun
+  /** Whether this process has just created it. */
+  isNew: boolean
+}
+
+interface Claim {
+  /** The ID of the operation; null for any. */
+  id?: string | null
+  /** The name of an operation that is never forgotten. */
+  keptAs?: string | undefined
+  /** Describes what this process does, for messages of other processes that wait for it. */
+  note: string
+  signal: AbortSignal
+  timing?: LockTiming
+}
+
+/** A run that another process holds, as it was read. */
+export interface Held {
+  kind: 'held'
+  by: HeldBy & { holder: LockHolder }
+  runId: string
+}
+
+type ClaimAttempt = { kind: 'taken'; hold: RunHold; operation: Operation; isNew: boolean } | Held
+
+/**
+ * Acquires an operation for this process: the one with an ID, else the live one of a name. It is created if there is
+ * none. Of several processes that try at the same time, one succeeds.
+ *
+ * @throws GdnError `run_busy` while another process holds it; `usage` if the operation with the ID is another request
+ */
+export async function claimOperation(
+  state: State,
+  name: OperationName,
+  { id = null, keptAs, note, signal, timing = LOCK_TIMING }: Claim,
+): Promise<Claimed> {
+  const mine = await thisProcess(note)
+  const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
+  for (;;) {
+    const attempt = await state.write((sql): ClaimAttempt => {
+      const known = find(sql)
+      return known === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, known, mine)
+    }, signal)
+    if (attempt.kind === 'taken') {
+      return {
+        operation: attempt.operation,
+        run: new HeldRun(state, attempt.hold, timing.beatMs),
+        isNew: attempt.isNew,
+      }
+    }
+    await waitForEnd(state, attempt, timing, signal)
+    const hold = await state.write((sql) => takeRun(sql, attempt.runId, attempt.by, mine, Date.now()), signal)
+    const operation = hold === null ? null : await state.read(find, signal)
+    if (hold !== null && operation !== null) {
+      return { operation, run: new HeldRun(state, hold, timing.beatMs), isNew: false }
+    }
+  }
+}
+
+function enter(
+  sql: Sql,
+  name: OperationName,
+  { id, keptAs, note }: Pick<Claim, 'id' | 'keptAs' | 'note'>,
+  holder: LockHolder,
+): ClaimAttempt {
+  const command = newRun(note, id ?? undefined)
+  const run = keptAs === undefined ? command : { ...command, name: keptAs, isKept: true }
+  const hold = insertRun(sql, { ...run, holder, now: Date.now() })
+  return { kind: 'taken', hold, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
+}
+
+function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimAttempt {
+  const { runId } = operation
+  return heldByOther(sql, runId) ?? { kind: 'taken', hold: takeFree(sql, runId, mine), operation, isNew: false }
+}
+
+/** Returns the holder of a run; null if no process holds it. */
+export function heldByOther(sql: Sql, runId: string): Held | null {
+  const { holder, ...by } = heldBy(sql, runId)
+  return holder === null ? null : { kind: 'held', by: { ...by, holder }, runId }
+}
+
+/** Acquires a run that this transaction has seen free. */
+export function takeFree(sql: Sql, runId: string, mine: LockHolder): RunHold {
+  const hold = takeRun(sql, runId, heldBy(sql, runId), mine, Date.now())
+  if (hold === null) throw new Error('a run changed within a transaction')
+  return hold
+}
+
+const SHORT_DIGITS = 4
+
+/** Returns the run of a single command, such as `nft-mint-3f9a`. Its ID is also that of its operation. */
+export function newRun(
+  note: string,
+  id: string = randomUUID(),
+): { id: string; kind: 'command'; name: string; note: string } {
+  return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
+}
+
+/** Resolves when no process works on a run, with its holder as it was read before. @throws GdnError `run_busy` */
+export async function waitUntilFree(state: State, runId: string): Promise<HeldBy> {
+  const before = await state.read((sql) => heldBy(sql, runId))
+  const { holder } = before
+  if (holder !== null) await waitForEnd(state, { by: { ...before, holder }, runId }, LOCK_TIMING, undefined)
+  return before
+}
+
+/** Resolves when the holder of a run has certainly ended. @throws GdnError `run_busy` */
+export async function waitForEnd(
+  state: State,
+  { by, runId }: Pick<Held, 'by' | 'runId'>,
+  timing: LockTiming,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const status = await inspectHolder(by.holder, timing)
+  if (status.kind === 'ended') return
+  if (status.kind === 'alive') {
+    if (unreleased.has(nameOfHold({ runId, fence: by.fence }))) return
+    throw activeHolderError(by.holder)
+  }
+  // A clock that was set back must not make a holder look alive indefinitely.
+  const waitMs = status.patienceMs - Math.abs(Date.now() - by.beatAt)
+  if (waitMs > 0) throw remoteHolderError(by.holder, waitMs)
+  await sleep(timing.watchMs, signal)
+  const later = await state
+    .read((sql) => heldBy(sql, runId), signal)
+    .catch((error: unknown) => {
+      // It ended successfully meanwhile and was removed.
+      if (error instanceof GdnError && error.code === 'run_busy') return null
+      throw error
+    })
+  if (later !== null && later.beatAt !== by.beatAt) throw remoteHolderError(by.holder, null)
+}

@@ -1,0 +1,178 @@
+import { limitIn, type RunLimit } from '../client/run-limit.ts'
+import { thisProcess } from '../core/lock-holder.ts'
+import type { Sql } from '../sqlite/shared-database.ts'
+import {
+  type Accepted,
+  accept,
+  beginAttempt,
+  endAttempt,
+  type IntendedRequest,
+  insertOperation,
+  intend,
+  type Operation,
+  type OperationName,
+  releaseOperation,
+} from '../state/operations.ts'
+import { endRun, insertRun, pruneRuns, removeRun, reopenRun } from '../state/runs.ts'
+import { moveOperation } from '../state/transitions.ts'
+import { type Claimed, HeldRun, type newRun } from './held-run.ts'
+import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
+
+const LOST = 'the backend was restored from a backup and no longer knows it'
+export const ENDED_EARLY = 'gdn ended before the response arrived'
+
+/** Whether no byte of an operation has left. */
+export const isUnsent = ({ state }: Operation): boolean => state === 'planned' || state === 'intended'
+
+/** Records one operation, in a run that this process holds. */
+export class Journal {
+  operation: Operation
+  #run: HeldRun
+  readonly #deps: OperateDeps
+  readonly #wanted: Wanted
+
+  constructor({ operation, run }: Claimed, deps: OperateDeps, wanted: Wanted) {
+    this.operation = operation
+    this.#run = run
+    this.#deps = deps
+    this.#wanted = wanted
+  }
+
+  /** Commits the bytes of a request. */
+  async intend(request: IntendedRequest): Promise<void> {
+    const { id, state } = this.operation
+    await this.#run.write((sql) => {
+      if (state === 'intended') moveOperation(sql, id, 'planned')
+      this.operation = intend(sql, id, request)
+    })
+  }
+
+  /** Sets the operation aside, and commits the bytes of another one with the same content. */
+  async replace(run: ReturnType<typeof newRun>, name: OperationName, request: IntendedRequest): Promise<void> {
+    const { state } = this.#deps
+    const earlier = this.operation
+    const holder = await thisProcess(run.note)
+    const { hold, operation } = await this.#run.write((sql) => {
+      const now = this.#deps.now()
+      releaseOperation(sql, earlier, now)
+      endRun(sql, earlier.runId, now)
+      const held = insertRun(sql, { ...run, holder, now })
+      const { id } = insertOperation(sql, run.id, run.id, name)
+      return { hold: held, operation: intend(sql, id, request) }
+    })
+    await this.#run.release()
+    this.#run = new HeldRun(state, hold)
+    this.operation = operation
+  }
+
+  /** Records that bytes are about to leave, with the limit that they state. */
+  async sending(limit: RunLimit | null | undefined): Promise<void> {
+    const maxCost = limit ? limitIn(limit) : null
+    await this.#run.write((sql) => {
+      this.operation = beginAttempt(sql, this.operation, { now: this.#deps.now(), maxCost })
+    })
+  }
+
+  /** Records that an attempt had no effect, so that the bytes count as not sent. */
+  async noEffect(): Promise<void> {
+    if (this.operation.state === 'sent') await this.#endAttempt('no_effect', 'intended')
+  }
+
+  async unknown(reason: string): Promise<void> {
+    await this.#endAttempt('unknown', 'unknown', reason)
+  }
+
+  /** A failure is ignored: the recorded state `sent` also says that a byte may have left. */
+  async #endAttempt(outcome: string, state: 'intended' | 'unknown', reason: string | null = null): Promise<void> {
+    const { operation } = this
+    const written = this.#run.write((sql) => {
+      endAttempt(sql, operation, outcome, this.#deps.now())
+      moveOperation(sql, operation.id, state, reason)
+    })
+    await written.then(
+      () => {
+        this.operation = { ...operation, state }
+      },
+      () => undefined,
+    )
+  }
+
+  /** Records that the server refused the request. If the operation is kept, it leaves no record. */
+  async refused(reason: string): Promise<void> {
+    if (this.operation.state !== 'intended' || this.#wanted.keptAs !== undefined) return
+    const { id, runId } = this.operation
+    this.operation = { ...this.operation, state: 'failed' }
+    const write = (sql: Sql) => {
+      moveOperation(sql, id, 'failed', reason)
+      endRun(sql, runId, this.#deps.now())
+    }
+    await this.#run.write(write).catch(() => undefined)
+  }
+
+  async accept(operation: SentOperation, accepted: Accepted): Promise<AcceptedOperation> {
+    const { url, id, incarnation } = this.#wanted.backend
+    const backend = { url, id, incarnation }
+    await this.#keep(() =>
+      this.#run.write((sql) => {
+        endAttempt(sql, operation, 'accepted', this.#deps.now())
+        return accept(sql, operation, accepted, backend)
+      }),
+    )
+    const request = { ...operation.request, backend }
+    const taken: AcceptedOperation = { ...operation, state: 'accepted', reason: null, request, accepted }
+    this.operation = taken
+    return taken
+  }
+
+  /** Records that the process that sent the request ended before it recorded the outcome. */
+  async endedEarly(): Promise<void> {
+    await this.#run.write((sql) => moveOperation(sql, this.operation.id, 'unknown', ENDED_EARLY))
+    this.operation = { ...this.operation, state: 'unknown', reason: ENDED_EARLY }
+  }
+
+  /** Records that a restored backend no longer knows the accepted operation. */
+  async lost(): Promise<void> {
+    const { id, runId } = this.operation
+    await this.#run.write((sql) => {
+      moveOperation(sql, id, 'unknown', LOST)
+      reopenRun(sql, runId)
+    })
+  }
+
+  /** Records that another server is to get the request that was accepted. */
+  async forgotten(): Promise<void> {
+    const { id, state } = this.operation
+    await this.#run.write((sql) => {
+      if (state !== 'accepted') moveOperation(sql, id, 'accepted')
+      moveOperation(sql, id, 'planned')
+    })
+  }
+
+  /** Records the end of an operation. A failure to record it is reported, since the effect can't be undone. */
+  async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
+    const now = this.#deps.now()
+    await this.#keep(() =>
+      this.#run.release((sql) => {
+        if (state !== null) moveOperation(sql, operation.id, state)
+        releaseOperation(sql, operation, now)
+        endRun(sql, operation.runId, now)
+        if (this.#wanted.keptAs === undefined) pruneRuns(sql, now)
+      }),
+    )
+  }
+
+  /** Releases the run, and removes it if no byte of it left. */
+  async release(): Promise<void> {
+    const remove = (sql: Sql) => removeRun(sql, this.#run.runId)
+    await this.#run.release(isUnsent(this.operation) ? remove : undefined).catch(() => undefined)
+  }
+
+  /** Records something that has already happened. A failure is reported, and the command continues. */
+  async #keep(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      await this.#deps.onEvent({ type: 'not_kept', path: this.#deps.state.path, error })
+    }
+  }
+}

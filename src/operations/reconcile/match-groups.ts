@@ -1,0 +1,126 @@
+import { count } from '../../core/count.ts'
+
+/** A requested NFT whose outcome isn't known: of a row of a run, or of a command. */
+export interface Copy {
+  /** Possible owners of its NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
+  owners: readonly string[]
+  /** Why its absence can't be proved; null where it can. `passing`: another look may decide. */
+  unprovable: { reason: string; passing: boolean } | null
+}
+
+/** An NFT with the metadata of the copies that is assigned to no row or command on this machine. */
+export interface Match {
+  id: string
+  /** Its present owner; null where the server doesn't know it yet. */
+  owner: string | null
+}
+
+/** Copies with the same content, and the NFTs found for them. */
+export interface Group {
+  copies: readonly Copy[]
+  /** Earlier requests of such rows that were declared absent. The rows were sent again since. */
+  superseded: readonly Pick<Copy, 'owners'>[]
+  matches: readonly Match[]
+  /** NFTs with nearly the same content: a server may have rewritten them. */
+  alike: number
+  /** Why a match may not belong to this run; null if it certainly does. */
+  doubtful: string | null
+  /** Whether each row has a unique marker. Then owners don't matter. */
+  marked: boolean
+}
+
+export type RowVerdict =
+  | { kind: 'adopted'; id: string }
+  | { kind: 'absent' }
+  /** `passing`: another look may decide. */
+  | { kind: 'undecided'; reason: string; passing: boolean }
+
+export interface GroupVerdict {
+  /** One for each copy. */
+  rows: RowVerdict[]
+  /** NFTs that can only come from requests that were declared absent. */
+  late: string[]
+}
+
+const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'undecided', reason, passing })
+
+export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred since'
+
+/**
+ * Resolves the copies of one content by what the collection holds. At most as many copies were accepted as there are
+ * matches. Only owners show which ones, and owners change. So a row is adopted if an owner identifies it, absent only
+ * if no NFT could be it, and undecided otherwise.
+ */
+export function decideGroup(group: Group): GroupVerdict {
+  const { copies, matches, doubtful, marked } = group
+  const all = (verdict: RowVerdict): GroupVerdict => ({ rows: copies.map(() => verdict), late: [] })
+  if (matches.length === 0) return { rows: copies.map((copy) => missing(group, copy)), late: [] }
+  if (doubtful !== null) return all(undecided(doubtful))
+  if (marked) return decideClass(group, { copies, superseded: group.superseded.length, matches }, 0)
+  if (matches.some(({ owner }) => owner === null)) {
+    return all(undecided('an NFT with the same metadata exists, but its owner is not known yet', true))
+  }
+
+  const classes = classesOf(group)
+  for (const match of matches) {
+    const [one, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
+    if (another !== undefined) {
+      return all(
+        undecided('an NFT with the same metadata still belongs to its sender: it may be one of several rows', true),
+      )
+    }
+    one?.matches.push(match)
+  }
+  const verdicts = new Map<Copy, RowVerdict>()
+  const late: string[] = []
+  for (const own of classes) {
+    const decided = decideClass(group, own, matches.length - own.matches.length)
+    for (const [index, copy] of own.copies.entries()) verdicts.set(copy, decided.rows[index] ?? undecided(MOVED))
+    late.push(...decided.late)
+  }
+  return { rows: copies.map((copy) => verdicts.get(copy) ?? undecided(MOVED)), late }
+}
+
+/** Copies that are interchangeable: the same content for the same owners. */
+interface Class {
+  copies: readonly Copy[]
+  superseded: number
+  matches: readonly Match[]
+}
+
+function classesOf({ copies, superseded }: Group) {
+  const classes = new Map<string, { owners: readonly string[]; copies: Copy[]; superseded: number; matches: Match[] }>()
+  const classOf = (owners: readonly string[]) => {
+    const key = owners.slice().sort().join(' ')
+    const found = classes.get(key) ?? { owners, copies: [], superseded: 0, matches: [] }
+    classes.set(key, found)
+    return found
+  }
+  for (const copy of copies) classOf(copy.owners).copies.push(copy)
+  for (const { owners } of superseded) classOf(owners).superseded++
+  return [...classes.values()]
+}
+
+/** @param others how many matches belong to other wallets */
+function decideClass(group: Group, { copies, superseded, matches }: Class, others: number): GroupVerdict {
+  const surplus = matches.length - copies.length
+  if (surplus > superseded) {
+    const found = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
+    return { rows: copies.map(() => undecided(found)), late: [] }
+  }
+  // It makes no difference which interchangeable copy gets an NFT, except for copies whose absence can't be proved.
+  const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
+  const chosen = new Map(byNeed.map((copy, index) => [copy, matches[index]]))
+  const rows = copies.map((copy): RowVerdict => {
+    const match = chosen.get(copy)
+    if (match !== undefined) return { kind: 'adopted', id: match.id }
+    return others > 0 ? undecided(MOVED) : missing(group, copy)
+  })
+  return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
+}
+
+function missing({ alike }: Group, { unprovable }: Copy): RowVerdict {
+  if (unprovable !== null) return undecided(unprovable.reason, unprovable.passing)
+  if (alike > 0) return undecided(`${count(alike, 'NFT')} with nearly the same metadata was found: it may be this row`)
+  return { kind: 'absent' }
+}

@@ -1,0 +1,109 @@
+import type { NoEffect, Unknown } from '../client/outcome.ts'
+import { RETRIES } from '../client/retry.ts'
+import { type RunLimit, setsLimit } from '../client/run-limit.ts'
+import { type Backoff, backoffMs } from '../core/backoff.ts'
+import { GdnError } from '../core/errors.ts'
+import type { FailedAttempt } from './classify.ts'
+import { UNREACHABLE_MS } from './defaults.ts'
+
+/** What a failed attempt says about a retry. */
+export type Failed = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
+
+/** When a sender repeats a request. */
+export interface Retries {
+  /** How long each cause is retried, in milliseconds. Others are not retried. */
+  forMs: Partial<Record<Failed['cause'], number>>
+  /** Attempts in all; unlimited by default. */
+  most?: number
+  backoff: Backoff
+}
+
+const MINUTE = 60_000
+
+/** A person waits for a command. So it repeats only what a server refuses for now, and for no longer than a minute. */
+export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
+
+/** Only a success resolves an unknown outcome. So a command also repeats attempts that got no response. */
+export const COMMAND_IN_DOUBT: Retries = {
+  ...COMMAND,
+  forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
+}
+
+/** A drop runs unattended, so it gives the operator of the server time to act. */
+export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
+  forMs: {
+    not_sent: unreachableMs,
+    unknown: unreachableMs,
+    rate_limited: 10 * MINUTE,
+    not_ready: 10 * MINUTE,
+    // Longer than any network takes until blocks are final.
+    max_cost: 60 * MINUTE,
+  },
+  backoff: { firstMs: 500, maxMs: 15_000, jitter: 0 },
+})
+
+/** Attempts for a request of a drop while its outcome is unknown. */
+export const MOST_IN_DOUBT = 100
+
+/** Changes of `apply` take effect once, however often they are sent. */
+export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
+  forMs: {
+    not_sent: UNREACHABLE_MS,
+    // As a drop does, it gives the operator of the server time to fund the signer.
+    not_ready: timeoutMs,
+    // Pending changes may leave more of the limit of their run. Nothing else does.
+    max_cost: isPending ? timeoutMs : -1,
+  },
+  backoff: RETRIES,
+})
+
+/** Causes for which the server knows when to retry. */
+export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
+
+export const isForNow = (cause: Failed['cause']): cause is ForNow =>
+  cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
+
+/**
+ * Whether another attempt may follow, after a number of attempts and a time since the first failed. The limit of a run
+ * is final unless the server says when more of it may be left.
+ */
+export const mayRetry = (
+  { forMs, most = Number.POSITIVE_INFINITY }: Retries,
+  { cause, retryAfterMs }: Failed,
+  attempts: number,
+  failingMs: number,
+): boolean => attempts < most && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
+
+/** Returns the milliseconds until the next attempt: the server's Retry-After, or else an increasing delay. */
+export const waitBefore = (
+  { backoff }: Retries,
+  { cause, retryAfterMs }: Failed,
+  attempts: number,
+  random?: () => number,
+): number => retryAfterMs ?? backoffMs(isForNow(cause) ? 2 : attempts, backoff, random)
+
+/** Returns the error of a command whose request had no effect. */
+export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
+  const { message, error } = attempt
+  if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
+  // One that a person has set; others are what was permitted at the fees of that moment.
+  const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
+  return new GdnError('max_cost', message, {
+    hint: `Nothing of this request was accepted. Run the same command again ${raise}when fees are lower.`,
+    cause: error,
+  })
+}
+
+/** The errors of a run name the command that resumes it. */
+const WAIT = 'Wait until the server accepts requests again.'
+
+const HINTS: Partial<Record<NoEffect['cause'], string>> = {
+  unauthorized: 'Check the API key.',
+  forbidden: 'Use a key with this permission.',
+  max_cost:
+    'The rows that were not accepted stay planned. To send them, run the same command with a higher --max-cost.',
+}
+
+/** Returns the error that stops a drop, because its other requests would fail as well. */
+export const stopOf = (cause: Exclude<NoEffect['cause'], 'too_large' | 'other_label'>, message: string): GdnError =>
+  new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, { hint: HINTS[cause] ?? WAIT })

@@ -1,0 +1,49 @@
+import { hasFailed } from '../api/nft-status.ts'
+import type { Change } from './compare.ts'
+import type { Candidate } from './find-nfts.ts'
+
+export const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
+/** The beginning of the reason of a row without an ID whose NFT got one. */
+export const HAS_ID = 'its NFT got an ID on another machine'
+export const FAILED = 'its last mint failed'
+const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
+
+/** The change of a row without an ID whose NFT got one, which gdn may know. */
+export const identifiedNft = (nftGdnId: string | null, id: string | null): Change => ({
+  ...NO_NFT,
+  nftGdnId,
+  action: 'impossible',
+  want: 'mint',
+  reason: `${HAS_ID}: add ${id === null ? 'it' : `id=${id}`} to the row, or mint the row with another ID`,
+})
+
+/** Returns the mint of a row without an NFT; null if it has one. */
+export function mintOf({ nftGdnId, sent }: Candidate): Change | null {
+  if (nftGdnId !== null) return null
+  return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : whyAgain(sent) }
+}
+
+function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | null {
+  if (state === 'failed') return `${FAILED}: ${reason ?? 'the server returned no reason'}`
+  const isOpen = state === 'sent' || state === 'unknown' || state === 'absent'
+  return isOpen ? 'its outcome is unknown, and is resolved before it is sent again' : null
+}
+
+/** Returns the mint of a row whose NFT failed without effect; null for any other NFT. */
+export function failedMint(
+  { named }: Candidate,
+  { status, error }: { status: string; error?: unknown },
+): Change | null {
+  if (!hasFailed(status) || named !== null) return null
+  const reason = `${FAILED}: ${typeof error === 'string' ? error : 'the server returned no reason'}`
+  return { ...NO_NFT, action: 'mint', want: 'mint', reason }
+}
+
+/** An accepted mint whose NFT the server does not return. */
+export const unknownNft = ({ nftGdnId }: Candidate): Change => ({
+  ...NO_NFT,
+  nftGdnId,
+  action: 'impossible',
+  want: 'mint',
+  reason: 'it was accepted, but the server does not return its NFT',
+})

@@ -1,0 +1,93 @@
+import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/other-labels.ts'
+import type { StoredPair } from '../batch/store-pairs.ts'
+
+/** What a plan found out, as far as its notes say it. */
+export interface NotedFacts {
+  /** NFTs that have another label on the server, and the label that replaces theirs. */
+  relabeled: { count: number; labels: readonly string[] }
+  label: string
+  /** Rows that got an ID since their mint. */
+  paired: readonly Pick<StoredPair, 'alias'>[]
+  /** Rows that were minted and are no longer in the manifest. */
+  gone: GoneRows
+  /** Rows to change whose content is what this machine recorded last. */
+  unedited: number
+  /** Whether the plan burns the NFTs of these rows. */
+  prunes: boolean
+  /** Whether the server knows reference IDs, and whether it updates and burns NFTs. */
+  hasReferences: boolean
+  hasUpdates: boolean
+  /** Whether this machine has minted rows of the run. */
+  isKnown: boolean
+  /** Whether new rows may be edits of rows that another machine has minted, which only a label would show. */
+  mayBeMinted: boolean
+}
+
+interface GoneRows {
+  count: number
+  /** The names of the first of them. */
+  first: readonly string[]
+  /** Rows without an ID among them, and new rows without an ID: one may be an edit of the other. */
+  unnamed: number
+  newUnnamed: number
+}
+
+/** Returns the notes of a plan that follow from its counts. */
+export const notesOfPlan = (facts: NotedFacts): string[] => [
+  ...notesOfLabels(facts),
+  ...notesOfPairs(facts),
+  ...notesOfGone(facts),
+  ...(facts.unedited === 0 ? [] : [noteOfUnedited(facts.unedited)]),
+  ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
+  ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
+]
+
+const noteOfUnedited = (count: number): string =>
+  count === 1
+    ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply would undo that'
+    : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply would undo that`
+
+const ALL_NEW = 'The server has no reference IDs, and this machine has no run of this manifest: all rows are new'
+
+function notesOfLabels({ relabeled: { count, labels }, label }: NotedFacts): string[] {
+  if (count === 0) return []
+  const nfts = count === 1 ? '1 NFT has' : `${count} NFTs have`
+  return [`${nfts} the label ${shownLabels(labels)}. gdn apply replaces it with ${shownLabel(label)}`]
+}
+
+function notesOfPairs({ paired }: NotedFacts): string[] {
+  const notes: string[] = []
+  const wanted = paired.filter(({ alias }) => alias === 'wanted').length
+  const onlyHere = paired.filter(({ alias }) => alias === 'impossible').length
+  if (wanted > 0) notes.push(`${identifiedRows(wanted)}. gdn apply stores which NFTs they belong to`)
+  if (onlyHere > 0) {
+    notes.push(
+      `${identifiedRows(onlyHere)}. The server can't store which NFTs they belong to: only this machine knows it`,
+    )
+  }
+  return notes
+}
+
+const identifiedRows = (count: number): string =>
+  count === 1 ? '1 row got an ID since its mint' : `${count} rows got an ID since their mint`
+
+function notesOfGone({ gone: { count, first, unnamed, newUnnamed }, prunes, hasUpdates }: NotedFacts): string[] {
+  if (count <= 0 || prunes) return []
+  const rows = count === 1 ? '1 row that was minted is' : `${count} rows that were minted are`
+  const edited =
+    unnamed > 0 && newUnnamed > 0 ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
+  const notes = [`${rows} no longer in the manifest${edited}`]
+  const more = count > first.length ? `, and ${count - first.length} more` : ''
+  if (first.length > 0) notes.push(`Without a row: ${first.join(', ')}${more}`)
+  const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
+  if (hasUpdates) notes.push(`${nfts} burned only by a plan that was saved with --prune and --out`)
+  return notes
+}
+
+/** Says that a manifest was moved, and that `gdn apply` stores this. */
+export const noteOfMove = (from: string, run: string): string =>
+  `The manifest was moved from ${from}. gdn apply stores its path with the run ${run}`
+
+/** Says that the manifest of a run may have been moved to the path of this one. */
+export const noteOfMovedRun = ({ name, manifest }: { name: string; manifest: string | null }): string =>
+  `The run ${name} is of a manifest that is gone: ${manifest}. If it was moved here, add --adopt`

@@ -1,0 +1,54 @@
+import type { WaitingMint } from '../../../store/nfts.ts'
+import { limitedRuns } from '../../../store/run-costs.ts'
+import type { Db } from '../../../store/schema.ts'
+import { hasMaxCost, type NetworkFees } from '../../fees.ts'
+import type { Fees } from '../network.ts'
+import { fundsOfMints, type GasOfMints, gasOfMints, type WaitingFunds } from './funding.ts'
+import { worstCost } from './network-fees.ts'
+import { budgetOf, dataCost, shareOf, worstOfNfts } from './run-budget.ts'
+import { isTooExpensive } from './run-fee.ts'
+
+/**
+ * Returns the balance with which one signer mints waiting NFTs, as far as the limits of their runs pay for it. NFTs
+ * whose limit permits no transaction at these fees are only counted.
+ */
+export async function fundsOfWaiting(
+  db: Db,
+  mints: readonly WaitingMint[],
+  fees: Fees,
+  data: NetworkFees['data'],
+): Promise<WaitingFunds> {
+  const { baseFee = 0n, maxFeePerGas: offered, maxPriorityFeePerGas: priority, legacy } = fees
+  const current = { offered, data, base: baseFee }
+  // As `waitingForCost` decides it: a gas price can't be lowered.
+  const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
+  const left = new Set(mints)
+  let [held, above] = [0, 0n]
+  for (const collection of new Set(mints.flatMap(({ run, collection_id }) => (run === null ? [] : [collection_id])))) {
+    for (const run of await limitedRuns(db, collection)) {
+      const own = mints.filter((mint) => mint.collection_id === collection && mint.run === run.run)
+      const nfts = countOf(own)
+      if (nfts === 0) continue
+      let isHeld = isTooExpensive(run.max_fee, current)
+      if (!isHeld && hasMaxCost(run)) {
+        const budget = await budgetOf(db, run, current)
+        const gas = gasOfMints(own)
+        const share = shareOf(budget, worstOfNfts(run, Math.min(nfts, budget.unsigned), current))
+        isHeld = priceFor(gas, share, current) < least
+        const excess = worstCost(gas.worst, current) - (budget.max - budget.paid - budget.pending)
+        if (!isHeld && excess > 0n) above += excess
+      }
+      if (!isHeld) continue
+      held += nfts
+      for (const mint of own) left.delete(mint)
+    }
+  }
+  const funds = fundsOfMints([...left], current)
+  return { ...funds, wei: funds.wei - above, held }
+}
+
+const countOf = (mints: readonly WaitingMint[]): number => mints.reduce((sum, { count }) => sum + count, 0)
+
+/** Returns the most that transactions can offer for a unit of gas, so that they cost no more than an amount. */
+const priceFor = ({ gasLimit, bytes }: GasOfMints, wei: bigint, fees: Parameters<typeof dataCost>[1]): bigint =>
+  (wei - dataCost(bytes, fees)) / gasLimit

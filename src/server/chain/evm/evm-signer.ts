@@ -1,0 +1,74 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { Fees, Hex } from './network.ts'
+
+/** A transaction to sign, without signer and chain. */
+export interface UnsignedTransaction {
+  chainId: number
+  nonce: number
+  /** Null to deploy a contract. */
+  to: Hex | null
+  data: Hex
+  gas: bigint
+  fees: Fees
+}
+
+/** Returns a transaction in the form that viem serializes. */
+export function requestOf({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }, ...call }: UnsignedTransaction) {
+  return legacy
+    ? ({ type: 'legacy', ...call, gasPrice: maxFeePerGas } as const)
+    : ({ type: 'eip1559', ...call, maxFeePerGas, maxPriorityFeePerGas } as const)
+}
+
+export interface SignedBytes {
+  raw: Hex
+  hash: Hex
+}
+
+export interface Signer {
+  readonly address: Hex
+  sign(transaction: UnsignedTransaction): Promise<SignedBytes>
+  /** Whether another process signs. That can be slow, so `sign` is never called inside a database transaction. */
+  readonly remote?: boolean
+  /** Returns why it can't sign at the moment; null if it can, as far as known. */
+  problem?(): string | null
+  /** Asks whether it has the key. Resolves with what it answered. @throws GdnError */
+  check?(): Promise<string>
+  close?(): Promise<void>
+}
+
+export const closeSigners = async (signers: readonly Signer[]): Promise<void> => {
+  await Promise.all(signers.map((signer) => signer.close?.()))
+}
+
+/** The signers of a blockchain. */
+export interface Signers {
+  /** Only deploys the factory; null if its key isn't in this process. */
+  readonly admin: Signer | null
+  /**
+   * Deploy collections, mint and transfer. Each has its own nonces. None while pending transactions reserve their
+   * funds.
+   */
+  readonly operators: readonly Signer[]
+}
+
+/** Everything needed to sign for a blockchain. */
+export interface SigningTerms {
+  readonly chainId: number
+  readonly signers: Signers
+  /** The current fees. */
+  readonly fees: Fees
+  /** Gas that each operator can pay for in addition to its pending transactions; absent if gas is free. */
+  readonly affordable?: ReadonlyMap<Hex, bigint>
+}
+
+/** Returns what is needed to sign for a blockchain; rejects while its network is unreachable. */
+export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
+
+/** Returns the signer with this address, regardless of its balance; null if its key isn't in this process. */
+export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
+
+export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
+  [...operators, admin].find((one) => one?.address === address) ?? null
+
+/** Far above any base fee of an embedded chain, where gas is free. */
+export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }

@@ -1,0 +1,44 @@
+import { randomBytes, sign } from 'node:crypto'
+import { base58btc } from 'multiformats/bases/base58'
+import * as z from 'zod'
+import { GdnError } from '../../../core/errors.ts'
+import { parseJson } from '../../../core/json.ts'
+import { ed25519Key, publicKeyBytes } from '../../../keystore/solana-key.ts'
+import { keptSecret, type SecretPlace } from '../../data-dir/kept-secret.ts'
+
+const FILE = 'solana-signer.json'
+
+const signerFile = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/** The service's key. It pays fees, and mint addresses are derived from it. */
+export interface SolanaSigner {
+  readonly address: string
+  sign(message: Uint8Array): Uint8Array
+}
+
+export function signerOfSeed(seed: Uint8Array): SolanaSigner {
+  const key = ed25519Key(seed)
+  const address = base58btc.baseEncode(publicKeyBytes(key))
+  return { address, sign: (message) => sign(null, message, key) }
+}
+
+/**
+ * The signing key of the embedded Solana chains of a data directory, or of a cluster's database, generated on first
+ * use. It has no value elsewhere, and is never used for a chain behind an RPC URL.
+ */
+export async function openEmbeddedSolanaSigner(
+  dataDir: string,
+  store: SecretPlace['store'] = null,
+): Promise<SolanaSigner> {
+  const { text, place } = await keptSecret(
+    { dataDir, file: FILE, store },
+    () => `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`,
+  )
+  const parsed = signerFile.safeParse(parseJson(text))
+  if (!parsed.success) {
+    throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
+      hint: 'Restore it from a backup: without it, the embedded Solana chains can no longer mint.',
+    })
+  }
+  return signerOfSeed(Buffer.from(parsed.data.seed, 'hex'))
+}

@@ -1,0 +1,84 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { Signer } from './chain/evm/evm-signer.ts'
+import type { RemoteChains, RemoteChainsOptions } from './chain/evm/remote/remote-chains.ts'
+import { openRemote } from './chain/remote.ts'
+import { createProviders } from './chain/rpc/providers.ts'
+import { openClusters } from './chain/solana/clusters.ts'
+import type { RemoteClusters } from './chain/solana/remote/remote-clusters.ts'
+import type { Log } from './log.ts'
+import type { ChainSettings, Settings } from './settings/types.ts'
+import type { Db } from './store/schema.ts'
+
+/** A network behind an RPC URL of this machine, with signers that exist only there. */
+export interface ForkedChain {
+  settings: ChainSettings
+  signers: readonly Signer[]
+}
+
+export interface NetworksOptions {
+  db: Db
+  settings: Pick<Settings, 'chains' | 'clusters'>
+  /** Whether this process signs. One that doesn't never reads private keys. */
+  signs: boolean
+  /** A fork whose signers replace those of the settings. */
+  fork: ForkedChain | undefined
+  credentialsDirectory: string | undefined
+  now: () => number
+  log: Log
+  onRequest: NonNullable<RemoteChainsOptions['onRequest']>
+}
+
+/** The networks behind RPC URLs. */
+export interface Networks {
+  remote: RemoteChains
+  clusters: RemoteClusters
+}
+
+/** Opens the networks behind RPC URLs. Those of one provider share its request limits. */
+export async function openNetworks(options: NetworksOptions, undo: (() => unknown)[]): Promise<Networks> {
+  const { db, settings, signs, fork, credentialsDirectory, now, log, onRequest } = options
+  const byUrl = [...settings.chains.values(), ...settings.clusters.values()]
+  const providers = createProviders(byUrl.flatMap(({ requestLimits }) => [...requestLimits]))
+  const remote = await openRemote({
+    db,
+    settings: settings.chains,
+    openSigners: async ({ blockchain, operators }) => {
+      if (fork?.settings.blockchain === blockchain) return fork.signers
+      const { openAddresses, openSigners } = await import('./chain/evm/open-signer.ts')
+      if (!signs) return openAddresses(operators)
+      return await openSigners(operators, credentialsDirectory)
+    },
+    now,
+    log,
+    providers,
+    onRequest,
+  })
+  undo.push(() => remote.close())
+  const clusters = await openClusters({
+    db,
+    settings: settings.clusters,
+    openSigner: async ({ signer }) => {
+      if (!signs) return null
+      const { openSolanaSigner } = await import('./chain/solana/open-signer.ts')
+      return await openSolanaSigner(signer, credentialsDirectory)
+    },
+    log,
+    providers,
+    onRequest,
+  })
+  undo.push(() => clusters.close())
+  return { remote, clusters }
+}
+
+/** Returns each blockchain with an RPC URL, and whether something prevents work on it. */
+export async function hinderedNetworks({
+  remote,
+  clusters,
+}: Networks): Promise<{ blockchain: Blockchain; isHindered: boolean }[]> {
+  const networks: (RemoteChains | RemoteClusters)[] = [remote, clusters]
+  const unreachable = new Set(
+    (await Promise.all(networks.map((some) => some.unreachable()))).flat().map((one) => one.blockchain),
+  )
+  const all = networks.flatMap(({ blockchains }) => [...blockchains])
+  return all.map((blockchain) => ({ blockchain, isHindered: unreachable.has(blockchain) }))
+}

@@ -1,0 +1,48 @@
+import { type LimitedRun, limitedRuns, runsOfRequests } from '../../store/run-costs.ts'
+import type { Db } from '../../store/schema.ts'
+import { LostRace } from '../driver.ts'
+
+interface OfRequest {
+  request_id: string
+}
+
+/** Rows that one transaction has together. */
+export interface OfRun<Row> {
+  rows: readonly Row[]
+  /** Their run, if it has a limit. */
+  run: LimitedRun | null
+}
+
+/** Returns the first rows of a run with a limit, or those before one. */
+export async function ofOneRun<Row extends OfRequest>(
+  db: Db,
+  collectionId: string,
+  rows: readonly Row[],
+): Promise<OfRun<Row>> {
+  const runs = await limitedRunsOf(db, collectionId, rows)
+  const [run = null] = runs
+  const end = runs.findIndex((other) => other !== run)
+  return { rows: end === -1 ? rows : rows.slice(0, end), run }
+}
+
+/** Returns the run of each row; null without a limit. */
+export async function limitedRunsOf(
+  db: Db,
+  collectionId: string,
+  rows: readonly OfRequest[],
+): Promise<(LimitedRun | null)[]> {
+  const limited = rows.length === 0 ? [] : await limitedRuns(db, collectionId)
+  if (limited.length === 0) return rows.map(() => null)
+  const names = await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))])
+  return rows.map(({ request_id }) => limited.find(({ run }) => run === names.get(request_id)) ?? null)
+}
+
+/**
+ * Checks rows that are signed for without a limit, in the transaction that signs: their run may have got one since they
+ * were read, and would not count what is signed. Lock their collection or the rows first.
+ *
+ * @throws LostRace if a run has a limit by now
+ */
+export async function requireUnlimited(db: Db, collectionId: string, rows: readonly OfRequest[]): Promise<void> {
+  if ((await limitedRunsOf(db, collectionId, rows)).some((run) => run !== null)) throw new LostRace()
+}

@@ -1,0 +1,160 @@
+import { zeroHash } from 'viem'
+import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../chain/evm/collection.ts'
+import { isTooExpensive } from '../../chain/evm/cost/run-fee.ts'
+import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
+import type { Fees, Hex } from '../../chain/evm/network.ts'
+import type { CurrentFees } from '../../chain/fees.ts'
+import type { BuiltDirectory } from '../../storage/directory.ts'
+import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
+import { bucketsOf, firstSeqOf } from '../../store/explorer-counts.ts'
+import { listMintable } from '../../store/nfts.ts'
+import { type CostLimitedRun, type LimitedRun, limitedRuns } from '../../store/run-costs.ts'
+import type { Db } from '../../store/schema.ts'
+import { mintDirectory } from '../metadata-file.ts'
+import { feesWithin, waitingForCost } from './limit-fees.ts'
+import { ofOneRun } from './limited-runs.ts'
+
+/** Maximum gas of one bundle. Networks limit a transaction to 16.78 million (EIP-7825). */
+export const MAX_BUNDLE_GAS = 10_000_000n
+
+type Mintable = Awaited<ReturnType<typeof listMintable>>[number]
+
+/** NFTs that one transaction mints. */
+export interface MintBundle {
+  nfts: readonly Mintable[]
+  kind: 'mint' | 'grant'
+  startId: bigint
+  directory: BuiltDirectory
+  data: Hex
+  gas: bigint
+  /** Whether more NFTs are pending than one transaction can mint. */
+  isFull: boolean
+  /** Their run, if it has a limit. */
+  run: LimitedRun | null
+}
+
+/** What a bundle may cost. */
+interface Terms {
+  /** Gas that the signer can pay for. */
+  payable: bigint
+  /** Fees that are offered without a limit. */
+  fees: Fees
+  /** Fees that runs wait for; null if no run has a limit. */
+  current: CurrentFees | null
+}
+
+/**
+ * Returns the next bundle of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
+ * transfer in the same step need another call, with one sender at a time, and so do dynamic ones. A bundle therefore
+ * ends where the kind or the sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of
+ * a run with a limit have transactions of their own. Those of a run that waits because of its limits let the others
+ * pass.
+ */
+export async function nextBundle(
+  db: Db,
+  collection: CollectionRow,
+  { payable, fees, current }: Terms,
+): Promise<MintBundle | null> {
+  const except = current === null ? [] : await waitingRuns(db, collection.id, current)
+  for (;;) {
+    const draft = await draftBundle(db, collection, payable, { except })
+    if (draft === null) return null
+    const { run, call, ...bundle } = draft
+    // Until fees fall, or a pending transaction of the run has cost less than it might have.
+    if (run !== null && current !== null && (await feesWithin(db, run, draft, fees, current)) === null) {
+      except.push(run.run)
+      continue
+    }
+    const directory = await mintDirectory(bundle.nfts)
+    return { ...bundle, run, directory, data: call(directory.digest) }
+  }
+}
+
+/** A bundle whose metadata directory isn't made yet. */
+type BundleDraft = Omit<MintBundle, 'directory'> & { call: (digest: Hex) => Hex }
+
+/** A placeholder with the length of a digest. */
+const NO_DIGEST = zeroHash
+
+async function draftBundle(
+  db: Db,
+  collection: CollectionRow,
+  payable: bigint,
+  filter: Parameters<typeof listMintable>[3],
+): Promise<BundleDraft | null> {
+  const locked = collection.is_locked === 1
+  const limit = collection.batch_limit ?? MAX_BATCH
+  const rows = await listMintable(db, collection.id, limit, filter)
+  const { rows: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
+  const nfts = fitIntoGas(ofRun, payable, locked)
+  const [first] = nfts
+  if (first === undefined) return null
+  const startId = BigInt(collection.next_token_id)
+  const { sender } = first
+  const call = (digest: Hex) =>
+    sender === null
+      ? encodeMint({ startId, digest, runs: toRuns(nfts), dynamic: first.dynamic === 1 && collection.dynamic === 0 })
+      : encodeGrant({ startId, digest, sender: sender as Hex, receivers: receiversOf(nfts) })
+  const kind = sender === null ? 'mint' : 'grant'
+  const isFull = nfts.length < rows.length || rows.length === limit
+  return { nfts, kind, startId, data: call(NO_DIGEST), call, gas: gasOf(nfts, locked), isFull, run }
+}
+
+/** Returns the runs that wait for cheaper blocks. */
+async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): Promise<string[]> {
+  const limited = await limitedRuns(db, collectionId)
+  return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
+}
+
+/** Returns why the next NFTs of a run aren't signed for, if the limit of its cost prevents that; null otherwise. */
+export async function whyNotSigned(
+  db: Db,
+  run: CostLimitedRun,
+  fees: Fees,
+  current: CurrentFees,
+): Promise<string | null> {
+  const collection = await findCollectionById(db, run.collection_id)
+  const buckets = await bucketsOf(db, { collectionId: run.collection_id, run: run.run })
+  const first = buckets.find(({ waiting }) => waiting > 0)
+  if (collection === null || first === undefined) return null
+  const filter = { only: run.run, after: firstSeqOf(first.bucket) - 1 }
+  const draft = await draftBundle(db, collection, MAX_BUNDLE_GAS, filter)
+  return draft && (await waitingForCost(db, run, draft, fees, current))
+}
+
+/** Groups consecutive NFTs with the same receiver, as the contract requires. */
+export function toRuns(bundle: readonly Pick<Mintable, 'receiver'>[]): MintRun[] {
+  const runs: MintRun[] = []
+  for (const { receiver } of bundle) {
+    const last = runs.at(-1)
+    if (last?.receiver === receiver) last.count += 1
+    else runs.push({ receiver: receiver as Hex, count: 1 })
+  }
+  return runs
+}
+
+/**
+ * Returns the first rows that fit into one call: NFTs that are only minted, dynamic ones, or those with the same first
+ * owner.
+ */
+export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows: readonly Row[]): readonly Row[] {
+  const [first] = rows
+  const end = rows.findIndex((row) => row.sender !== first?.sender || row.dynamic !== first?.dynamic)
+  return end === -1 ? rows : rows.slice(0, end)
+}
+
+const receiversOf = (bundle: readonly Mintable[]) => bundle.map(({ receiver }) => receiver as Hex)
+
+function gasOf(bundle: readonly Mintable[], locked: boolean): bigint {
+  const granted = bundle.some(({ sender }) => sender !== null)
+  return granted ? grantGasLimit(receiversOf(bundle)) : mintGasLimit(toRuns(bundle), locked, bundle[0]?.dynamic === 1)
+}
+
+function fitIntoGas(rows: readonly Mintable[], payable: bigint, locked: boolean): readonly Mintable[] {
+  const most = payable < MAX_BUNDLE_GAS ? payable : MAX_BUNDLE_GAS
+  let bundle = rows
+  while (bundle.length > 1 && gasOf(bundle, locked) > most) {
+    bundle = bundle.slice(0, Math.ceil(bundle.length * 0.9) - 1)
+  }
+  return bundle
+}

@@ -1,0 +1,194 @@
+import { parseTransaction } from 'viem'
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { messageOf } from '../../../../core/errors.ts'
+import { readNetworkFees } from '../../../chain/evm/cost/network-fees.ts'
+import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
+import type { FindSigner, SignedBytes } from '../../../chain/evm/evm-signer.ts'
+import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
+import type { Log } from '../../../log.ts'
+import { type AttemptRow, CANCELS, insertAttempts } from '../../../store/attempts.ts'
+import type { Store } from '../../../store/open-store.ts'
+import type { TransactionAction } from '../../../store/schema.ts'
+import { delaysOthers, lockRunOf, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
+import { maxFeeOf, mayReplace } from '../limit-fees.ts'
+import { chooseFees, emptyCall, type FeeLimit, feesOf, highestFees } from './replacement-fees.ts'
+
+export interface SignAgainOptions {
+  store: Store
+  findSigner: FindSigner
+  now: () => number
+  log: Log
+  /** The most that an increase offers for a unit of gas, in wei. Default: no limit apart from that of the network. */
+  maxFee?: bigint | undefined
+}
+
+export type BumpNetwork = Pick<EvmNetwork, 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
+
+/** A pending transaction and its signings, oldest first. One that was signed once has no entry for that. */
+export interface Pending {
+  transaction: TransactionRow
+  earlier: readonly AttemptRow[]
+}
+
+/**
+ * Why a transaction is signed again: the operator's request, `free` to use its nonce for other work, or null because it
+ * is stuck.
+ */
+export type Cause = TransactionAction | 'free' | null
+
+/** A signing that replaces those before. */
+interface Replacement {
+  signed: SignedBytes
+  fees: Fees
+  cancels: number
+}
+
+/** Why a transaction can't be replaced. */
+interface Obstacle {
+  reason: FeeLimit | 'key' | 'funds' | 'signing'
+  detail?: string
+}
+
+/** By reason: what is logged. Null: nothing. */
+const WARNINGS: Record<Obstacle['reason'], string | null> = {
+  key: 'a transaction is stuck and the key of its signer is missing',
+  run_limit: 'a transaction is stuck and the limit of its run allows no higher fees',
+  max_fee: null,
+  cap: 'a transaction is stuck and its fees are at the cap',
+  far_above: 'a transaction is stuck though its fees are far above the usual ones: raise them with gdn tx bump',
+  funds: 'a transaction is stuck and its signer has too little funds',
+  signing: "a transaction is stuck and can't be signed again",
+}
+
+/** Signs a pending transaction again. Resolves with whether the new signing was stored. */
+export type SignAgain = (network: BumpNetwork, pending: Pending, cause: Cause) => Promise<boolean>
+
+export function createSignAgain(options: SignAgainOptions): SignAgain {
+  const { store, log } = options
+  /** Warnings that were logged, by transaction, so that each is logged once and not on every poll. */
+  const warned = new Map<string, Set<string>>()
+  const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: Obstacle) => {
+    const known = warned.get(id) ?? new Set()
+    const warning = detail === undefined ? WARNINGS[reason] : `${WARNINGS[reason]}: ${detail}`
+    if (warning === null || known.has(warning)) return
+    warned.set(id, known.add(warning))
+    log.warn({ transaction: id, nonce, signer }, warning)
+  }
+
+  const signAgain: SignAgain = async (network, pending, cause) => {
+    const { transaction, earlier } = pending
+    const cancels = cancelsFor(cause, earlier)
+    const giveUp = async (obstacle: Obstacle): Promise<boolean> => {
+      warnOnce(transaction, obstacle)
+      const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
+      if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
+      // An empty transaction costs less than what it replaces. The NFTs are signed for again when the limit allows it.
+      return await signAgain(network, pending, 'free')
+    }
+    const replacement = await signReplacement(options, network, pending, { cause, cancels })
+    if ('reason' in replacement) return await giveUp(replacement)
+    const result = await storeReplacement(options, network, pending, replacement)
+    if (result === 'lost') return false
+    if (result !== 'stored') return await giveUp(result)
+    const { id, nonce } = transaction
+    warned.delete(id)
+    const facts = { transaction: id, nonce, maxFeePerGas: String(replacement.fees.maxFeePerGas) }
+    log.info(facts, isEmptied(cause) ? 'an empty transaction was signed for its nonce' : 'fees were raised')
+    return true
+  }
+  return signAgain
+}
+
+/** Whether the call of the transaction is replaced by an empty one. */
+const isEmptied = (cause: Cause): boolean => cause === 'cancel' || cause === 'free'
+
+/** Returns the value of `cancels` for the next signing. A canceled transaction stays canceled. */
+function cancelsFor(cause: Cause, earlier: readonly AttemptRow[]): number {
+  if (cause === 'cancel') return CANCELS.rows
+  if (cause === 'free') return CANCELS.signing
+  return earlier.at(-1)?.cancels ?? CANCELS.nothing
+}
+
+/** Chooses fees, and signs with them. Nothing is stored. */
+async function signReplacement(
+  { store, findSigner, maxFee }: SignAgainOptions,
+  { chainId, publicNetwork }: BumpNetwork,
+  { transaction, earlier }: Pending,
+  { cause, cancels }: { cause: Cause; cancels: number },
+): Promise<Replacement | Obstacle> {
+  // Also if it can't pay for anything new: the stuck transaction may reserve its funds.
+  const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
+  if (signer === null) return { reason: 'key' }
+  const call = parseTransaction(transaction.raw as Hex)
+  // Freeing a nonce isn't limited: other work waits for it.
+  const runLimit = cancels === CANCELS.nothing ? await maxFeeOf(store.db, transaction) : null
+  const fees = chooseFees({
+    before: highestFees(feesOf(call), earlier),
+    suggested: limitFees(await publicNetwork.suggestFees(), runLimit),
+    runLimit: runLimit === null ? null : BigInt(runLimit),
+    maxFee,
+    cap: publicNetwork.feeCap,
+    isRequested: cause !== null,
+  })
+  if (typeof fees === 'string') return { reason: fees }
+  const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
+  // No node accepts it, and each signing would make it more expensive once the funds are back.
+  if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) return { reason: 'funds' }
+  try {
+    const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
+    return { signed, fees, cancels }
+  } catch (error) {
+    return { reason: 'signing', detail: messageOf(error) }
+  }
+}
+
+/**
+ * Stores a replacement before it is sent, so that any mined signing is watched.
+ *
+ * @returns `lost` if the claim on the transaction was lost, or if its run got a limit after it was read
+ */
+async function storeReplacement(
+  { store, now }: SignAgainOptions,
+  { request, publicNetwork }: BumpNetwork,
+  { transaction, earlier }: Pending,
+  { signed: { raw, hash }, fees, cancels }: Replacement,
+): Promise<'stored' | 'lost' | Obstacle> {
+  const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
+  const signings = [transaction.raw, ...earlier.map((one) => one.raw)]
+  return await store.transaction(async (db) => {
+    // Its run may have got a limit since it was read, and counts the new signing only with that.
+    if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return 'lost'
+    if (!(await mayReplace(db, current, transaction, signings, raw))) return { reason: 'run_limit' }
+    if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {
+      return 'lost'
+    }
+    const first = { ...transaction, fees: feesOf(parseTransaction(transaction.raw as Hex)), cancels: CANCELS.nothing }
+    const next = { raw, hash, fees, created_at: now(), cancels }
+    await insertAttempts(db, [
+      ...(earlier.length === 0 ? [attemptOf(transaction, 0, first)] : []),
+      attemptOf(transaction, Math.max(1, earlier.length), next),
+    ])
+    return 'stored'
+  })
+}
+
+const attemptOf = (
+  { id }: TransactionRow,
+  number: number,
+  {
+    raw,
+    hash,
+    fees,
+    created_at,
+    cancels,
+  }: Pick<AttemptRow, 'raw' | 'hash' | 'created_at' | 'cancels'> & { fees: Fees },
+) => ({
+  transaction_id: id,
+  number,
+  raw,
+  hash,
+  max_fee_per_gas: String(fees.maxFeePerGas),
+  max_priority_fee_per_gas: String(fees.maxPriorityFeePerGas),
+  created_at,
+  cancels,
+})

@@ -1,0 +1,62 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** The bundle on chain: the receiver of each token, and the digest of all metadata files. */
+export interface MintedRows<Row> {
+  receivers: readonly string[]
+  /** Whether these rows, in this order, have the bundle's digest. */
+  matches(rows: readonly Row[]): Promise<boolean>
+}
+
+/** Time after which the search yields. */
+const TURN_MS = 20
+
+/**
+ * Finds the rows of a bundle among pending rows in their order of acceptance; null if none are found in time.
+ *
+ * A bundle takes pending rows in that order, except rows whose files weren't stored yet. The search therefore tries
+ * consecutive rows first, then sequences with one row left out, then two and so on.
+ *
+ * @param timeMs time limit of the search: the digest doesn't show which rows were left out
+ */
+export async function findBundle<Row extends { receiver: string }>(
+  waiting: readonly Row[],
+  { receivers, matches }: MintedRows<Row>,
+  timeMs: number,
+): Promise<readonly Row[] | null> {
+  const since = performance.now()
+  let turnSince = since
+  const isLate = () => performance.now() - since > timeMs
+  const count = receivers.length
+  const check = async (rows: readonly Row[]): Promise<boolean> => {
+    if (performance.now() - turnSince > TURN_MS) {
+      await nextTurn()
+      turnSince = performance.now()
+    }
+    return await matches(rows)
+  }
+
+  /** Finds the rest of a bundle, leaving out exactly this many rows between its first and its last. */
+  const rest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
+    if (chosen.length === count) return skips === 0 && (await check(chosen))
+    for (let skipped = 0; skipped <= skips && at + skipped < waiting.length; skipped++) {
+      const row = waiting[at + skipped]
+      if (row === undefined || row.receiver !== receivers[chosen.length]) continue
+      chosen.push(row)
+      if (await rest(chosen, at + skipped + 1, skips - skipped)) return true
+      chosen.pop()
+      if (isLate()) return false
+    }
+    return false
+  }
+
+  for (let skips = 0; count > 0 && skips <= waiting.length - count; skips++) {
+    for (let first = 0; first + count + skips <= waiting.length; first++) {
+      const row = waiting[first]
+      if (row === undefined || row.receiver !== receivers[0]) continue
+      const chosen = [row]
+      if (await rest(chosen, first + 1, skips)) return chosen
+      if (isLate()) return null
+    }
+  }
+  return null
+}

@@ -1,0 +1,84 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Signer } from '../../chain/evm/evm-signer.ts'
+import type { Fees, Hex } from '../../chain/evm/network.ts'
+import { addTransactions } from '../../state/transactions.ts'
+import type { RunKey } from '../../store/run-costs.ts'
+import type { Db, TransactionKind } from '../../store/schema.ts'
+import { takeNonce } from '../../store/transactions.ts'
+import type { SignedTransaction } from '../driver.ts'
+import { signInCommit } from './commit-signed.ts'
+
+export interface Draft {
+  /** The ID, if rows already refer to it. Default: a new one. */
+  id?: string
+  blockchain: EvmBlockchain
+  chainId: number
+  fees: Fees
+  kind: TransactionKind
+  to: Hex | null
+  data: Hex
+  gas: bigint
+  collectionId?: string
+  /** The run that pays for it, if the run has a limit. */
+  run?: RunKey | null
+  bundle?: { startId: bigint; count: number; directory: string }
+  /** The sequence is null for a freeze. */
+  update?: { sequence: number | null; count: number; directory: string | null }
+}
+
+/**
+ * Reserves the signer's next nonces, signs, and stores the bytes, in the caller's database transaction, which
+ * `commitSigned` runs. Nothing is sent. After the commit, the network gets only these bytes for these nonces.
+ *
+ * @returns the transactions, in the order of the drafts
+ */
+export async function signAndStoreAll(
+  db: Db,
+  signer: Signer,
+  drafts: readonly [Draft, ...Draft[]],
+  now: number,
+): Promise<[SignedTransaction, ...SignedTransaction[]]> {
+  const [{ blockchain }] = drafts
+  const first = await takeNonce(db, blockchain, signer.address, drafts.length)
+  const unsigned = drafts.map(({ chainId, to, data, gas, fees }, index) => {
+    return { chainId, nonce: first + index, to, data, gas, fees }
+  })
+  const signed = await signInCommit(signer, unsigned)
+  const rows = []
+  for (const [index, { raw, hash }] of signed.entries()) {
+    const { id = newId(), kind, collectionId = null, run = null, bundle, update } = drafts[index] ?? drafts[0]
+    rows.push({
+      id,
+      blockchain,
+      signer: signer.address,
+      nonce: first + index,
+      kind,
+      collection_id: collectionId,
+      run: run?.run ?? null,
+      run_collection_id: run?.collection_id ?? null,
+      start_id: bundle === undefined ? null : String(bundle.startId),
+      update_sequence: update?.sequence ?? null,
+      token_count: (bundle ?? update)?.count ?? 0,
+      directory: (bundle ?? update)?.directory ?? null,
+      raw,
+      hash,
+      block_number: null,
+      block_hash: null,
+      gas_used: null,
+      created_at: now,
+      next_attempt_at: now,
+    })
+  }
+  await addTransactions(db, rows)
+  return rows.map(({ id, hash, signer, nonce, kind }) => ({ id, hash, signer, nonce, kind })) as [
+    SignedTransaction,
+    ...SignedTransaction[],
+  ]
+}
+
+/** Same, for one draft. */
+export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<SignedTransaction> {
+  const [signed] = await signAndStoreAll(db, signer, [draft], now)
+  return signed
+}

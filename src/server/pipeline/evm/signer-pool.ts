@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { shuffled } from '../../../core/shuffled.ts'
+import type { Signer } from '../../chain/evm/evm-signer.ts'
+import { isPostgres } from '../../store/dialect.ts'
+import type { Db } from '../../store/schema.ts'
+
+/**
+ * Maximum number of a signer's transactions that wait for a block: as many as a node keeps for one account (geth: 64).
+ * Nodes drop those beyond, and a missing nonce blocks all later ones.
+ */
+const MOST_PENDING = 64
+
+/** Number of pending transactions of each signer that are reserved for mints and collections. */
+export const LEFT_FREE = 16
+
+/** A signer, and how many more of its transactions may be signed before a pending one is in a block. */
+export interface SignerCapacity {
+  signer: Signer
+  capacity: number
+}
+
+/** Returns the free capacity of each signer, largest first. */
+export async function readSignerCapacities(
+  db: Db,
+  blockchain: EvmBlockchain,
+  signers: readonly Signer[],
+): Promise<SignerCapacity[]> {
+  if (signers.length === 0) return []
+  const rows = await db
+    .selectFrom('transactions')
+    .select(({ fn }) => ['signer', fn.countAll<number>().as('pending')])
+    .where('blockchain', '=', blockchain)
+    .where(
+      'signer',
+      'in',
+      signers.map(({ address }) => address),
+    )
+    .where('state', '=', sql.lit('signed'))
+    .where('mined', 'is', null)
+    .groupBy('signer')
+    .execute()
+  const pending = new Map(rows.map((row) => [row.signer, Number(row.pending)]))
+  const capacities = signers.map((signer) => ({
+    signer,
+    capacity: Math.max(0, MOST_PENDING - (pending.get(signer.address) ?? 0)),
+  }))
+  return capacities.sort((a, b) => b.capacity - a.capacity)
+}
+
+/** Signers with their capacity, as read once and reduced by what this process has signed since. */
+export interface SignerPool {
+  /** Returns the signers with free capacity, largest first; equals in random order. */
+  free(): Signer[]
+  /** Reserves a transaction of any signer. Returns false if the capacity of all is reserved. */
+  reserve(): boolean
+  /** Records that a transaction was signed. */
+  used(signer: Signer): void
+}
+
+export async function openSignerPool(
+  db: Db,
+  blockchain: EvmBlockchain,
+  signers: readonly Signer[],
+): Promise<SignerPool> {
+  const capacities = await readSignerCapacities(db, blockchain, shuffled(signers))
+  let unreserved = capacities.reduce((sum, { capacity }) => sum + capacity, 0)
+  return {
+    reserve: () => unreserved-- > 0,
+    free: () =>
+      capacities
+        .filter(({ capacity }) => capacity > 0)
+        .sort((a, b) => b.capacity - a.capacity)
+        .map(({ signer }) => signer),
+    used(signer) {
+      for (const entry of capacities) if (entry.signer === signer) entry.capacity -= 1
+    },
+  }
+}
+
+/**
+ * Locks the nonces of the first signer that no other process has locked, until the transaction ends. Returns the
+ * first one if all are locked. Measured with four workers and four signers: when all workers waited for one signer,
+ * they signed at a third of the speed.
+ */
+export async function lockSigner(
+  db: Db,
+  blockchain: EvmBlockchain,
+  signers: readonly [Signer, ...Signer[]],
+): Promise<Signer> {
+  const [first] = signers
+  if (!isPostgres(db) || signers.length === 1) return first
+  const addresses = signers.map(({ address }) => address)
+  const unlocked = await db
+    .selectFrom('signer_nonces')
+    .select('signer')
+    .where('blockchain', '=', blockchain)
+    .where('signer', 'in', addresses)
+    .orderBy(sql`array_position(array[${sql.join(addresses)}]::text[], signer)`)
+    .limit(1)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+  return signers.find(({ address }) => address === unlocked?.signer) ?? first
+}

@@ -1,0 +1,218 @@
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { newId } from '../../../core/ids.ts'
+import type { Chains } from '../../chain/chains.ts'
+import { collectionInit } from '../../chain/evm/collection-init.ts'
+import { readCollectionState } from '../../chain/evm/collection-reads.ts'
+import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
+import type { Signer, SigningTerms } from '../../chain/evm/evm-signer.ts'
+import { encodeDeployFactory, encodeMake, factoryAddress } from '../../chain/evm/factory.ts'
+import { deployFactoryGasLimit, makeGasLimit } from '../../chain/evm/gas-limits.ts'
+import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import type { Log } from '../../log.ts'
+import { attemptsOf } from '../../store/attempts.ts'
+import { type CollectionRow, lockCollection, updateCollection } from '../../store/collections.ts'
+import { lockUntilCommit } from '../../store/dialect.ts'
+import { isBehind } from '../../store/followers.ts'
+import type { Store } from '../../store/open-store.ts'
+import { hasLimitedRuns } from '../../store/run-costs.ts'
+import type { Db } from '../../store/schema.ts'
+import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
+import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
+import type { DriverOptions, OnSigned, Prepared, TransactionPreparer } from '../driver.ts'
+import { feesFor, feesWithin } from './limit-fees.ts'
+import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
+import { MAX_BUNDLE_GAS, nextBundle } from './mint-bundle.ts'
+import { type Draft, signAndStore } from './sign-and-store.ts'
+import { lockSigner, openSignerPool } from './signer-pool.ts'
+
+const FACTORY_WAIT_MS = 25
+/** Every signer has its maximum number of pending transactions. */
+const SIGNERS_WAIT_MS = 100
+/** The run that pays for a collection waits for cheaper blocks. */
+const FEES_WAIT_MS = 3000
+
+export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
+  chains: Pick<Chains, 'signing' | 'network' | 'remote'>
+  log: Log
+  onSigned: OnSigned
+}
+
+/**
+ * Prepares transactions for an EVM chain. A transaction takes its signer's next nonce, and a mint takes its
+ * collection's next token IDs. The pending mints of a collection therefore have one signer, whose nonces put them in
+ * the order of their token IDs.
+ */
+export async function openEvmPreparer(options: EvmPreparerOptions): Promise<TransactionPreparer> {
+  const { store, blockchain, chains, now } = options
+  const terms = await chains.signing(blockchain)
+  const behind = await isBehind(store.db, blockchain)
+  const pool = await openSignerPool(store.db, blockchain, terms.signers.operators)
+  const free = pool.free()
+  /** Read only if a run has a limit. */
+  const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
+  /** Gas of the bundles that were prepared with this preparer, for other collections. */
+  let reserved = 0n
+  const payable = ({ address }: Signer): bigint => {
+    const gas = terms.affordable?.get(address)
+    return gas === undefined ? MAX_BUNDLE_GAS : gas - reserved
+  }
+
+  /** Signs with one of these signers, in the caller's commit. */
+  const signWith = async (
+    db: Db,
+    [first, ...others]: readonly Signer[],
+    draft: Omit<Draft, keyof Common>,
+    fees = terms.fees,
+  ) => {
+    if (first === undefined) throw new Error(`${blockchain} has no signer`)
+    const common: Common = { blockchain, chainId: terms.chainId, fees }
+    const signer = await lockSigner(db, blockchain, [first, ...others])
+    pool.used(signer)
+    return [await signAndStore(db, signer, { ...common, ...draft }, now())]
+  }
+
+  return {
+    insideCommit: store.postgres !== null,
+
+    async collection(collection): Promise<Prepared | { waitMs: number } | { error: string }> {
+      const to = collection.factory_address as Hex
+      const factory = await findFactory(options, terms, to)
+      if (factory !== null) return factory
+      if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
+      const init = collectionInit(collection)
+      const [run = null] = await limitedRunsOf(store.db, collection.id, [collection])
+      const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init), run } as const
+      const reservedCall = { ...call, changes: [collection.id] }
+      if (run !== null) {
+        if (current === null) return { waitMs: FACTORY_WAIT_MS }
+        if ((await feesWithin(store.db, run, reservedCall, terms.fees, current)) === null)
+          return { waitMs: FEES_WAIT_MS }
+      }
+      return {
+        blocks: [],
+        async sign(db) {
+          if (run === null) await requireUnlimited(db, collection.id, [collection])
+          const fees = await feesFor(db, run, reservedCall, terms.fees, current)
+          return await signWith(db, free, { ...call, collectionId: collection.id }, fees)
+        },
+      }
+    },
+
+    async delay(collection) {
+      // The follower is about to read what is unknown. The sweep returns to it.
+      if (behind || (await isAhead(options, collection))) return 'idle'
+      return pool.free().length === 0 ? 'full' : null
+    },
+
+    async mint(db, collection) {
+      const { waiting, signers } = (await unfinishedOf(db, [collection.id]))(collection.id)
+      const possible = () => pool.free().filter(({ address }) => signers.length === 0 || signers.includes(address))
+      let most = 0n
+      for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
+      const bundle = await nextBundle(db, collection, { payable: most, fees: terms.fees, current })
+      // A smaller bundle waits for the next block with the others, since each transaction costs 60,000 gas.
+      if (bundle === null || (waiting > 0 && !bundle.isFull)) return 'idle'
+      const { nfts, kind, startId, data, gas, isFull, run } = bundle
+      if (run !== null && current === null) return 'soon'
+      const able = possible().filter((signer) => payable(signer) >= gas)
+      // Bundles that were prepared at the same time may have taken the rest.
+      if (able.length === 0 || !pool.reserve()) return 'soon'
+      reserved += gas
+      const { cid: directory, blocks } = bundle.directory
+      const [id, collectionId, count] = [newId(), collection.id, nfts.length]
+      const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex, run }
+      return {
+        blocks,
+        assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: id, index })),
+        requests: [...new Set(nfts.map(({ request_id }) => request_id))],
+        tokenIds: { first: startId, next: startId + BigInt(count) },
+        more: isFull,
+        async sign(on) {
+          const left = pool.free()
+          const signers = able.filter((signer) => left.includes(signer))
+          if (run === null) await requireUnlimited(on, collectionId, nfts)
+          const fees = await feesFor(on, run, bundle, terms.fees, current)
+          const signed = { ...draft, bundle: { startId, count, directory } }
+          return await signWith(on, signers.length > 0 ? signers : able, signed, fees)
+        },
+      }
+    },
+  }
+}
+
+type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
+
+/**
+ * Returns null once a factory is final. Until then, it signs the factory's transaction if this process has the key,
+ * and returns a delay.
+ */
+async function findFactory(
+  { store, blockchain, now, onSigned }: EvmPreparerOptions,
+  { chainId, signers: { admin, operators }, fees }: SigningTerms,
+  factory: Hex,
+): Promise<{ waitMs: number } | { error: string } | null> {
+  const known = await findFactoryTransaction(store.db, blockchain)
+  // An operator may name another factory after a deployment that had no effect.
+  if (known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory) {
+    const { state, hash, watched } = known
+    const failed = `the factory of ${blockchain} could not be deployed: `
+    if (state === 'reverted') return { error: `${failed}its transaction ${hash} reverted` }
+    if (state === 'lost') return { error: `${failed}the admin's key was used for another transaction first` }
+    return state === 'final' && watched === 0 ? null : { waitMs: FACTORY_WAIT_MS }
+  }
+  // A process with the admin's key deploys the factory before any collection is accepted.
+  if (admin === null) return null
+  const signed = await store.transaction(async (db) => {
+    await lockUntilCommit(db, `factory ${blockchain}`)
+    if ((await findFactoryTransaction(db, blockchain)) !== null) return null
+    if (factoryAddress(admin.address) !== factory) throw new Error(`no key deploys the factory ${factory}`)
+    const addresses = operators.map(({ address }) => address)
+    const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
+    return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())
+  })
+  if (signed !== null) onSigned([signed], [])
+  return { waitMs: FACTORY_WAIT_MS }
+}
+
+/** Whether the chain has tokens of the collection that the database doesn't have. */
+async function isAhead(
+  { store, blockchain, chains, log }: EvmPreparerOptions,
+  { id, contract_address, next_token_id }: CollectionRow,
+): Promise<boolean> {
+  // An embedded chain is in the database itself.
+  if (!chains.remote.has(blockchain)) return false
+  const network = await chains.network(blockchain)
+  const state = await readCollectionState(network, contract_address as Hex)
+  const startId = BigInt(next_token_id)
+  if (state === null || state.nextTokenId <= startId) return false
+  const known = await nextKnownTokenId(store.db, { id, startId }, state.nextTokenId)
+  if (known > startId) {
+    await store.transaction(async (db) => {
+      const current = await lockCollection(db, id)
+      if (current?.next_token_id === next_token_id) await updateCollection(db, id, { next_token_id: String(known) })
+    })
+    return true
+  }
+  const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
+  log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are examined')
+  await findLostMints(store, network, id)
+  return true
+}
+
+/** Records the mints of a collection that count as lost and are on chain: no node had returned them. */
+async function findLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
+  const { blockchain } = network
+  const lost = await lostMintsOf(store.db, id)
+  if (lost.length === 0) return
+  const ids = lost.map((row) => row.id)
+  const attempts = await attemptsOf(store.db, ids)
+  const signings = lost.flatMap((row) => (attempts.get(row.id) ?? [row]).map(({ hash }) => ({ ...row, hash })))
+  const receipts = await network.receipts(signings.map(({ hash }) => hash as Hex))
+  const found = signings.flatMap(({ hash, start_id, token_count }, index) => {
+    const receipt = receipts[index]
+    if (start_id === null || receipt?.status !== 'success') return []
+    const block_number = Number(receipt.blockNumber)
+    return [{ collection_id: id, hash, blockchain, block_number, start_id, token_count }]
+  })
+  await store.transaction((db) => addUnknownMints(db, found))
+}

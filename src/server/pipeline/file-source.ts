@@ -1,0 +1,102 @@
+import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
+import { isContentUrl, isIpfsUrl, partsOf, placeOf } from '../../core/ipfs-url.ts'
+import { SNIFF_BYTES } from '../../files/content-type.ts'
+import { FetchFailure } from '../../files/failure.ts'
+import { contentProblem } from '../../files/file-content.ts'
+import type { LazyFetcher } from '../../files/lazy-fetcher.ts'
+import type { FileStorage } from '../storage/adapter.ts'
+import type { CheckedFiles } from '../storage/checked-files.ts'
+import { isCid } from '../storage/cid.ts'
+import { findStored } from '../storage/find-stored.ts'
+import { firstBytes } from '../storage/first-bytes.ts'
+import type { Gateway } from '../storage/gateway.ts'
+
+/** NFTs of one drop often share an image: a URL is fetched once within this time. */
+const SHARE_MS = 60_000
+
+/** The operator's policy for files of NFTs. */
+export interface FilePolicy {
+  allowHtml: boolean
+  /** Mint no NFT with a file that isn't stored here; otherwise `ipfs:` and `ar:` URLs are copied to the metadata. */
+  requireStored: boolean
+  /** The gateway for IPFS files; null if none is configured. */
+  ipfs: Pick<Gateway, 'fetchFile'> | null
+}
+
+export interface FileSourceOptions {
+  storage: FileStorage
+  checkedFiles: CheckedFiles
+  fetcher: LazyFetcher
+  files: FilePolicy
+}
+
+/** Finds, or fetches and stores, the files of NFTs. */
+export function createFileSource({ storage, checkedFiles, fetcher, files }: FileSourceOptions, signal: AbortSignal) {
+  const { allowHtml, requireStored, ipfs } = files
+  const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }
+  const shared = new Map<string, Promise<string>>()
+
+  /** Returns the place of an IPFS file; null if it isn't stored here and can't be fetched. */
+  const findIpfsFile = async (url: string): Promise<string | null> => {
+    const stored = await findStored(storage, url)
+    if (stored === null) {
+      const problem = await pathProblem(storage, url)
+      if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
+      return (await ipfs?.fetchFile(url, storage, fileRules, signal)) ?? null
+    }
+    // Checked here because parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS node may
+    // have any content.
+    const { cid } = stored.content
+    if (!checkedFiles.get(cid)) {
+      const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
+      if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'Use another file.' })
+    }
+    await storage.keep(partsOf(stored.place).cid)
+    checkedFiles.set(cid, true)
+    return stored.place
+  }
+
+  /** Returns the place of a URL's file; the URL itself if it isn't stored here. */
+  const fetchAndStore = async (url: string): Promise<string> => {
+    if (isContentUrl(url)) {
+      const place = isIpfsUrl(url) ? await findIpfsFile(url) : null
+      if (place !== null || !requireStored) return place ?? url
+      throw new FetchFailure(`${url} is not stored here`, {
+        lasting: true,
+        hint: 'Upload the file to /api/v1/files first, or use an http(s) URL.',
+      })
+    }
+    const { content } = await fetcher.fetchFile(url, signal)
+    return (await storage.add(content, { maxBytes: MAX_FILE_BYTES })).cid
+  }
+
+  return {
+    /** Returns how long the file of a URL should wait for its origin, in milliseconds. */
+    wait: (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url))),
+
+    /** Returns the place of a URL's file, after it is stored. The URL itself if it names content of another place. */
+    store(url: string): Promise<string> {
+      let stored = shared.get(url)
+      if (stored === undefined) {
+        stored = fetchAndStore(url)
+        shared.set(url, stored)
+        const forget = () => shared.delete(url)
+        stored.then(() => setTimeout(forget, SHARE_MS).unref(), forget)
+      }
+      return stored
+    },
+  }
+}
+
+const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
+
+/** Returns why an ipfs URL without a stored file can never have one; null if it may. */
+async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
+  const { cid, path } = partsOf(placeOf(url))
+  if (!isCid(cid)) return 'has no valid CID'
+  const name = path.pop()
+  const folder = await storage.open(cid, path, { ours: true })
+  if (folder?.type !== 'directory') return null
+  if (name === undefined) return 'is a directory'
+  return folder.entries.some((entry) => entry.name === name) ? null : 'does not exist in its directory'
+}

@@ -1,0 +1,25 @@
+import { LostRace } from './driver.ts'
+
+/**
+ * Signs for each collection. An error of one doesn't block the others: the first is thrown at the end.
+ *
+ * @param signFor resolves with whether there may be more to sign for at once
+ * @returns whether there may be more for any of them. This includes collections that lost a race.
+ */
+export async function signForEach(
+  collectionIds: readonly string[],
+  signFor: (collectionId: string) => Promise<boolean>,
+): Promise<boolean> {
+  const failures: unknown[] = []
+  let more = false
+  for (const id of collectionIds) {
+    try {
+      if (await signFor(id)) more = true
+    } catch (error) {
+      if (error instanceof LostRace) more = true
+      else failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+  return more
+}

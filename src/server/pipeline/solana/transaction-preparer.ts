@@ -1,0 +1,185 @@
+import type { SolanaBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { newId } from '../../../core/ids.ts'
+import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
+import { type SignedBytes, signMint } from '../../chain/solana/sign-mint.ts'
+import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
+import { addTransactions, type NewTransaction } from '../../state/transactions.ts'
+import { buildDirectory } from '../../storage/directory.ts'
+import { findCollectionById } from '../../store/collections.ts'
+import { findNftOfTransaction, listMintable } from '../../store/nfts.ts'
+import type { Db } from '../../store/schema.ts'
+import { countUnfinished, type TransactionRow } from '../../store/transactions.ts'
+import type { DriverOptions, TransactionPreparer, Verdict } from '../driver.ts'
+import { mintDirectory } from '../metadata-file.ts'
+import { checkGroup } from './group-members.ts'
+import { collectionFile, specOfCollection, specOfNft } from './mint-specs.ts'
+
+/** Number of NFTs whose metadata files share a directory and are stored in one commit. */
+const GROUP = 100
+/** Maximum number of pending transactions per collection. Those that expire together are signed again together. */
+export const MAX_PENDING = 400
+/**
+ * How long a group smaller than `GROUP` waits for more NFTs while others are pending, counted from the last group.
+ * Measured with one request per NFT: 10 % less work, and no delay on networks with slow blocks.
+ */
+const GATHER_MS = 100
+
+export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
+  solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
+  /** When the last group of a collection was prepared. */
+  preparedAt: Map<string, number>
+}
+
+/**
+ * Prepares transactions for Solana: one transaction for each token, because a packet has no space for a second. A
+ * token's address is derived from the ID of its row, so the order of transactions doesn't matter, and a collection has
+ * many pending.
+ */
+export async function openSolanaPreparer(options: SolanaPreparerOptions): Promise<TransactionPreparer> {
+  const { store, blockchain, solana, now, preparedAt } = options
+  const payable = await payableTokens(options)
+
+  return {
+    insideCommit: false,
+
+    async collection(collection) {
+      if (payable < 1) {
+        throw new GdnError(
+          'unreachable',
+          `the funds of the signer of ${blockchain} are needed for pending transactions`,
+        )
+      }
+      const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
+      const place = { collectionId: collection.id, directory }
+      const row = await (await openMintSigning(options))(specOfCollection(collection, directory), place)
+      return { blocks, sign: (db) => storeAll(db, [row]) }
+    },
+
+    delay: async () => null,
+
+    async mint(db, collection) {
+      const { id } = collection
+      const pending = await countUnfinished(db, { collectionId: id })
+      const room = Math.min(MAX_PENDING - pending, payable)
+      const nfts = room <= 0 ? [] : await listMintable(db, id, Math.min(GROUP, room))
+      if (nfts.length === 0) return 'idle'
+      const since = now() - (preparedAt.get(id) ?? 0)
+      if (pending > 0 && nfts.length < GROUP && since >= 0 && since < GATHER_MS) return 'soon'
+      const members = await checkGroup(store, await solana.network(blockchain), collection)
+      if (members !== 'known') return members === 'unclear' ? 'soon' : 'unknown'
+      const { cid: directory, blocks } = await mintDirectory(nfts)
+      const sign = await openMintSigning(options)
+      const rows = await Promise.all(
+        nfts.map((nft, index) =>
+          sign(specOfNft(collection, nft, { directory, index }), { collectionId: id, directory }),
+        ),
+      )
+      preparedAt.set(id, now())
+      return {
+        blocks,
+        assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: rows[index]?.id ?? '', index })),
+        requests: [...new Set(nfts.map(({ request_id }) => request_id))],
+        tokenIds: null,
+        more: nfts.length === GROUP,
+        sign: (on) => storeAll(on, rows),
+      }
+    },
+  }
+}
+
+export type SignedRow = NewTransaction & Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
+
+/** Stores signed rows; Solana has no nonces to reserve. */
+async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly SignedRow[]> {
+  await addTransactions(db, rows)
+  return rows
+}
+
+/**
+ * Number of tokens that the signer can pay for, minus pending ones. 0 while pending ones need the funds.
+ *
+ * @throws GdnError `unreachable` if the funds are exhausted; accepted requests wait until the signer has funds
+ */
+async function payableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
+  // Counted before the balance is read: a transaction executed in between counts twice, and is never missed.
+  const pending = await countUnfinished(store.db, { blockchain })
+  const affordable = await solana.affordable(blockchain)
+  if (affordable < 1 && pending === 0) {
+    throw new GdnError('unreachable', `the signer of ${blockchain} does not have enough funds to pay for a token`, {
+      hint: 'Send SOL to it. Pending NFTs are then minted without a restart.',
+    })
+  }
+  return Math.max(0, affordable - pending)
+}
+
+interface Place {
+  collectionId: string
+  directory: string
+  /** An earlier transaction for the same token had no effect. */
+  urgent?: boolean
+}
+
+/** Opens signing with a recent blockhash. Signed transactions can be executed until it expires, and never after. */
+async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerOptions, 'preparedAt'>) {
+  const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
+  const lifetime = await network.latestBlockhash()
+  return async (spec: MintSpec, { collectionId, directory, urgent = false }: Place): Promise<SignedRow> => {
+    const { mint, ...signed } = await signMint(signer, network, spec, lifetime, { urgent })
+    const kind = spec.group === null ? 'collection' : 'mint'
+    const what = { kind, collection_id: collectionId, mint, token_count: kind === 'mint' ? 1 : 0, directory } as const
+    return rowOf({ blockchain, signer: signer.address, now: now() }, what, signed)
+  }
+}
+
+type What = Pick<SignedRow, 'kind' | 'collection_id' | 'mint' | 'token_count' | 'directory' | 'update_sequence'>
+
+/** Returns the row of a transaction. */
+export function rowOf(
+  { blockchain, signer, now }: { blockchain: SolanaBlockchain; signer: string; now: number },
+  what: What,
+  { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SignedBytes,
+): SignedRow {
+  return {
+    id: newId(),
+    blockchain,
+    signer,
+    nonce: null,
+    start_id: null,
+    ...what,
+    raw,
+    hash,
+    last_valid_height,
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: now,
+    next_attempt_at: now,
+  }
+}
+
+/**
+ * Signs for the same token again, because the first transaction expired or couldn't be paid for. Address and metadata
+ * stay the same: whichever of the two a network executes, the result is the same single token.
+ */
+export async function signAgain(
+  options: Omit<SolanaPreparerOptions, 'preparedAt'>,
+  lost: TransactionRow,
+): Promise<Verdict> {
+  const { collection_id: collectionId, directory } = lost
+  const spec = await specOf(options.store.db, lost)
+  if (spec === null || collectionId === null || directory === null) return { verdict: 'none' }
+  const sign = await openMintSigning(options)
+  return { verdict: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
+}
+
+/** Returns what the transaction was to create, or null if it isn't needed any more. */
+async function specOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
+  const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
+  if (collection === null || directory === null) return null
+  if (kind === 'collection') return specOfCollection(collection, directory)
+  const nft = await findNftOfTransaction(db, id)
+  return nft === null || nft.batch_index === null
+    ? null
+    : specOfNft(collection, nft, { directory, index: nft.batch_index })
+}

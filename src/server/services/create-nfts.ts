@@ -1,0 +1,184 @@
+import type * as z from 'zod'
+import { canonicalAddress, checksumAddress, evmAddressProblem } from '../../api/address.ts'
+import type { createnft } from '../../api/endpoints/createnft.ts'
+import { operationDigest } from '../../api/operation-digest.ts'
+import { newId } from '../../core/ids.ts'
+import { addNfts } from '../state/nfts.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import { accept } from './accept.ts'
+import { findOwnCollection } from './find-collection.ts'
+import { joinRun, keepRefusedLimit, prepareCostCheck, reserveCost } from './limit-cost.ts'
+import {
+  claimReferences,
+  findAllNamed,
+  idOf,
+  type Known,
+  refuseRepeated,
+  scopeIn,
+  showAccepted,
+  type Wanted,
+} from './references.ts'
+import { badRequest } from './refusal.ts'
+import { refuseValue } from './refuse-value.ts'
+import { requireChain } from './require-chain.ts'
+import { requireExplained } from './require-explained.ts'
+import { refuseUnlessTransferable } from './rights.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { storedFiles } from './stored-files.ts'
+
+type Endpoint = 'createnft' | 'creatednft' | 'createnfttrans'
+
+/** The fields of all three endpoints. */
+type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: string | undefined }
+
+type Request = ServiceRequest<Parsed>
+
+/** The ID of a new NFT, or an NFT that existed. */
+type Accepted = string | Known
+
+/** What differs between the endpoints. */
+const ENDPOINTS = {
+  createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
+  /** Their metadata can be updated, also in a collection that isn't dynamic. */
+  creatednft: { isDynamic: true, isGrant: false, message: 'The request to create NFTs was accepted.' },
+  /** The first owner transfers them in the transaction that mints them. */
+  createnfttrans: { isDynamic: false, isGrant: true, message: 'The request to create and transfer NFTs was accepted.' },
+} as const
+
+/** Returns the service of an endpoint that creates NFTs. It sends no request to a chain. */
+export const createNfts = (endpoint: Endpoint) => (deps: ServiceDeps, request: Request) =>
+  acceptNfts(deps, request, endpoint)
+
+/**
+ * Accepts NFTs: adds a row for each, with its pipeline state. NFTs whose reference IDs already exist are not created
+ * again.
+ */
+async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint) {
+  const { store, pipeline, now } = deps
+  const { accountId, parsed, run } = request
+  const { contract_address: contractAddress, blockchain, reference_ids } = parsed
+  refuseRepeated(reference_ids ?? [])
+  const acceptedAt = now()
+  const references = referencesOf(parsed, endpoint)
+  let wakePipeline = () => {}
+  const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress, blockchain })
+  const accepted = await accept(store, { ...request, endpoint }, acceptedAt, {
+    async findExisting() {
+      if (reference_ids === undefined) return null
+      const { id } = await findCollection()
+      const existing = await findAllNamed(store.db, scopeIn(id, endpoint), references)
+      return existing && responseFor(request, endpoint, acceptedAt, existing)
+    },
+    prepare: async () => await checkNfts(deps, request, endpoint, await findCollection()),
+    async write(db, requestId, { collectionId, sender, asDynamic, files, costCheck }) {
+      const ids = parsed.metadata.map(() => newId())
+      const claims = references.map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
+      const existing = await claimReferences(db, scopeIn(collectionId, endpoint), claims)
+      const nfts = ids.map((id, index) => existing.get(reference_ids?.[index] ?? '') ?? id)
+      const rows = newRows(parsed.metadata, nfts, files, {
+        request_id: requestId,
+        collection_id: collectionId,
+        sender,
+        receiver: canonicalAddress(parsed.receiver_wallet_address, blockchain),
+        dynamic: asDynamic ? 1 : 0,
+        next_attempt_at: acceptedAt,
+      })
+      if (run !== null && rows.length > 0) {
+        await joinRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
+        const { isGrant } = ENDPOINTS[endpoint]
+        const cost = { accountId, run, count: rows.length, isGrant, isDynamic: asDynamic }
+        if (costCheck !== null) await reserveCost(db, costCheck, cost)
+      }
+      await addNfts(db, rows)
+      const steps = new Set(rows.map(({ step }) => step))
+      if (steps.size > 0)
+        wakePipeline = () => pipeline.nftsAccepted(collectionId, { files: steps.has('files'), mint: steps.has('mint') })
+      return responseFor(request, endpoint, acceptedAt, nfts)
+    },
+    rejected: (error, { collectionId, costCheck }) =>
+      keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId, at: acceptedAt }),
+  })
+  wakePipeline()
+  return accepted
+}
+
+/** Returns the reference IDs of a request with the digests of their operations; none if it has none. */
+function referencesOf(parsed: Parsed, endpoint: Endpoint): Wanted[] {
+  const { metadata: list, receiver_wallet_address, sender_wallet_address, reference_label, reference_kinds } = parsed
+  return (parsed.reference_ids ?? []).map((reference_id, index) => {
+    const metadata = list[index] as Parsed['metadata'][number]
+    // The sender as requested: the owner of a collection, who is the sender otherwise, may change before a repetition.
+    const digest = operationDigest(endpoint, { metadata, receiver_wallet_address, sender_wallet_address })
+    return { reference_id, digest, label: reference_label ?? null, kind: reference_kinds?.[index] ?? null }
+  })
+}
+
+function responseFor({ parsed, body }: Request, endpoint: Endpoint, acceptedAt: number, nfts: readonly Accepted[]) {
+  const { contract_address, sender_wallet_address, receiver_wallet_address, reference_ids, reference_label } = parsed
+  return {
+    message: ENDPOINTS[endpoint].message,
+    requests: {
+      contract_address,
+      sender_wallet_address,
+      receiver_wallet_address,
+      metadata: body.metadata,
+      reference_ids: reference_ids && body.reference_ids,
+      reference_label,
+      reference_kinds: parsed.reference_kinds && body.reference_kinds,
+    },
+    nfts: nfts.map((nft, index) => ({
+      nft_gdn_ids: idOf(nft),
+      ...showAccepted(nft, acceptedAt, reference_ids?.[index]),
+    })),
+  }
+}
+
+/** Checks a request outside of the transaction that accepts it. */
+async function checkNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint, collection: CollectionRow) {
+  const { isDynamic, isGrant } = ENDPOINTS[endpoint]
+  const { blockchain, metadata, sender_wallet_address } = request.parsed
+  refuseValue(deps, request, blockchain)
+  await requireChain(deps, blockchain)
+  if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
+  if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
+  if (isGrant) refuseGrant(collection)
+  await requireExplained(deps, collection)
+  const files = await storedFiles(deps, metadata)
+  const costCheck = await prepareCostCheck(deps, request, blockchain)
+  const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
+  // In a dynamic collection, a plain mint costs less.
+  const asDynamic = isDynamic && collection.dynamic !== 1
+  return { collectionId: collection.id, sender, asDynamic, files, costCheck }
+}
+
+/** Returns rows for the NFTs that don't exist yet. */
+function newRows<Common>(
+  list: Parsed['metadata'],
+  nfts: readonly Accepted[],
+  files: readonly (Record<string, string> | null)[],
+  common: Common,
+) {
+  return list.flatMap((metadata, index) => {
+    const id = nfts[index]
+    if (typeof id !== 'string') return []
+    const stored = files[index]
+    return {
+      ...common,
+      id,
+      metadata: JSON.stringify(metadata),
+      files: stored ? JSON.stringify(stored) : null,
+      step: stored ? ('mint' as const) : ('files' as const),
+    }
+  })
+}
+
+/** Rejects a collection whose NFTs the service may not transfer. */
+function refuseGrant({ is_locked, revoked, enable_transfer }: CollectionRow): void {
+  refuseUnlessTransferable({ locked: is_locked === 1, revoked: revoked === 1, enableTransfer: enable_transfer === 1 })
+}
+
+/** Returns the owner of a collection as the first owner of its NFTs. */
+function firstOwnerIn({ wallet_address }: CollectionRow): string {
+  if (evmAddressProblem(wallet_address) === null) return wallet_address
+  throw badRequest('the collection has no owner any more: add sender_wallet_address')
+}

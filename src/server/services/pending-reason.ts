@@ -1,0 +1,55 @@
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { count } from '../../core/count.ts'
+import type { Db } from '../store/schema.ts'
+import { heldCollections } from '../store/transactions.ts'
+import type { ServiceDeps } from './services.ts'
+
+type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
+
+/** Returns what the signers of a blockchain lack; null if one can sign. */
+export const problemOf = ({ remote, solana }: Chains, blockchain: Blockchain): string | null =>
+  isEvm(blockchain) ? remote.problem(blockchain) : solana.clusters.problem(blockchain)
+
+/** Returns why no block takes a transaction: nodes can't be used, or have no new blocks. Null if they have some. */
+export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain): Promise<string | null> {
+  if (!isEvm(blockchain) || !remote.has(blockchain)) return null
+  const silence = remote.silence(blockchain)
+  if (silence !== null) return `the network ${blockchain} can't be used: ${silence}`
+  const newest = await remote.newestBlock(blockchain)
+  if (newest === null || !newest.isStalled) return null
+  const since = new Date(newest.time).toISOString().slice(0, 19).replace('T', ' ')
+  return `the network ${blockchain} has no new block since ${since} UTC`
+}
+
+/** Returns why a request without NFTs is pending: what the signers of its blockchain lack, or its nodes or blocks. */
+export const reasonOf = async (chains: Chains, blockchain: Blockchain, isSigned: boolean): Promise<string | null> =>
+  (isSigned ? null : problemOf(chains, blockchain)) ?? (await stallOf(chains, blockchain))
+
+/** Returns the number of blocks until a block is final, at least 1; null if no node has said it yet. */
+async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain, block: number) {
+  const newest = isEvm(blockchain) ? await remote.newestBlock(blockchain) : null
+  if (newest === null || !isEvm(blockchain)) return null
+  return Math.max(1, block + remote.network(blockchain).publicNetwork.finality - 1 - newest.number)
+}
+
+/** Returns why the mints of collections wait for an earlier transaction, by collection. Only on public networks. */
+export async function heldReasons(
+  db: Db,
+  chains: Pick<Chains, 'remote'>,
+  collections: readonly { id: string; blockchain: Blockchain }[],
+): Promise<ReadonlyMap<string, string>> {
+  const onPublic = new Map(
+    collections.flatMap(({ id, blockchain }) =>
+      isEvm(blockchain) && chains.remote.has(blockchain) ? [[id, blockchain] as const] : [],
+    ),
+  )
+  const held = onPublic.size === 0 ? [] : await heldCollections(db, [...onPublic.keys()])
+  const reasons = new Map<string, string>()
+  for (const [id, { is, block }] of held) {
+    const blockchain = onPublic.get(id)
+    const left = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)
+    const blocks = left === null ? '' : `, ${count(left, 'block')} left`
+    reasons.set(id, `waiting until the ${is} transaction of its collection is final${blocks}`)
+  }
+  return reasons
+}

@@ -1,0 +1,97 @@
+import { GdnError } from '../../core/errors.ts'
+import { limitFees } from '../chain/evm/cost/run-fee.ts'
+import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
+import { encodeAuthorize, isOperator } from '../chain/evm/registry.ts'
+import { raiseFees } from '../pipeline/evm/public-network/replacement-fees.ts'
+import type { SetupOptions } from './options.ts'
+import { AUTHORIZE_GAS, notApproved } from './plan.ts'
+import { pricedOut, until } from './until.ts'
+
+interface Attempt {
+  nonce: number
+  raw: Hex
+  hash: Hex
+  fees: Fees
+  at: number
+}
+
+/**
+ * Authorizes an operator in a factory. Resolves once the transaction has its confirmations; it may still be reverted.
+ * Until then, the transaction is submitted again if it was dropped or reverted, and replaced with higher fees if it is
+ * stuck, up to the price of the plan. It also resolves without an effect if an earlier transaction of the admin was
+ * reverted, which has to be repeated first. Nothing is stored, but nothing is paid for twice: transactions of an
+ * earlier run have had their effect or have the same nonce.
+ *
+ * @param newestHead returns the number of the newest block; rejects if the node lags
+ * @throws GdnError `refused` if the admin's key was used for another transaction, its transaction failed, or a reorg
+ *   took an earlier authorization, which the plan doesn't count
+ */
+export async function authorizeOperator(
+  options: SetupOptions,
+  factory: Hex,
+  operator: Hex,
+  newestHead: () => Promise<number>,
+): Promise<void> {
+  const { network, admin, plan, now, say } = options
+  const { maxFeePerGas: most } = plan.fees
+  const { chainId, publicNetwork } = network
+  const sign = async (nonce: number, fees: Fees): Promise<Attempt> => {
+    const call = { chainId, nonce, to: factory, data: encodeAuthorize(operator), gas: AUTHORIZE_GAS, fees }
+    return { ...(await admin.sign(call)), nonce, fees, at: now() }
+  }
+  let newest: Attempt | null = null
+  const hashes: Hex[] = []
+  let unexplained = 0
+  let isPricedOut = false
+  const what = `Waiting for the appointment of ${operator}`
+  await until(options, what, async () => {
+    const head = await newestHead()
+    // Both from the same block: if it has an earlier authorization, its nonce counts as used too.
+    const next = await publicNetwork.nextNonce(admin.address, head)
+    const isKnown = () => isOperator(network, factory, operator, head)
+    if (newest === null) {
+      if (await isKnown()) return true
+      if (!plan.toAuthorize.includes(operator)) throw notApproved(`the appointment of ${operator}`)
+      const suggested = await publicNetwork.suggestFees()
+      const wasPricedOut = isPricedOut
+      isPricedOut = (suggested.baseFee ?? 0n) > most
+      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(most) : what)
+      if (isPricedOut) return null
+      newest = await sign(next, limitFees(suggested, String(most)))
+      hashes.push(newest.hash)
+    }
+    const { nonce, raw, fees, at } = newest
+    if (next < nonce) return true
+    const receipt = (await network.receipts(hashes)).find((one) => one !== null)
+    if (receipt !== undefined) {
+      if (!(await isSettled(options, receipt, head))) return null
+      if (receipt.status === 'success' || (await isKnown())) return true
+      throw refusal(operator, `its transaction ${receipt.transactionHash} failed`)
+    }
+    const [outcome] = await network.broadcast([raw])
+    if (outcome?.outcome === 'rejected' && next > nonce) {
+      // One of ours may have been mined after the lookup, so only a second observation counts.
+      unexplained += 1
+      if (unexplained < 2) return null
+      if (await isKnown()) return true
+      throw refusal(operator, outcome.reason)
+    }
+    unexplained = 0
+    if (now() - at < publicNetwork.stuckMs) return null
+    const raised = raiseFees(fees, await publicNetwork.suggestFees())
+    if (raised.maxFeePerGas > most) return null
+    newest = await sign(nonce, raised)
+    hashes.push(newest.hash)
+    return null
+  })
+}
+
+async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: number): Promise<boolean> {
+  const { blockNumber, blockHash } = receipt
+  if (head - Number(blockNumber) + 1 < network.confirmations) return false
+  const [hash] = await network.publicNetwork.blockHashes([Number(blockNumber)], head)
+  return hash === blockHash
+}
+
+const refusal = (operator: Hex, why: string) =>
+  new GdnError('refused', `${operator} was not appointed: ${why}`, { hint: 'Run the same command again to resume.' })

@@ -1,0 +1,28 @@
+import { GdnError } from '../../../core/errors.ts'
+import { refusalCode } from '../../../object-store/refusal.ts'
+import { StorageUnavailableError } from '../adapter.ts'
+import type { StorageTextResponse } from './storage-client.ts'
+
+export type S3Answer = Pick<StorageTextResponse, 'status' | 'headers' | 'body'>
+
+/** Returns the error that a response of S3 without success means, with the setting to change. */
+export function s3Refusal(
+  { name, place, region }: { name: string; place: string; region: string },
+  { status, headers, body }: S3Answer,
+): GdnError {
+  const code = refusalCode(body)
+  const said = `${name} rejected the request: ${code ?? status}`
+  const details = { status, code }
+  if (status >= 500 || status === 429) return new StorageUnavailableError(said, { details })
+  if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
+    const there = headers['x-amz-bucket-region']
+    const hint = there === undefined ? 'Check storage.region and storage.endpoint.' : `Set storage.region to ${there}.`
+    return new GdnError('invalid_config', `${said}: it is not in the region ${region}`, { hint, details })
+  }
+  if (status === 401 || status === 403) {
+    const hint = `Check the credentials of the storage: they need the permission to get and put objects in ${place}.`
+    return new GdnError('forbidden', said, { hint, details })
+  }
+  const hint = 'Check storage.bucket and storage.endpoint.'
+  return new GdnError(status === 404 ? 'invalid_config' : 'refused', said, { hint, details })
+}

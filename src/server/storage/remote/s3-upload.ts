@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { GdnError } from '../../../core/errors.ts'
+import { SNIFF_BYTES, sniffContentType } from '../../../files/content-type.ts'
+import { FOR_EVER } from '../../../object-store/bucket.ts'
+import { refusalCode } from '../../../object-store/refusal.ts'
+import { unescapeXml } from './left-uploads.ts'
+import type { SpooledContent } from './remote-files.ts'
+import type { S3Answer } from './s3-refusal.ts'
+import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
+
+/** Larger content is sent in parts, each retried separately. S3 accepts none below 5 MiB. */
+export const PART_BYTES = 8 * 2 ** 20
+
+interface Part {
+  start: number
+  end: number
+  sha256: string
+}
+
+interface S3UploadOptions {
+  /** Sends a signed request. */
+  ask: (request: StorageRequest, sha256?: string) => Promise<StorageTextResponse>
+  urlOf: (key: string, query?: string) => string
+  refusal: (answer: S3Answer) => GdnError
+}
+
+/** Returns a function that stores content under a key, whole or in parts. */
+export function createS3Upload({
+  ask,
+  urlOf,
+  refusal,
+}: S3UploadOptions): (key: string, content: SpooledContent) => Promise<void> {
+  /** For services without conditional writes; existing content is then overwritten with equal content. */
+  let conditional = true
+
+  const sizeOf = async (key: string): Promise<number | null> => {
+    const { status, headers, body } = await ask({ method: 'HEAD', url: urlOf(key) })
+    if (status === 200) return Number(headers['content-length'])
+    // Without the permission to list, a missing object returns 403.
+    if (status === 404 || status === 403) return null
+    throw refusal({ status, headers, body })
+  }
+
+  /** Sends content only if it doesn't exist; returns true if it exists. */
+  const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
+    const { size, sha256 } = content
+    const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
+    const condition = headers['if-none-match'] === undefined ? {} : { 'if-none-match': '*' }
+    const body = { size, open: () => content.read(0, size) }
+    const all = { ...headers, ...sum, ...condition }
+    return settle(await ask({ method: 'PUT', url: urlOf(key), headers: all, body }, sha256))
+  }
+
+  /** Whether the response means "already exists". */
+  const settle = (answer: StorageTextResponse): boolean => {
+    if (answer.status === 412) return true
+    // Some services return 200 at once, with the result in the body.
+    if (answer.status === 200 && refusalCode(answer.body) === undefined) return false
+    throw refusal(answer.status === 200 ? { ...answer, status: 500 } : answer)
+  }
+
+  const putParts = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
+    const { 'if-none-match': condition, ...meta } = headers
+    const begun = await ask({ method: 'POST', url: urlOf(key, '?uploads='), headers: meta })
+    const uploadId = /<UploadId>([^<]{1,2048})<\/UploadId>/.exec(begun.body.toString('utf8'))?.[1]
+    if (begun.status !== 200 || uploadId === undefined) throw refusal(begun)
+    const upload = `uploadId=${encodeURIComponent(unescapeXml(uploadId))}`
+    try {
+      const tags: string[] = []
+      for (const part of await partsOf(content)) {
+        const { start, end, sha256 } = part
+        const url = urlOf(key, `?partNumber=${tags.length + 1}&${upload}`)
+        const body = { size: end - start, open: () => content.read(start, end) }
+        const answer = await ask({ method: 'PUT', url, body }, sha256)
+        const tag = answer.headers.etag
+        if (answer.status !== 200 || typeof tag !== 'string') throw refusal(answer)
+        tags.push(tag)
+      }
+      const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
+      const xml = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`)
+      const body = { size: xml.length, open: () => bytesOf(xml) }
+      const url = urlOf(key, `?${upload}`)
+      const only = condition === undefined ? {} : { 'if-none-match': condition }
+      const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Of(xml))
+      // Completed by an attempt whose response was lost.
+      if (refusalCode(answer.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
+      return settle(answer)
+    } catch (error) {
+      // Leftover parts cost money. This doesn't wait for the cleanup.
+      await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})
+      throw error
+    }
+  }
+
+  return async (key, content) => {
+    const headers: Record<string, string> = { 'content-type': await typeOf(content), 'cache-control': FOR_EVER }
+    const large = content.size > PART_BYTES
+    if (large && (await sizeOf(key)) === content.size) return
+    const send = large ? putParts : putWhole
+    if (conditional) {
+      try {
+        const exists = await send(key, content, { ...headers, 'if-none-match': '*' })
+        // Content stored under this CID has the same length; anything else is overwritten.
+        if (!exists || (await sizeOf(key)) === content.size) return
+      } catch (error) {
+        if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error
+        conditional = false
+      }
+    }
+    await send(key, content, headers)
+  }
+}
+
+export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+export async function* bytesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+async function partsOf(content: SpooledContent): Promise<Part[]> {
+  const parts: Part[] = []
+  for (let start = 0; start < content.size; start += PART_BYTES) {
+    const end = Math.min(start + PART_BYTES, content.size)
+    const hash = createHash('sha256')
+    for await (const bytes of content.read(start, end)) hash.update(bytes)
+    parts.push({ start, end, sha256: hash.digest('hex') })
+  }
+  return parts
+}
+
+async function typeOf(content: SpooledContent): Promise<string> {
+  const head: Uint8Array[] = []
+  for await (const bytes of content.read(0, Math.min(SNIFF_BYTES, content.size))) head.push(bytes)
+  return sniffContentType(Buffer.concat(head))
+}
+
+function statusIn({ details }: GdnError): unknown {
+  return details !== null && typeof details === 'object' && 'status' in details ? details.status : undefined
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { type NeededLooks, neededLooks, type StartFacts } from '../../src/batch/needed-looks.ts'
+
+const NEW: StartFacts = { isNew: true, isSharedScope: true, pending: 3, repeated: 0 }
+const RESUMED: StartFacts = { ...NEW, isNew: false }
+const RETRIED: StartFacts = { ...RESUMED, repeated: 1 }
+
+const looksOf = (looks: NeededLooks): string =>
+  Object.entries(looks)
+    .flatMap(([look, isNeeded]) => (isNeeded ? look : []))
+    .join(' ')
+
+describe('looks for rows that were minted before', () => {
+  test.each<[string, StartFacts, string]>([
+    ['a new run', NEW, 'listing references contents'],
+    ['a new run whose rows the server has', { ...NEW, pending: 0 }, 'listing references contents'],
+    ['a new run with --again', { ...NEW, again: true }, 'listing references'],
+    ['a second drop with --again', { ...NEW, again: true, isSharedScope: false }, 'listing'],
+    ['a new run with --no-lookup', { ...NEW, skipLookup: true }, 'listing'],
+    ['a second drop', { ...NEW, isSharedScope: false }, 'listing references contents'],
+
+    ['a resumed run', RESUMED, 'listing references contents'],
+    ['a resumed run without pending rows', { ...RESUMED, pending: 0 }, ''],
+    ['a resumed run that only reconciles', { ...RESUMED, reconcileOnly: true }, ''],
+    ['a resumed run with --again', { ...RESUMED, again: true }, ''],
+    ['a resumed run with --no-lookup', { ...RESUMED, skipLookup: true }, ''],
+
+    ['rows that were absent', RETRIED, 'listing references absent contents'],
+    ['rows that were absent, with --again', { ...RETRIED, again: true }, 'listing references absent'],
+    [
+      'rows that were absent, in a second drop with --again',
+      { ...RETRIED, again: true, isSharedScope: false },
+      'listing absent',
+    ],
+    ['rows that were absent, with --no-lookup', { ...RETRIED, skipLookup: true }, 'listing absent'],
+    [
+      'rows that were absent, while a run only reconciles',
+      { ...RETRIED, reconcileOnly: true },
+      'listing references absent contents',
+    ],
+  ])('of %s', (_start, facts, expected) => {
+    expect(looksOf(neededLooks(facts))).toBe(expected)
+  })
+})

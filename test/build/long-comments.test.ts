@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findLongComments } from '../../src/build/long-comments.mjs'
+
+let root: string
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'gdn-comments-'))
+  execFileSync('git', ['init', '--quiet'], { cwd: root })
+})
+
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+test('names each line of a comment with more than 120 characters, and no code', async () => {
+  const line = (start: string, length: number) => start + 'a'.repeat(length - start.length)
+  const lines = ['// ', '  /** ', '   * '].flatMap((start) => [line(start, 121), line(start, 120)])
+  await writeFile(join(root, 'a.ts'), [...lines, line("const text = '", 140)].join('\n'))
+  await writeFile(join(root, 'a.md'), line('* ', 140))
+  const long = 'the comment is longer than 120 characters'
+  expect(await findLongComments(root)).toEqual([1, 3, 5].map((at) => `a.ts:${at}: ${long}`))
+})

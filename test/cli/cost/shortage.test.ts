@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { atMostText, noteCost, shortageOfRun } from '../../../src/cli/cost/at-most.ts'
+import type { Connection, Deps } from '../../../src/cli/deps.ts'
+
+const SIGNER = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
+const GWEI = 10n ** 9n
+/** In wei, at 1 gwei. */
+const RESERVE = 3_000_000n * GWEI
+const REQUEST = 200_000n
+
+/** What a command on a server with these fees and costs has. */
+function on(fees: object, costs: object = {}) {
+  const price = String(GWEI)
+  const answers: Record<string, object> = {
+    getfees: {
+      fees: {
+        ...{ is_simulated: false, currency: 'ETH', data: { bytes: 1, fee: '0', gas: '0' } },
+        gas_price: { low: price, typical: price, high: price, offered: price },
+        ...fees,
+      },
+    },
+    getruncosts: {
+      costs: {
+        ...{ blockchain: 'base', is_simulated: false, currency: 'ETH', gas_used: '0', fee_paid: '0' },
+        ...{ final_fee_paid: '0', max_cost: null, counted: null, max_fee: null, waiting: null },
+        ...{ pending_transactions: 0, ...costs },
+      },
+    },
+  }
+  const client = { call: async (name: string) => answers[name], supports: () => true, hasNoValue: () => false }
+  const notes: string[] = []
+  return {
+    notes,
+    connection: { client, server: { loopback: true, origin: 'x' } } as unknown as Connection,
+    deps: {
+      io: { note: (text: string) => notes.push(text) },
+      signals: { signal: new AbortController().signal },
+    } as unknown as Deps,
+  }
+}
+
+const LOWER_FEES = 'waiting for lower fees: blocks take 9 gwei'
+
+test.each([
+  ['has no limit', {}, /needs 0\.0036: send 0\.0033 ETH, which covers 4 unsent rows at the current fees$/],
+  [
+    'has a limit that pays for a part of its rows',
+    { max_cost: String(2n * REQUEST * GWEI), counted: '0' },
+    /needs 0\.0034: send 0\.0031 ETH, .*, until the limit of the run is reached \(0\.0004 ETH are left\)$/,
+  ],
+  [
+    'has a limit that is too low for its next row',
+    { max_cost: '100000000000000', counted: '0' },
+    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit are left; repeat its command with --max-cost 0\.0008 or more to raise the limit$/,
+  ],
+  ['waits for lower fees already', { waiting: LOWER_FEES }, new RegExp(`^${LOWER_FEES}$`)],
+])('a run that %s says what helps while the signer lacks funds', async (_, costs, text) => {
+  const balance = String(300_000n * GWEI)
+  const shortage = { signer: SIGNER, balance, needed: String(RESERVE), reserve: String(RESERVE), waiting_nfts: 0 }
+  const { deps, connection } = on({ shortage }, costs)
+  const worst = { gasLimit: 4n * REQUEST, bytes: 0 }
+  const unsent = async () => ({ rows: 4, worst, smallestMint: REQUEST })
+  expect(await shortageOfRun(deps, connection, { blockchain: 'base', run: 'run', unsent })).toMatch(text)
+})
+
+test.each([
+  ['the balance is enough', 3_600_000n, 0n, null, []],
+  ['it is not', 3_300_000n, 0n, null, [/has 0\.0033 ETH, and this may need 0\.0036 ETH \(`to fund` in gdn cost\)\.$/]],
+  [
+    'pending transactions use it',
+    3_600_000n,
+    1n,
+    null,
+    [/0\.003599 ETH in addition to its pending trans.* 0\.0036 ETH/],
+  ],
+  ['the limit permits less', 3_300_000n, 0n, 300_000n * GWEI, []],
+] as const)(
+  'before a prompt, and with --yes, a note says whether the signer has what a run may need: %s',
+  async (...row) => {
+    const [, gas, owed, limit, expected] = row
+    const { deps, connection, notes } = on({
+      funds: { signer: SIGNER, balance: String(gas * GWEI), owed: String(owed * GWEI) },
+    })
+    const use = { gasLimit: 4n * REQUEST, bytes: 0 }
+    const estimate = { gas: 0n, bytes: 0, worst: { ...use, smallestMint: REQUEST }, reserved: use }
+    const worst = async () => ({ ...use, estimate: estimate as never })
+    await atMostText(deps, connection, 'base', { limit, run: 'run', worst })
+    const found = notes.filter((note) => note.startsWith('The signer'))
+    expect(found).toEqual(expected.map((text) => expect.stringMatching(text)))
+    notes.length = 0
+    await noteCost(deps, connection, 'base', { limit, run: 'run', worst })
+    // With --yes and no limit, it is the only note.
+    expect(limit === null ? notes : found).toEqual(found)
+  },
+)

@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest'
+import { unknownNfts } from '../../src/operations/unknown-nfts.ts'
+
+test('an unknown NFT that is named by contract and token has a hint to its ID', () => {
+  expect(unknownNfts(['0xabc/1']).hint).toBe(
+    'Use the ID of the NFT, from `gdn nft list -o ids`. Only `gdn nft verify` takes <contract>/<token ID>.',
+  )
+  expect(unknownNfts(['nft-1']).hint).toBe('Check the ID, the server and the account of the API key.')
+})

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { waitForCollection } from '../../src/operations/wait-for-collection.ts'
+
+test('tells at each look why a collection is pending', async () => {
+  const reason = 'the network polygon has no new block since 2026-01-31 12:00:00 UTC'
+  const record = { transaction_gdn_ids: 'c', contract_address: '0x12' }
+  const answers = [
+    { ...record, status: 'initiated', pending_reason: reason },
+    { ...record, status: 'deployed' },
+  ]
+  const client = { call: async () => ({ collections: [answers.shift()] }) } as never
+  const { signal } = new AbortController()
+  const told: string[] = []
+  const look = (text: string) => void told.push(text)
+  const { problem } = await waitForCollection({ client, signal, sleep: async () => {} }, 'c', 60_000, look)
+  expect([problem, told]).toEqual([null, [`: ${reason}`, '']])
+})

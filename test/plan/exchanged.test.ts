@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { refuseExchanged } from '../../src/plan/exchanged.ts'
+import type { Drop } from '../../src/state/drops.ts'
+import { addChanges } from '../../src/state/plan-tables.ts'
+import { addRows } from '../../src/state/rows.ts'
+import { createTables } from '../../src/state/temporary-tables.ts'
+import { ALICE, Machine, row, Server } from './world.ts'
+
+let server: Server
+let machine: Machine
+beforeEach(async () => {
+  server = new Server()
+  machine = await Machine.start(server)
+})
+
+const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+const WALLETS = IDS.map((_, at) => `0x${String(at + 1).repeat(40)}`)
+const rows = IDS.map((id, at): ManifestRow => {
+  const one = row(id, WALLETS[at])
+  const file_fields = [{ key: 'image', url: `https://files.example/${id}.png` }]
+  const attribute = [{ tag: 'rank', value: String(at) }]
+  return { ...one, metadata: { title: `Title ${id}`, description: `About ${id}`, file_fields, attribute } }
+})
+
+type Field = 'title' | 'description' | 'file_fields' | 'attribute' | 'receiver'
+
+/** The rows with one column of them in the opposite order. */
+const reversed = (field: Field): ManifestRow[] =>
+  rows.map((one, at) => {
+    const other = rows.at(-1 - at) ?? one
+    if (field === 'receiver') return { ...one, receiver: other.receiver }
+    return { ...one, metadata: { ...one.metadata, [field]: other.metadata[field] } }
+  })
+
+describe('a column that was sorted without the others', () => {
+  test.each([
+    ['title', 'title'],
+    ['description', 'description'],
+    ['file_fields', 'image'],
+    ['receiver', 'receiver'],
+  ] as const)('stops a plan and names the %s, on each machine, until --adopt', async (field, name) => {
+    await machine.mint(rows)
+    const sent = server.sent.length
+    const refused = {
+      code: 'edited_rows',
+      message: expect.stringContaining(`8 of 8 rows with another ${name} get that of another row`),
+      hint: expect.stringContaining(`Row a gets the ${name} of row h.`),
+      details: { count: 8, field: expect.stringContaining(name) },
+    }
+    for (const each of [machine, await Machine.start(server)]) {
+      await expect(each.plan(reversed(field))).rejects.toMatchObject(refused)
+      await expect(each.apply(reversed(field))).rejects.toMatchObject(refused)
+      const change = field === 'receiver' ? 'transfer' : 'update'
+      expect((await each.plan(reversed(field), { adopt: true })).counts).toMatchObject({ [change]: 8 })
+    }
+    expect(server.sent).toHaveLength(sent)
+  })
+
+  test('has a note if its values are attributes, which dynamic NFTs may exchange', async () => {
+    await machine.mint(rows)
+    const { counts, notes } = await machine.plan(reversed('attribute'))
+    expect(counts).toMatchObject({ update: 8 })
+    expect(notes).toEqual([
+      '8 of 8 rows with another attr:rank get that of another row. If a column was sorted alone, restore it',
+    ])
+  })
+
+  test('has a note if its values are receivers of which there are few', async () => {
+    const few = rows.map((one, at) => ({ ...one, receiver: WALLETS[at % 3] ?? '' }))
+    const byWallet = few.map(({ receiver }) => receiver).sort()
+    await machine.mint(few)
+    // Another spelling of an address is the same address.
+    const spelled = byWallet.map((wallet) => wallet.toUpperCase().replace('0X', '0x'))
+    const sorted = few.map((one, at) => ({ ...one, receiver: spelled[at] ?? '' }))
+    const { counts, notes } = await machine.plan(sorted)
+    expect(counts).toMatchObject({ transfer: 6, unchanged: 2 })
+    expect(notes).toEqual([
+      "6 of 6 transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone",
+    ])
+  })
+
+  test('has a note if a few of its rows are frozen', async () => {
+    await machine.mint(rows)
+    for (const title of ['Title a', 'Title b']) server.nft(title).isFrozen = true
+    const { counts, notes } = await machine.plan(reversed('attribute'))
+    expect(counts).toMatchObject({ update: 6, impossible: 2 })
+    expect(notes).toEqual([
+      '8 of 8 rows with another attr:rank get that of another row. If a column was sorted alone, restore it',
+    ])
+  })
+
+  test('stops nothing if all of its rows are frozen', async () => {
+    await machine.mint(rows)
+    for (const nft of server.nfts) nft.isFrozen = true
+    const { counts, notes } = await machine.plan(reversed('title'))
+    expect([counts.impossible, notes]).toEqual([8, []])
+  })
+
+  test.each([
+    ['from one wallet to another', (at: number) => (at < 4 ? WALLETS[0] : WALLETS[1]), () => WALLETS[1]],
+    [
+      'between the wallets of four rows',
+      (at: number) => WALLETS[at % 2],
+      (at: number) => WALLETS[(at + +(at < 4)) % 2],
+    ],
+  ])('has no note beside transfers %s', async (_, before, after) => {
+    const at = (of: (at: number) => string | undefined) => rows.map((one, n) => ({ ...one, receiver: of(n) ?? '' }))
+    await machine.mint(at(before))
+    const { counts, notes } = await machine.plan(at(after))
+    expect([counts.transfer, notes]).toEqual([4, []])
+  })
+
+  test('is named with the other columns that moved with it', async () => {
+    await machine.mint(rows)
+    const both = reversed('title').map((one, at) => ({ ...one, receiver: rows.at(-1 - at)?.receiver ?? ALICE }))
+    await expect(machine.plan(both)).rejects.toMatchObject({
+      hint: expect.stringContaining('The same applies to title.'),
+    })
+  })
+})
+
+type Edit = readonly [from: string | null, to: string | null, field?: string]
+
+/** Returns the notes of a plan that changes a field of rows from one value to another. Throws as the plan. */
+async function judge(edits: readonly Edit[]): Promise<string[]> {
+  return await machine.state((sql) => {
+    createTables(sql, 'draft', 'changes')
+    const bare = { reference: null, content: '', twin: null, receivers: 0, files: 0, body: Buffer.from('') }
+    addRows(
+      sql,
+      edits.map((_, position) => ({ position, line: position + 2, key: `id:${position}`, ...bare })),
+    )
+    for (const [position, [from, to, field = 'title']] of edits.entries()) {
+      if (from !== to) addChanges(sql, position, [{ action: 'update', fields: [{ field, from, to }] }])
+    }
+    return refuseExchanged(sql, { name: 'drop', setId: null } as Drop)
+  })
+}
+
+/** Each of the values is replaced by the next one, and the last one by the first. */
+const shifted = (values: readonly (string | null)[]): Edit[] =>
+  values.map((from, at) => [from, values[(at + 1) % values.length] ?? null])
+const letters = (count: number) => [...'abcdefghijklmnopqrstuvwxyz'].slice(0, count)
+const renamed = (count: number): Edit[] => letters(count).map((letter) => [`old ${letter}`, `new ${letter}`])
+
+describe('the values of one field', () => {
+  test.each<[string, Edit[]]>([
+    ['five values', shifted(letters(5))],
+    ['five values beside as many new ones', [...shifted(letters(5)), ...renamed(5)]],
+    ['numbers that were counted up', letters(10).map((_, at) => [`#${at + 1}`, `#${at + 2}`])],
+  ])('are refused: %s', async (_, edits) => {
+    const hint = expect.stringContaining('on purpose, for example to renumber titles, add --adopt.')
+    await expect(judge(edits)).rejects.toMatchObject({ code: 'edited_rows', hint })
+  })
+
+  test.each<[string, Edit[]]>([
+    ['four values', shifted(letters(4))],
+    ['four values of two rows each', [...shifted(letters(4)), ...shifted(letters(4))]],
+    ['five values beside more new ones', [...shifted(letters(5)), ...renamed(6)]],
+    ['four values and an empty one', shifted([...letters(4), null])],
+    [
+      'values that more rows get than lose',
+      letters(5).flatMap((one, at) => [...shifted(letters(5)).slice(at, at + 1), [`old ${one}`, one]]),
+    ],
+    [
+      'values of another field',
+      letters(5).flatMap((one) => [
+        [one, `new ${one}`],
+        [`old ${one}`, one, 'description'],
+      ]),
+    ],
+  ])('are not refused: %s', async (_, edits) => {
+    expect(await judge(edits)).toEqual([])
+  })
+
+  test('are refused in any other order, whichever of them repeat', async () => {
+    const order = fc
+      .uniqueArray(fc.string(), { minLength: 5, maxLength: 20 })
+      .chain((values) => fc.tuple(fc.constant(values), fc.nat(3), fc.integer({ min: 1, max: values.length - 1 })))
+    await fc.assert(
+      fc.asyncProperty(order, async ([values, copies, by]) => {
+        const column = values.flatMap((value) => Array<string>(copies + 1).fill(value))
+        const shift = by * (copies + 1)
+        const edits = column.map((from, at) => [from, column[(at + shift) % column.length] ?? ''] as const)
+        await expect(judge(edits)).rejects.toMatchObject({ code: 'edited_rows' })
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('are not refused after usual edits', async () => {
+    const few = fc.constantFrom('red', 'green', 'blue', 'gold')
+    const old = fc.array(
+      fc.string().map((text) => `old ${text}`),
+      { minLength: 1, maxLength: 30 },
+    )
+    const usual = fc.oneof(
+      // Traits that repeat across rows.
+      fc.array(fc.tuple(few, few), { maxLength: 50 }),
+      // New values, or one for all rows.
+      old.map((from) => from.map((one) => [one, `new ${one}`] as const)),
+      old.map((from) => from.map((one) => [one, 'old '] as const)),
+      // Two rows that exchange theirs, beside new values.
+      old.map((from) => [['x', 'y'] as const, ['y', 'x'] as const, ...from.map((one) => [one, `${one}!`] as const)]),
+    )
+    await fc.assert(
+      fc.asyncProperty(usual, async (edits) => {
+        expect(await judge(edits)).toEqual([])
+      }),
+      { numRuns: 100 },
+    )
+  })
+})

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
+
+const NOTHING: NotedFacts = {
+  relabeled: { count: 0, labels: [] },
+  label: 'feb/drop.csv',
+  paired: [],
+  gone: { count: 0, first: [], unnamed: 0, newUnnamed: 0 },
+  unedited: 0,
+  prunes: false,
+  hasReferences: true,
+  hasUpdates: true,
+  isKnown: true,
+  mayBeMinted: false,
+}
+const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
+const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
+
+describe('the notes of a plan', () => {
+  test.each<[string, NotedFacts, string[]]>([
+    ['without anything to say', NOTHING, []],
+    [
+      'with an NFT of another label',
+      { ...NOTHING, relabeled: { count: 1, labels: ['jan/drop.csv'] } },
+      ['1 NFT has the label "jan/drop.csv". gdn apply replaces it with "feb/drop.csv"'],
+    ],
+    [
+      'with rows that got an ID',
+      { ...NOTHING, paired: [{ alias: 'wanted' }, { alias: 'stored' }, { alias: 'wanted' }, { alias: 'impossible' }] },
+      [
+        '2 rows got an ID since their mint. gdn apply stores which NFTs they belong to',
+        "1 row got an ID since its mint. The server can't store which NFTs they belong to: only this machine knows it",
+      ],
+    ],
+    [
+      'with a row that is gone',
+      ONE_GONE,
+      ['1 row that was minted is no longer in the manifest', 'Without a row: Blue (7)', BURNED],
+    ],
+    [
+      'with a row that may be an edit of one that is gone',
+      { ...ONE_GONE, gone: { ...ONE_GONE.gone, newUnnamed: 1 } },
+      [
+        '1 row that was minted is no longer in the manifest. Without an id, an edited row is a new row: it would be minted in addition',
+        'Without a row: Blue (7)',
+        BURNED,
+      ],
+    ],
+    [
+      'with more rows that are gone than it names',
+      { ...NOTHING, gone: { ...NOTHING.gone, count: 3, first: ['Blue', 'Red'] }, hasUpdates: false },
+      ['3 rows that were minted are no longer in the manifest', 'Without a row: Blue, Red, and 1 more'],
+    ],
+    ['that burns the NFTs of rows that are gone', { ...ONE_GONE, prunes: true }, []],
+    [
+      'of a new run, on a server without reference IDs',
+      { ...NOTHING, hasReferences: false, isKnown: false },
+      ['The server has no reference IDs, and this machine has no run of this manifest: all rows are new'],
+    ],
+    ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],
+  ])('%s', (_plan, facts, expected) => {
+    expect(notesOfPlan(facts)).toEqual(expected)
+  })
+})
