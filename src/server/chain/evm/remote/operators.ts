@@ -26,6 +26,8 @@ export interface OperatorState {
   balance: bigint
   /** Whether the factory accepts its transactions. */
   isAuthorized: boolean
+  /** Its signed transactions that no block contained before the balance was read, in nonce order. */
+  pending: readonly Hex[]
   /** Maximum cost of pending transactions in wei: of the next one, and of all. */
   due: bigint
   owed: bigint
@@ -89,10 +91,12 @@ export function watchOperators(options: {
     const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
+        // Read first: one that is mined during the check is counted, and its cost isn't missed in the older balance.
+        const pending = await options.waiting(address)
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
         const isAuthorized = await isOperator(network, factory, address)
-        return { address, nextNonce, balance, isAuthorized, ...debtOf(await options.waiting(address), nextNonce) }
+        return { address, nextNonce, balance, isAuthorized, pending, ...debtOf(pending, nextNonce) }
       }),
     )
     seenAt = now()
@@ -131,8 +135,10 @@ export function watchOperators(options: {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
         const isPoor = state.balance < PLENTY * leastFunds(fees)
-        // Transactions signed since don't matter for a signer with ample funds.
-        const { owed } = isPoor ? debtOf(await options.waiting(signer.address), state.nextNonce) : state
+        // Transactions signed since don't matter for a signer with ample funds. One that was mined since is still due:
+        // the balance was read before.
+        const signed = isPoor ? new Set([...state.pending, ...(await options.waiting(signer.address))]) : state.pending
+        const { owed } = debtOf([...signed], state.nextNonce)
         const free = state.balance - owed
         if (free >= leastFunds(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
       }
