@@ -1,4 +1,3 @@
-/** @module-tag slow */
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -154,7 +153,7 @@ describe('findWrongImports', () => {
   })
 })
 
-describe('the lint rules', () => {
+describe('the lint rules', { tags: ['slow'] }, () => {
   interface Report {
     diagnostics: { category: string; severity: string; location: { path: string | { file: string } } }[]
   }

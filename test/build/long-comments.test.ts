@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findLongComments } from '../../src/build/long-comments.mjs'
 
@@ -21,4 +22,8 @@ test('names each line of a comment with more than 120 characters, and no code', 
   await writeFile(join(root, 'a.md'), line('* ', 140))
   const long = 'the comment is longer than 120 characters'
   expect(await findLongComments(root)).toEqual([1, 3, 5].map((at) => `a.ts:${at}: ${long}`))
+})
+
+test('finds no comment that is too long in the repository', async () => {
+  expect(await findLongComments(fileURLToPath(new URL('../../', import.meta.url)))).toEqual([])
 })
