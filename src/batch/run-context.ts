@@ -31,6 +31,7 @@ export class RunContext {
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #shortage: () => Promise<string | null>
+  readonly #sufficientLimit: () => Promise<string | null>
   readonly #halt = new AbortController()
   /** Why requests are held back; null while they are sent. */
   heldFor: string | null = null
@@ -49,6 +50,7 @@ export class RunContext {
     this.now = deps.now ?? (() => performance.now())
     this.#sleep = deps.sleep ?? sleep
     this.#shortage = deps.shortage ?? (async () => null)
+    this.#sufficientLimit = deps.sufficientLimit ?? (async () => null)
     this.startedAt = this.now()
     // Unknown outcomes of an earlier call began before this call. The wall clock that recorded them may have been set
     // since.
@@ -93,10 +95,15 @@ export class RunContext {
     }
   }
 
-  /** Returns why requests are held back, if the server's response alone doesn't say all; null otherwise. */
-  async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost'): Promise<string | null> {
-    if (cause === 'max_cost') return await this.whyWaiting(null)
-    return cause === 'not_ready' ? await this.#shortage() : null
+  /** Returns why requests are held back. @param response what the server says of it, which may be a part only */
+  async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
+    if (cause === 'not_ready') return (await this.#shortage()) ?? response
+    if (cause !== 'max_cost') return response
+    const reason = (await this.whyWaiting(null)) ?? response
+    const enough = await this.#sufficientLimit()
+    return enough === null
+      ? reason
+      : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
   }
 
   /** Waits. Returns false if the run was stopped meanwhile. */

@@ -214,7 +214,7 @@ export class Sender {
     const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
     // Other commands have to see at once what the operator of the backend has to do.
     if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
-    const message = (isForNow(cause) ? await this.#context.whyHeld(cause) : null) ?? attempt.message
+    const message = isForNow(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
     this.#context.heldFor = message
     emit({ type: 'holding', reason: isForNow(cause) ? cause : 'unreachable', ms, message })
     return this.#context.pause(ms)

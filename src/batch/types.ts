@@ -155,6 +155,11 @@ export interface BatchDeps {
    * those that were not sent; null if that isn't the reason.
    */
   shortage?(): Promise<string | null>
+  /**
+   * Called while the server accepts no more rows because of the run's limit. Returns the limit that is enough for all
+   * rows, in coins; null if it isn't known.
+   */
+  sufficientLimit?(): Promise<string | null>
   /** Called for every event, to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock; `performance.now` by default. */

@@ -1,9 +1,9 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { runRows } from '../../batch/run-rows.ts'
 import { openRun } from '../../batch/runs.ts'
-import type { BatchOptions, BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
+import type { BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
-import { type PricedUse, sufficientLimit, type Unsent } from '../cost/at-most.ts'
+import type { PricedUse, Unsent } from '../cost/at-most.ts'
 import { costsMoney, raisedLimits } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
@@ -57,22 +57,14 @@ async function rowsWith(
   return { rows: total, worst, smallestMint: worst.smallestMint, reserved }
 }
 
-/** Returns the summary, which names a sufficient limit if the run was stopped by its limit. */
+/** Returns the summary, which names the limit that is enough if the run was stopped by its limit. */
 export async function withEnoughCost(
-  deps: Deps,
-  connection: Connection,
   summary: BatchSummary,
-  { stateDir, blockchain, dynamic }: BatchOptions,
-  { largest, others }: { largest: number; others: number },
+  enoughCost: () => Promise<string | null>,
 ): Promise<BatchSummary> {
-  const { run, stopped } = summary
-  if (stopped?.code !== 'max_cost') return summary
-  const worst = async () => {
-    const { reserved } = await unsentRows(run.id, { stateDir, dynamic, largest })
-    return sumOf([reserved, await worstOfChanges('provenance', others)])
-  }
-  const enough = await sufficientLimit(deps, connection, { blockchain, run: run.id, worst })
-  if (enough === null) return summary
+  const { stopped } = summary
+  const enough = stopped?.code === 'max_cost' ? await enoughCost() : null
+  if (stopped === null || enough === null) return summary
   const hint = `The rows that were not accepted stay planned. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
   return { ...summary, stopped: { ...stopped, hint } }
 }

@@ -9,12 +9,12 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import type { VerifyFlags } from '../connect/open-verifier.ts'
-import { noteCost, shortageOfRun, type Unsent, warnOfSigned } from '../cost/at-most.ts'
+import { noteCost, shortageOfRun, sufficientLimit, type Unsent, warnOfSigned } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import { costLimit, type LimitFlags } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
 import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
-import { sumOf, type WorstUse } from '../cost/run-limit.ts'
+import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
@@ -137,6 +137,11 @@ export async function sendRun(
       unsent = { pending: seen.pending, rows: unsentRows(seen.run, { ...options, largest }) }
       return unsent.rows
     }
+    const enoughCost = async (): Promise<string | null> => {
+      const provenance = await worstOfChanges('provenance', others)
+      const worst = async () => sumOf([(await readUnsent()).reserved, provenance])
+      return await sufficientLimit(deps, connection, { blockchain, run: seen.run, worst })
+    }
     let found: ManifestIssue[] = []
     let paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
     const summary = await run(
@@ -168,6 +173,7 @@ export async function sendRun(
           }
           return await shortageOfRun(deps, connection, { blockchain, run: seen.run, unsent })
         },
+        sufficientLimit: enoughCost,
         onEvent: (event) => {
           if (event.type === 'planned') seen.run = event.run.id
           if (event.type === 'rows') seen.pending = event.counts.pending
@@ -218,7 +224,7 @@ export async function sendRun(
     const records = recordsOf(deps, async () => connection)
     const paid = await paidSince()
     return {
-      summary: await withEnoughCost(deps, connection, summary, options, { largest, others }),
+      summary: await withEnoughCost(summary, enoughCost),
       paid,
       warnings: found,
       verified: verifies ? await verifyRun(deps, summary, options, { flags, server, records }) : null,

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
@@ -10,7 +10,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { typicalCost } from './estimate.ts'
 import { type FoundFees, feesOfServer } from './fees.ts'
-import { costOfRun, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
+import { costOfRun, type LeftOfLimit, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
 
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000
@@ -69,42 +69,64 @@ export async function atMostText(
   if (found !== null && use !== null && needed !== null) {
     await noteFunds(deps, found, { needed, smallest: use.estimate?.worst.smallestMint, payable: limit && payable })
   }
-  if (found !== null && use?.estimate !== undefined && left !== null) {
-    const typical = await typicalCost(use.estimate, found.fees)
-    const rest = `and the limit leaves ${inCoins(left, 'down')} ${coin}: rows wait`
-    if (left < typical) {
-      const until = isReserved ? 'until earlier transactions are final, for lower fees' : 'for lower fees'
-      const note = `The estimate is ${inCoins(typical, 'up')} ${coin}, ${rest} ${until} or a higher --max-cost.`
-      deps.io.note(safe(note))
-    } else if (reserved !== null && left < reserved) {
-      const note = `This reserves at most ${inCoins(reserved, 'up')} ${coin}, ${rest} until earlier transactions are final. --max-cost ${inCoins(counted + reserved, 'up')} avoids that.`
-      deps.io.note(safe(note))
-    }
+  if (found !== null && use?.estimate !== undefined && reserved !== null && left !== null) {
+    const estimate = { typical: await typicalCost(use.estimate, found.fees), reserved }
+    const note = noteOfLimit(estimate, { counted, left, isReserved, coin })
+    if (note !== null) deps.io.note(safe(note))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
-  if (left === null) {
+  if (limit === null || left === null) {
     if (found !== null && use !== null) deps.io.note(safe(await noteOfRise(use, found, highest)))
     return needed === 0n
       ? ', which needs no transaction'
       : `, for an estimated maximum of ${atFees} at the current fees`
   }
-  const source =
-    payable < (limit ?? 0n) ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
+  const ofThese = isReserved && accepted === null ? 'for these ' : ''
   const now =
-    needed === null || needed >= left
-      ? ''
-      : `, ${isReserved && accepted === null ? 'for these ' : ''}an estimated maximum of ${atFees} at the current fees`
+    needed === null || needed >= left ? '' : `, ${ofThese}an estimated maximum of ${atFees} at the current fees`
+  const source =
+    payable < limit ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
+  return limitedText(costs, { limit, counted, left, payable }, { coin, source, now })
+}
+
+/** Returns the note that rows will wait because of a limit; null if none does. Amounts are in wei. */
+function noteOfLimit(
+  { typical, reserved }: { typical: bigint; reserved: bigint },
+  { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
+): string | null {
+  const isAdded = isReserved ? ' in addition to what is reserved' : ''
+  const rest = `${coin}${isAdded}, and the limit leaves ${inCoins(left, 'down')} ${coin}: rows wait`
+  const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
+  if (left < typical) {
+    const until = isReserved ? 'until earlier transactions are final, for lower fees' : 'for lower fees'
+    return `The estimate is ${inCoins(typical, 'up')} ${rest} ${until} or a higher --max-cost. ${enough} is enough at the current fees.`
+  }
+  if (left >= reserved) return null
+  return `This reserves at most ${inCoins(reserved, 'up')} ${rest} until earlier transactions are final. ${enough} avoids that.`
+}
+
+/** Returns the end of a prompt of requests with a limit. */
+function limitedText(
+  costs: RunCosts | null,
+  { limit, counted, left, payable }: LeftOfLimit & { limit: bigint },
+  { coin, source, now }: { coin: string; source: string; now: string },
+): string {
   // Transactions that were signed within another limit keep their price.
   const signed = costs?.pending_transactions ?? 0
-  const isSignedAbove = signed > 0 && (costs?.counted == null || BigInt(costs.counted) > (limit ?? 0n))
+  const isSignedAbove = signed > 0 && (costs?.counted == null || counted > limit)
+  const transactions = count(signed, 'signed transaction')
   const before = isSignedAbove
-    ? ` in addition to ${count(signed, 'signed transaction')}`
-    : isReserved
+    ? ` in addition to ${transactions}`
+    : payable > left
       ? ' with what was accepted before'
       : ''
   const paid = BigInt(costs?.fee_paid ?? 0)
-  if (paid > (limit ?? 0n)) return `${before}, although ${inCoins(paid)} ${coin} are paid, which is more than the limit`
+  if (paid > limit) return `${before}, although ${inCoins(paid)} ${coin} are paid, which is more than the limit`
   if (payable === 0n) return `${before}, although nothing is left of the limit`
+  if (isSignedAbove && costs?.counted != null) {
+    const most = inCoins(payable + counted - limit, 'up')
+    return `, for at most ${most} ${coin} including ${transactions} (the limit of ${inCoins(limit)} ${coin} permits nothing more until ${signed === 1 ? 'it is' : 'they are'} final${now})`
+  }
   return `, for at most ${inCoins(payable, 'up')} ${coin}${before} (${source}${now})`
 }
 
@@ -177,10 +199,12 @@ export async function sufficientLimit(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
+    // Read first: a row that is accepted in between counts twice, and never not at all.
+    const use = await worst()
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (found === null) return null
     const costs = await costsOf(connection, run, signal)
-    const needed = await costOfRun(await worst(), found.fees, costs)
+    const needed = await costOfRun(use, found.fees, costs)
     return inCoins(BigInt(costs?.counted ?? costs?.fee_paid ?? 0) + needed, 'up')
   } catch (error) {
     if (error instanceof GdnError) return null

@@ -107,7 +107,14 @@ test('what was signed within a higher limit, or without one, is named beside the
   const state: State = { limit: 10n ** 18n, paid: 0n, unfinal: 0n, reserved: [], asked: [], offered: 10n ** 9n }
   const worst = 2n * 10n ** 18n
   const reserved = [{ worst, actual: worst }]
-  expect(await prompt({ ...state, reserved })).toContain('for at most 1 POL in addition to 1 signed transaction (')
+  // What it may still pay is more than the limit, so that both numbers add up.
+  expect(await prompt({ ...state, reserved })).toBe(
+    ', for at most 2 POL including 1 signed transaction (the limit of 1 POL permits nothing more until it is final)',
+  )
+  const two = [...reserved, ...reserved]
+  expect(await prompt({ ...state, paid: 10n ** 17n, reserved: two })).toBe(
+    ', for at most 4 POL including 2 signed transactions (the limit of 1 POL permits nothing more until they are final)',
+  )
   expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain('with what was accepted before (')
 })
 

@@ -402,7 +402,8 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const asked = async (limit: number) =>
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
-    const NOTE = /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+ POL: rows wait for lower fees or/m
+    const NOTE =
+      /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+ POL: rows wait for lower fees or a higher --max-cost\. --max-cost (0\.\d+) is enough at the current fees\.$/m
     const FINAL =
       /^This reserves at most 0\.\d+ POL, and the limit leaves 0\.\d+ POL: rows wait until earlier transactions are final\. --max-cost 0\.\d+ avoids that\.$/m
     const tight = await asked(price * 0.99)
@@ -413,6 +414,8 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const low = await asked(price / 30)
     expect(low).toMatch(NOTE)
     expect(low).toContain('(the limit of the run)?')
+    // With the limit that it names, no row waits.
+    expect(await asked(Number(NOTE.exec(low)?.[1]))).not.toMatch(/rows wait/)
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', (price * 0.9).toFixed(9))
     expect(sent.stderr).toMatch(FINAL)
   })

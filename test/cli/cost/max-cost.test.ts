@@ -253,6 +253,9 @@ describe('batch mint --max-cost', () => {
     const { createnft, getnfts } = service()
     const headers = { 'run-max-cost-supported': 'yes', 'idempotency-key-supported': 'yes' }
     const conflict = { status: 409, body: { error: { title: 'Conflict', message: 'the run may cost 5 wei' } } }
+    const price = '1000000000'
+    const gas_price = { low: price, typical: price, high: price, offered: price }
+    const fees = { is_simulated: false, currency: 'POL', gas_price, data: { bytes: 1, fee: '0', gas: '0' } }
     /** Responses with the error, and headers of each. */
     const refusals: Record<string, string>[] = [{}, { 'retry-after': '1' }]
     const api = await fakeApi({
@@ -262,6 +265,7 @@ describe('batch mint --max-cost', () => {
         if (more === undefined) return { ...createnft(body), headers }
         return { ...conflict, headers: { ...headers, 'error-code': 'run_max_cost', ...more } }
       },
+      getfees: () => ({ headers, body: { requests: { blockchain: 'polygon' }, fees } }),
       getruncosts() {
         const costs = { blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '1', fee_paid: '1' }
         const limits = { max_cost: '5', max_fee: null, waiting: 'waiting for finality, 12 blocks left' }
@@ -277,8 +281,11 @@ describe('batch mint --max-cost', () => {
     expect(await status()).toMatchObject({ pending: 2, waiting: 'waiting for finality, 12 blocks left' })
     const { code, stdout } = await mint()
     expect(code).toBe(0)
-    expect(stdout.split('\n').filter((line) => line.includes('"holding"'))).toEqual([
-      expect.stringContaining('waiting for finality, 12 blocks left'),
+    const holding = stdout.split('\n').filter((line) => line.includes('"holding"'))
+    expect(holding.map((line) => JSON.parse(line).message)).toEqual([
+      expect.stringMatching(
+        /^waiting for finality, 12 blocks left; --max-cost 0\.000\d+ or more is enough for all rows at the current fees$/,
+      ),
     ])
     expect(await status()).toMatchObject({ pending: 0, waiting: null })
   })
