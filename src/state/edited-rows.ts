@@ -175,7 +175,7 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
             AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')),
       edited AS MATERIALIZED (
         SELECT r.position, r.key, r.line, r.content, r.body FROM ${tableOf(rows)} r JOIN sent s ON s.key = r.key
-          WHERE s.content <> r.content AND s.body IS NOT r.body),
+          WHERE coalesce(s.body <> r.body, s.content <> r.content)),
       lost AS MATERIALIZED (
         SELECT key, coalesce(body, content) AS what FROM sent
           WHERE key IN (SELECT key FROM edited) OR key NOT IN (SELECT key FROM ${tableOf(rows)})),

@@ -168,7 +168,7 @@ export interface PlannedRow {
   state: OperationState | null
   /** Whether its request was refused: no NFT was accepted. */
   isRefused: number
-  /** Whether it was sent with other content: a row that has an `id`. */
+  /** Whether other content was sent or applied: a row that has an `id`. */
   isChanged: number
 }
 
@@ -187,9 +187,13 @@ export interface PlannedPage {
 
 const PLANNED_PAGE = 2_000
 
-/** Whether the NFT of a row was not changed to it after its mint. */
-const isUnapplied = (row: string): string =>
-  `NOT EXISTS (SELECT 1 FROM nfts a WHERE a.operation_id = o.id AND a.position = 0 AND a.body = ${row}.body)`
+/**
+ * Whether a row differs from what was last applied to the NFT of the operation `o`, or else from what was sent. The
+ * index has only the NFTs that were changed.
+ */
+export const isEdited = (row: string, sent = 'o.content'): string =>
+  `coalesce((SELECT a.body <> ${row}.body FROM nfts a INDEXED BY nfts_changed
+    WHERE a.operation_id = o.id AND a.position = 0 AND a.body IS NOT NULL), ${sent} <> ${row}.content)`
 
 /**
  * Yields rows with their current operations in a run, in the manifest's order. By line, each operation is beside the
@@ -224,7 +228,7 @@ function plannedPage(
         json_group_array(json_array(position, receivers, files, state, isRefused, isChanged))
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
-          o.content IS NOT NULL AND o.content <> r.content AND ${isUnapplied('r')} AS isChanged
+          o.id IS NOT NULL AND ${isEdited('r')} AS isChanged
         FROM ${tableOf(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
         WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
@@ -274,7 +278,7 @@ export function changesOf(
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL)
-        OR (coalesce(o.content, e.content) <> d.content AND ${isUnapplied('d')})
+        OR ${isEdited('d', 'coalesce(o.content, e.content)')}
       ORDER BY d.position`,
     id,
     scope,

@@ -56,6 +56,12 @@ describe('IDs that were renumbered after a row was removed', () => {
     await expect(machine.plan(shifted)).rejects.toMatchObject(refused(6, 7, 'b', 'c'))
   })
 
+  test('are found where the contents were exchanged on purpose before, and are exchanged back', async () => {
+    await machine.mint(rows)
+    await machine.applyAndNote(filled([...rows.slice(1), ...rows.slice(0, 1)]), ['update'], { adopt: true })
+    await expect(machine.mint(rows)).rejects.toMatchObject(refused(8, 8, 'a', 'h'))
+  })
+
   test('and a row that was inserted stop a mint', async () => {
     await machine.mint(rows.slice(0, 7))
     const inserted = filled([row('n'), ...rows.slice(0, 7)])

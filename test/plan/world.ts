@@ -485,8 +485,12 @@ export class Machine {
   }
 
   /** Records what the NFTs are, as `gdn apply` does. Makes only the changes of some kinds: others fail. */
-  async applyAndNote(rows: readonly ManifestRow[], kinds: readonly ('update' | 'transfer')[]): Promise<void> {
-    await this.#withPlan(rows, {}, null, async (plan) => {
+  async applyAndNote(
+    rows: readonly ManifestRow[],
+    kinds: readonly ('update' | 'transfer')[],
+    more: Options = {},
+  ): Promise<void> {
+    await this.#withPlan(rows, more, null, async (plan) => {
       await noteSeen(this.options(), plan)
       if (kinds.includes('update')) await this.update(plan.updates())
       if (kinds.includes('transfer')) await this.transfer(only('transfer', plan.changes()))
