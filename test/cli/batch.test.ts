@@ -268,7 +268,7 @@ describe('batch mint', () => {
   })
 })
 
-test('--for-spreadsheet makes cells inert that a spreadsheet would execute', async () => {
+test('--for-spreadsheet escapes cells that a spreadsheet would execute', async () => {
   const { path, options } = await folder({ 'drop.csv': `id,title,description,receiver\n=HYPERLINK(1),x,d,${OWNER}\n` })
   const api = await fakeApi(service())
   const { stdout } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json'], options)

@@ -190,7 +190,7 @@ describe('gdn plan', () => {
 })
 
 describe('gdn plan -o markdown', () => {
-  test('makes text of the manifest inert in a comment of a pull request', { tags: ['promise'] }, async () => {
+  test('escapes text of the manifest in a comment on a pull request', { tags: ['promise'] }, async () => {
     const hostile = [
       '</code></td></table><img src=x onerror=alert(1)>',
       '@everyone #1 https://evil.example `x` **y** | z',

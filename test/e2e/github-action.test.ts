@@ -493,7 +493,7 @@ describe('plan', () => {
     expect(github.comments).toHaveLength(122)
   })
 
-  test('keeps hostile metadata inert in comment, summary and log', async () => {
+  test('escapes hostile metadata in comment, summary and log', async () => {
     const row = ['row-0', cell(HOSTILE), cell(`${HOSTILE}\n::set-env name=PATH::/x`), WALLET].join(',')
     const { job } = await repository(csv([row]))
     const { log, summary } = await job({ command: 'plan' }, { event: pullRequest() })

@@ -124,7 +124,7 @@ describe('a 2xx response without a valid wallet is set aside, encrypted, and non
     expect(kept.toString('utf8')).toBe(typeof body === 'string' ? body : JSON.stringify(body))
   })
 
-  test('reports both addresses if the key belongs to another one, so that neither is used', async () => {
+  test('reports both addresses if the key belongs to a different one', async () => {
     const error = await failure(await make(() => answer(answerOf({ address: OTHER, private_key: KEY }))))
     expect(error.message).toContain(OTHER)
     expect(error.message).toContain(ADDRESS)
