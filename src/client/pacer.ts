@@ -51,11 +51,6 @@ export interface ClientPacer extends Pacer {
   enter(endpoint: EndpointName, signal?: AbortSignal): Promise<SendPermit>
 }
 
-interface Limiter {
-  take(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit>
-  hold(ms: number): void
-}
-
 /** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 /** The longest hold that `enter` waits for. */
@@ -78,8 +73,12 @@ export function createPacer(options: PacerOptions): ClientPacer {
     let limiter = limiters.get(endpoint)
     if (limiter === undefined) {
       const latest = () => observed(endpoint)
-      const together = shared === undefined ? null : sharing(shared, endpoint, rate, latest)
-      limiter = createLimiter(() => ownLimit(rate, latest()), now, sleep, together)
+      limiter = new Limiter({
+        limit: () => ownLimit(rate, latest()),
+        now,
+        sleep,
+        shared: shared === undefined ? null : sharing(shared, endpoint, rate, latest),
+      })
       limiters.set(endpoint, limiter)
     }
     return limiter
@@ -113,85 +112,105 @@ export function createPacer(options: PacerOptions): ClientPacer {
   }
 }
 
-/** Creates the limiter of one endpoint. The limit is read each time, since a response may have changed it. */
-function createLimiter(
-  limit: () => Limit,
-  now: () => number,
-  sleep: NonNullable<PacerOptions['sleep']>,
-  together: SharedLimiter | null,
-): Limiter {
+interface LimiterOptions extends Required<Pick<PacerOptions, 'now' | 'sleep'>> {
+  /** Read each time, since a response may have changed it. */
+  limit(): Limit
+  /** Null if this process limits only its own requests. */
+  shared: SharedLimiter | null
+}
+
+/** The rate limiter of one endpoint. */
+class Limiter {
+  readonly #options: LimiterOptions
   /** When the slot of each answered request becomes free. */
-  let cooling: number[] = []
-  let inFlight = 0
-  let heldUntil = Number.NEGATIVE_INFINITY
-  let turn: Promise<unknown> = Promise.resolve()
-  let wake = () => {}
+  #cooling: number[] = []
+  #inFlight = 0
+  #heldUntil = Number.NEGATIVE_INFINITY
+  #turn: Promise<unknown> = Promise.resolve()
+  #wake = () => {}
+
+  constructor(options: LimiterOptions) {
+    this.#options = options
+  }
+
+  take(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
+    const mine = this.#turn.then(async () => {
+      await this.#waitForSlot(signal, patienceMs)
+      return await this.#enter(signal, patienceMs)
+    })
+    this.#turn = mine.catch(() => {})
+    return mine
+  }
+
+  hold(ms: number): void {
+    const { now, shared } = this.#options
+    this.#heldUntil = Math.max(this.#heldUntil, now() + ms)
+    void shared?.hold(ms)
+  }
+
+  async #waitForSlot(signal: AbortSignal | undefined, patienceMs: number): Promise<void> {
+    for (;;) {
+      signal?.throwIfAborted()
+      checkPatience(this.#heldUntil - this.#options.now(), patienceMs)
+      const ms = this.#waitMs()
+      if (ms === 0) return
+      await this.#pause(ms, signal)
+    }
+  }
 
   /** Time until a slot may be free; infinite while all are in flight. */
-  function waitMs(): number {
-    const time = now()
-    if (heldUntil > time) return heldUntil - time
-    cooling = cooling.filter((freeAt) => freeAt > time)
-    return inFlight + cooling.length < limit().slots ? 0 : Math.min(...cooling) - time
+  #waitMs(): number {
+    const time = this.#options.now()
+    if (this.#heldUntil > time) return this.#heldUntil - time
+    this.#cooling = this.#cooling.filter((freeAt) => freeAt > time)
+    const hasRoom = this.#inFlight + this.#cooling.length < this.#options.limit().slots
+    return hasRoom ? 0 : Math.min(...this.#cooling) - time
   }
 
   /** Ends early when a response arrives or the caller aborts. */
-  async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController()
-    wake = () => over.abort()
-    signal?.addEventListener('abort', wake, { once: true, signal: over.signal })
-    await sleep(Math.min(ms, MAX_TIMER_MS), over.signal).catch(() => {})
+    this.#wake = () => over.abort()
+    signal?.addEventListener('abort', this.#wake, { once: true, signal: over.signal })
+    await this.#options.sleep(Math.min(ms, MAX_TIMER_MS), over.signal).catch(() => {})
     over.abort()
   }
 
-  async function takeTurn(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
-    for (;;) {
-      signal?.throwIfAborted()
-      checkPatience(heldUntil - now(), patienceMs)
-      const ms = waitMs()
-      if (ms === 0) break
-      await pause(ms, signal)
-    }
-    inFlight += 1
-    let isDone = false
-    let extraMs = 0
+  async #enter(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
+    this.#inFlight += 1
     let slot = ALONE
-    const done = () => {
-      if (isDone) return
-      isDone = true
-      inFlight -= 1
-      const own = limit()
-      if (!isUnlimited(own)) cooling.push(now() + own.windowMs + extraMs)
-      void slot.done(extraMs)
-      wake()
-    }
     try {
-      if (together !== null) slot = await together.take(signal, patienceMs)
+      slot = (await this.#options.shared?.take(signal, patienceMs)) ?? ALONE
     } catch (error) {
-      isDone = true
-      inFlight -= 1
-      wake()
+      this.#leave()
       throw error
     }
+    let isDone = false
+    let extraMs = 0
     return {
       isValid: () => slot.isValid(),
-      cut() {
+      cut: () => {
         extraMs = TRAVEL_MS
       },
-      done,
+      done: () => {
+        if (isDone) return
+        isDone = true
+        this.#coolDown(extraMs)
+        void slot.done(extraMs)
+        this.#leave()
+      },
     }
   }
 
-  return {
-    take(signal, patienceMs) {
-      const mine = turn.then(() => takeTurn(signal, patienceMs))
-      turn = mine.catch(() => {})
-      return mine
-    },
-    hold(ms) {
-      heldUntil = Math.max(heldUntil, now() + ms)
-      void together?.hold(ms)
-    },
+  #coolDown(extraMs: number): void {
+    const { limit, now } = this.#options
+    const own = limit()
+    if (!isUnlimited(own)) this.#cooling.push(now() + own.windowMs + extraMs)
+  }
+
+  #leave(): void {
+    this.#inFlight -= 1
+    this.#wake()
   }
 }
 

@@ -67,33 +67,56 @@ const NONE: ReadonlySet<string> = new Set()
 /** Time between reading the clock and the first byte. */
 const SLACK_MS = 50
 
-/** Creates a shared limiter for one endpoint. Its methods throw errors of the file system. */
-export function createSharedLimiter(
-  environment: LimiterEnvironment,
-  rate: number | null,
-  observed: () => ObservedRateLimit | null,
-): SharedLimiter {
-  const { owner, boot } = environment
+/** The shared limiter of one endpoint. Its methods throw errors of the file system. */
+export class StoredLimiter implements SharedLimiter {
+  readonly #environment: LimiterEnvironment
+  readonly #rate: number | null
+  readonly #observed: () => ObservedRateLimit | null
 
-  /** Changes the state. If `act` returns null, it is unchanged. */
-  function change<Result>(
-    id: string,
-    dead: ReadonlySet<string>,
-    act: (state: LimiterState, view: View) => { state: LimiterState | null; result: Result },
-    signal?: AbortSignal,
-  ): Promise<Result> {
-    return environment.update((text) => {
-      const now = environment.now()
-      const latest = observed()
-      const before = decodeState(text, boot, now, sharedLimit(rate, latest))
-      const limit = sharedLimit(rate, latest ?? observedIn(before, now))
-      const { state, result } = act(before, { me: { id, until: 0, ...owner }, now, limit, dead })
-      return { keep: state === null ? null : encodeState(state), result }
-    }, signal)
+  constructor(environment: LimiterEnvironment, rate: number | null, observed: () => ObservedRateLimit | null) {
+    this.#environment = environment
+    this.#rate = rate
+    this.#observed = observed
   }
 
-  function lookAround(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<Look | 'unlimited'> {
-    return change<Look | 'unlimited'>(
+  async take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
+    // Without a limit there is nothing to share, and no file access.
+    if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return FREE
+    const id = randomBytes(9).toString('base64url')
+    try {
+      return await this.#queueFor(id, signal, patienceMs)
+    } catch (error) {
+      // Reports the first error, not one of leaving the queue.
+      this.#leave(id, 0).catch(() => {})
+      throw error
+    }
+  }
+
+  async hold(ms: number): Promise<void> {
+    await this.#change('', NONE, (before, { now }) => ({
+      state: { ...before, at: now, heldUntil: Math.max(before.heldUntil, now + Math.min(ms, LONGEST_HOLD_MS)) },
+      result: undefined,
+    }))
+  }
+
+  async #queueFor(id: string, signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
+    const { ended, now, sleep } = this.#environment
+    let dead = NONE
+    for (;;) {
+      signal?.throwIfAborted()
+      const look = await this.#lookAround(id, dead, signal)
+      if (look === 'unlimited') return FREE
+      if (look.granted) return this.#slot(id, look.until)
+      checkPatience(look.heldMs, patienceMs)
+      dead = await ended(look.inTheWay.filter((ticket) => ticket.id !== id))
+      if (dead.size > 0) continue
+      const wait = look.lookAt - now()
+      if (wait > 0) await sleep(wait, signal)
+    }
+  }
+
+  #lookAround(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<Look | 'unlimited'> {
+    return this.#change<Look | 'unlimited'>(
       id,
       dead,
       (before, view) => {
@@ -107,71 +130,59 @@ export function createSharedLimiter(
     )
   }
 
-  function leave(id: string, extraMs: number): Promise<void> {
-    return change(id, NONE, (before, view) => ({
-      state: giveBack(before, { ...view, observed: observed(), extraMs }),
-      result: undefined,
-    }))
-  }
-
-  function slot(id: string, untilFirst: number): SharedSlot {
-    let until = untilFirst
+  /** Returns the slot of a ticket, and renews it until the request is done. */
+  #slot(id: string, firstUntil: number): SharedSlot {
+    const { now, sleep } = this.#environment
+    let until = firstUntil
     let lapsed = false
     const over = new AbortController()
 
     const beat = async () => {
       while (!lapsed) {
-        await environment.sleep(LEASE_MS / 3, over.signal)
-        const renewed = await change(id, NONE, (before, view) => {
+        await sleep(LEASE_MS / 3, over.signal)
+        const renewedAt = await this.#change(id, NONE, (before, view) => {
           const { state, renewed } = renew(before, view)
           return { state, result: renewed ? view.now : null }
         })
-        if (renewed === null) lapsed = true
-        else until = renewed + LEASE_MS
+        if (renewedAt === null) lapsed = true
+        else until = renewedAt + LEASE_MS
       }
     }
     // If the disk fails, the lease is not renewed and the slot lapses.
     beat().catch(() => {})
 
     return {
-      isValid: () => !lapsed && environment.now() < until - SLACK_MS,
-      done(extraMs) {
+      isValid: () => !lapsed && now() < until - SLACK_MS,
+      done: (extraMs) => {
         over.abort()
-        return leave(id, extraMs)
+        return this.#leave(id, extraMs)
       },
     }
   }
 
-  return {
-    async take(signal, patienceMs) {
-      // Without a limit there is nothing to share, and no file access.
-      if (isUnlimited(sharedLimit(rate, observed() ?? { perSecond: 1 }))) return FREE
-      const id = randomBytes(9).toString('base64url')
-      let dead = NONE
-      try {
-        for (;;) {
-          signal?.throwIfAborted()
-          const look = await lookAround(id, dead, signal)
-          if (look === 'unlimited') return FREE
-          if (look.granted) return slot(id, look.until)
-          checkPatience(look.heldMs, patienceMs)
-          dead = await environment.ended(look.inTheWay.filter((ticket) => ticket.id !== id))
-          if (dead.size > 0) continue
-          const wait = look.lookAt - environment.now()
-          if (wait > 0) await environment.sleep(wait, signal)
-        }
-      } catch (error) {
-        // Reports the first error, not one of leaving the queue.
-        leave(id, 0).catch(() => {})
-        throw error
-      }
-    },
-    hold(ms) {
-      return change('', NONE, (before, { now }) => ({
-        state: { ...before, at: now, heldUntil: Math.max(before.heldUntil, now + Math.min(ms, LONGEST_HOLD_MS)) },
-        result: undefined,
-      }))
-    },
+  #leave(id: string, extraMs: number): Promise<void> {
+    return this.#change(id, NONE, (before, view) => ({
+      state: giveBack(before, { ...view, observed: this.#observed(), extraMs }),
+      result: undefined,
+    }))
+  }
+
+  /** Changes the state. If `act` returns null, it is unchanged. */
+  #change<Result>(
+    id: string,
+    dead: ReadonlySet<string>,
+    act: (state: LimiterState, view: View) => { state: LimiterState | null; result: Result },
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    const { boot, owner } = this.#environment
+    return this.#environment.update((text) => {
+      const now = this.#environment.now()
+      const latest = this.#observed()
+      const before = decodeState(text, boot, now, sharedLimit(this.#rate, latest))
+      const limit = sharedLimit(this.#rate, latest ?? observedIn(before, now))
+      const { state, result } = act(before, { me: { id, until: 0, ...owner }, now, limit, dead })
+      return { keep: state === null ? null : encodeState(state), result }
+    }, signal)
   }
 }
 

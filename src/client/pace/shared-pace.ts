@@ -9,7 +9,7 @@ import type { Secret } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
 import type { SharedDatabase, Sql } from '../../sqlite/shared-database.ts'
 import { isIdle } from './limiter-state.ts'
-import { createSharedLimiter, type LimiterEnvironment, type SharedPace } from './shared-limiter.ts'
+import { type LimiterEnvironment, type SharedPace, StoredLimiter } from './shared-limiter.ts'
 
 const MANY_LIMITERS = 64
 const IDLE_MS = 3_600_000
@@ -41,7 +41,7 @@ export function createSharedPace({
       environment ??= openEnvironment(folders)
       const { limiters, ...common } = await environment
       const name = limiterName(origin, apiKey, endpoint)
-      return createSharedLimiter(
+      return new StoredLimiter(
         { ...common, update: (change, signal) => limiters.update(name, change, signal) },
         rate,
         observed,

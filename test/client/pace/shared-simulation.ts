@@ -1,9 +1,5 @@
 import type { Ticket } from '../../../src/client/pace/limiter-state.ts'
-import {
-  createSharedLimiter,
-  type LimiterEnvironment,
-  type SharedPace,
-} from '../../../src/client/pace/shared-limiter.ts'
+import { type LimiterEnvironment, type SharedPace, StoredLimiter } from '../../../src/client/pace/shared-limiter.ts'
 import { createPacer, type PacerOptions } from '../../../src/client/pacer.ts'
 
 interface Timer {
@@ -81,7 +77,7 @@ export class SimulatedProcess {
     this.#machine = machine
     this.#pid = pid
     const shared: SharedPace = {
-      limiter: async (endpoint, rate, observed) => createSharedLimiter(this.#environment(endpoint), rate, observed),
+      limiter: async (endpoint, rate, observed) => new StoredLimiter(this.#environment(endpoint), rate, observed),
       trouble: (error) => this.trouble.push(error),
     }
     this.pacer = createPacer({ ...limits, now: machine.simulation.now, sleep: this.sleep, shared })

@@ -1,0 +1,65 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import type { EndpointName } from '../api/endpoints.ts'
+import { CAPABILITIES, type Capability, HEADERS } from '../api/headers.ts'
+import { PASSING } from './answers.ts'
+import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
+import type { TransportAnswer } from './transport.ts'
+
+const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
+
+/** What a server says about itself in the headers of its responses. */
+export class Announcements {
+  readonly #capabilities = new Map<Capability, boolean>()
+  readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
+  /** Null until the server has responded. */
+  #withoutValue: ReadonlySet<string> | null = null
+  #incarnation: string | null = null
+
+  /** Records what a response to a request to an endpoint says. */
+  observe(name: EndpointName, { status, headers }: TransportAnswer): void {
+    // A response of a proxy says nothing about the server.
+    const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
+    for (const [capability, header] of HEADER_OF) {
+      if (headers[header] === 'yes') this.#capabilities.set(capability, true)
+      else if (isOfServer && !this.#capabilities.has(capability)) this.#capabilities.set(capability, false)
+    }
+    // The last response counts: a restarted server may have other networks.
+    if (isOfServer || headers[HEADERS.blockchainsWithoutValue] !== undefined) {
+      this.#withoutValue = namesWithoutValue(headers)
+    }
+    this.#incarnation = headers[HEADERS.incarnation] ?? this.#incarnation
+    const limit = parseRateLimitPolicy(headers[HEADERS.rateLimitPolicy], name)
+    if (limit !== null) this.#rateLimits.set(name, limit)
+  }
+
+  /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
+  learn({ status, headers }: TransportAnswer): boolean | null {
+    const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
+    if (!isHonored && (status >= 500 || PASSING.has(status))) return null
+    for (const [capability, header] of HEADER_OF) this.#capabilities.set(capability, headers[header] === 'yes')
+    this.#withoutValue = namesWithoutValue(headers)
+    return isHonored
+  }
+
+  /** See `ApiClient` for this and the following. */
+  supports(capability: Capability): boolean | null {
+    return this.#capabilities.get(capability) ?? null
+  }
+
+  incarnation(): string | null {
+    return this.#incarnation
+  }
+
+  hasNoValue(blockchain: Blockchain | null): boolean | null {
+    const names = this.#withoutValue
+    return names && (names.has('*') || (blockchain !== null && names.has(blockchain)))
+  }
+
+  observedRateLimit(name: EndpointName): ObservedRateLimit | null {
+    return this.#rateLimits.get(name) ?? null
+  }
+}
+
+/** Returns the blockchains whose coins have no value, as the server says; `*` stands for all. */
+const namesWithoutValue = (headers: TransportAnswer['headers']): ReadonlySet<string> =>
+  new Set(headers[HEADERS.blockchainsWithoutValue]?.split(',').map((name) => name.trim()))

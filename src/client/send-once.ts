@@ -1,0 +1,113 @@
+import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
+import { messageOf } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
+import { describeAnswer } from './answers.ts'
+import type { SendOptions, SendResult } from './api-client.ts'
+import { isBackendChange } from './backend.ts'
+import type { Clock } from './clock.ts'
+import type { Dispatch, Post } from './dispatch.ts'
+import { outcomeOf, unknownOutcome } from './outcome.ts'
+import type { RunLimit } from './run-limit.ts'
+import { type TransportAnswer, TransportError } from './transport.ts'
+
+/** What the requests of one client share. */
+export interface Server {
+  readonly baseUrl: string
+  readonly clock: Clock
+  readonly dispatch: Dispatch
+  /** Whether the backend rejects requests for blockchains whose coins have a value. */
+  onlyWithoutValue: boolean
+}
+
+/** Where a request is sent. */
+export type Target = Pick<Post, 'name' | 'url'>
+
+type PostOptions = Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & Partial<RunLimit>
+
+/** Sends JSON, with an Idempotency-Key unless `key` is null. */
+export async function postJson(
+  { dispatch, onlyWithoutValue }: Server,
+  target: Target,
+  body: Uint8Array,
+  key: string | null,
+  { run, maxCost, ...more }: PostOptions,
+): Promise<TransportAnswer> {
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (key !== null) headers[HEADERS.idempotencyKey] = key
+  if (key !== null && onlyWithoutValue) headers[HEADERS.onlyWithoutValue] = 'yes'
+  if (run !== undefined) headers[HEADERS.run] = run
+  if (maxCost !== undefined) headers[HEADERS.runMaxCost] = maxCost
+  return await dispatch.post({ ...target, content: { body }, headers, ...more })
+}
+
+/** Sends a creating request once. Returns errors of the network instead of throwing them. */
+export async function sendOnce(
+  server: Server,
+  target: Target,
+  body: Uint8Array,
+  { idempotencyKey, signal, beforeSending, ...limit }: SendOptions,
+): Promise<SendResult> {
+  let begun = false
+  const begin = async () => {
+    await beforeSending?.()
+    begun = true
+  }
+  const notSent = () => {
+    begun = false
+  }
+  try {
+    const options = { ...limit, signal, beforeSending: begin, notSent }
+    return await resultOf(server, target, await postJson(server, target, body, idempotencyKey, options))
+  } catch (error) {
+    const isInterrupted = signal?.aborted === true && error === signal.reason
+    const isUnsent = error instanceof TransportError ? !error.sent : !begun || isInterrupted
+    return isUnsent ? await notSentResult(target, error) : { kind: 'cut', reason: messageOf(error), error }
+  }
+}
+
+/** A backend that refuses coins with a value has sent nothing. */
+async function resultOf(
+  { onlyWithoutValue }: Server,
+  { name, url }: Target,
+  answer: TransportAnswer,
+): Promise<SendResult> {
+  const { status, headers } = answer
+  if (onlyWithoutValue && status === 412 && headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
+    const { answerError } = await import('./answer-error.ts')
+    const stop = answerError(name ?? url, url, answer)
+    return { kind: 'not_sent', reason: stop.message, stop, error: stop }
+  }
+  const json = parseJson(answer.body)
+  const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
+  return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer), answer }
+}
+
+async function notSentResult({ url }: Target, error: unknown): Promise<SendResult> {
+  const reason = messageOf(error)
+  if (!(error instanceof TransportError)) return { kind: 'not_sent', reason, error }
+  const { cause } = error
+  if (isBackendChange(cause)) return { kind: 'not_sent', reason, stop: cause, error: cause }
+  const { unreachable } = await import('./network-error.ts')
+  return { kind: 'not_sent', reason, error: unreachable(url, error) }
+}
+
+/** Reads the response to a creating request that is sent exactly once. @throws GdnError for any other response */
+export async function readCreated<Response>(
+  name: string,
+  result: SendResult,
+  hint: string | undefined,
+  read: (answer: TransportAnswer) => Promise<Response>,
+): Promise<Response> {
+  const { outcome } = outcomeOf(result, Date.now())
+  if (result.kind !== 'answered') {
+    throw outcome === 'unknown' ? unknownOutcome(name, result.reason, hint, result.error) : result.error
+  }
+  if (outcome === 'unknown') throw unknownOutcome(name, result.seen, hint)
+  // Reading a refusal throws its error.
+  if (outcome !== 'accepted') return await read(result.answer)
+  try {
+    return await read(result.answer)
+  } catch (cause) {
+    throw unknownOutcome(name, `the response breaks the contract: ${result.seen}`, hint, cause)
+  }
+}
