@@ -51,45 +51,18 @@ export async function prepare(
   let plan = await planRows(store, gathered, options)
   if (!gathered.isRead) gathered.changes = await changedRows(store, gathered, plan, options.editedRows)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
-  const mayBeRenumbered = !isNew && gathered.isRead && sends && gathered.changes.changed > 0
-  // `gdn apply` has checked it in the plan.
-  if (mayBeRenumbered && options.adopt !== true && options.keepEdited !== true) {
-    await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
-  }
-  const isMoved = store.movedFrom !== null
-  if (!isNew && sends && options.settle === undefined && !restored && !isMoved) {
-    if (writes) await enterFinished(store, gathered)
-    refuseFinished(store, gathered.changes)
-  }
-  const { drop } = store
+  if (!isNew && sends) await checkEdits(store, options, gathered, { writes, restored })
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
-  const isSecond = options.again === true && !isSharedScope(drop.referenceScope)
-  const lookupClient = isSecond || options.skipLookup === true ? null : deps.client
-  const looksForPairs = hasNew && (!isNew || lookupClient !== null)
-  const { identified, relocated } = looksForPairs
-    ? await pairRows(store, options, lookupClient, gathered.rows)
-    : { identified: [], relocated: [] }
-  const pairs = [...identified, ...relocated]
-  const renamed = renamedOf(pairs)
-  const pairedOnServer = pairs.filter(({ sent }) => sent === null)
-  const replaced =
-    isNew || !hasNew
-      ? []
-      : await findReplacedRows(store, options, lookupClient, { rows: gathered.rows, paired: pairedOf(pairs) })
-  if (pairs.length > 0) {
-    const rowsOf = (some: readonly { row: KeptRow }[]) => some.map(({ row }) => row)
-    plan = withoutMinted(store, plan, { renamed: rowsOf(renamed), adopted: rowsOf(pairedOnServer) })
-  }
+  const { pairs, renamed, pairedOnServer, replaced } = await pairNewRows(store, options, deps, gathered, hasNew)
+  if (pairs.length > 0)
+    plan = withoutMinted(store, plan, { renamed: keptRows(renamed), adopted: keptRows(pairedOnServer) })
   const pending = [...positionsOf(plan), ...pairedOnServer.map(({ row }) => row.position)]
   await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
   const before = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)
-  if (isMoved && deps.client !== null) {
-    before.relabeled.push(...(await labelsOfMoved(store, options, deps.client, gathered)))
-    before.notes.push(`The run ${drop.name} follows its manifest, which was moved from ${store.movedFrom}`)
-  }
-  plan = withoutMinted(store, plan, { adopted: before.adopted.map(({ row }) => row) })
+  await noteMove(store, options, deps, gathered, before)
+  plan = withoutMinted(store, plan, { adopted: keptRows(before.adopted) })
   before.adopted.unshift(...pairedOnServer)
   if (before.adopted.length > 0) {
     before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
@@ -99,6 +72,71 @@ export async function prepare(
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: before.notes, duplicates }
   return { gathered, plan, before, pairs, replaced, planned }
+}
+
+const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
+
+/** Refuses rows of a resumed run that seem to be renumbered, and a run that has nothing left to send. */
+async function checkEdits(
+  store: RunStore,
+  options: BatchOptions,
+  gathered: Gathered,
+  { writes, restored }: { writes: boolean; restored: boolean },
+): Promise<void> {
+  const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
+  // `gdn apply` has checked it in the plan.
+  if (mayBeRenumbered && options.adopt !== true && options.keepEdited !== true) {
+    await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
+  }
+  if (options.settle !== undefined || restored || store.movedFrom !== null) return
+  if (writes) await enterFinished(store, gathered)
+  refuseFinished(store, gathered.changes)
+}
+
+interface NewPairs {
+  /** Rows that got an ID since their mint, or whose reference ID changed. */
+  pairs: Pair[]
+  /** Those of the run that got another key. */
+  renamed: ReturnType<typeof renamedOf>
+  /** Those that this machine didn't send. */
+  pairedOnServer: Pair[]
+  replaced: string[]
+}
+
+/** Pairs new rows with NFTs that were minted under another reference ID, and finds the rows that they replace. */
+async function pairNewRows(
+  store: RunStore,
+  options: BatchOptions,
+  { client }: CheckDeps,
+  { rows }: Gathered,
+  hasNew: boolean,
+): Promise<NewPairs> {
+  const isNew = store.drop.setId === null
+  const isSecond = options.again === true && !isSharedScope(store.drop.referenceScope)
+  const lookupClient = isSecond || options.skipLookup === true ? null : client
+  const none: NewPairs = { pairs: [], renamed: [], pairedOnServer: [], replaced: [] }
+  if (!hasNew || (isNew && lookupClient === null)) return none
+  const { identified, relocated } = await pairRows(store, options, lookupClient, rows)
+  const pairs = [...identified, ...relocated]
+  return {
+    pairs,
+    renamed: renamedOf(pairs),
+    pairedOnServer: pairs.filter(({ sent }) => sent === null),
+    replaced: isNew ? [] : await findReplacedRows(store, options, lookupClient, { rows, paired: pairedOf(pairs) }),
+  }
+}
+
+/** Notes that the run follows its moved manifest, and finds the labels to change on the server. */
+async function noteMove(
+  store: RunStore,
+  options: BatchOptions,
+  { client }: CheckDeps,
+  gathered: Gathered,
+  { notes, relabeled }: EarlierMints,
+): Promise<void> {
+  if (store.movedFrom === null || client === null) return
+  relabeled.push(...(await labelsOfMoved(store, options, client, gathered)))
+  notes.push(`The run ${store.drop.name} follows its manifest, which was moved from ${store.movedFrom}`)
 }
 
 const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Plan) => ({

@@ -2,7 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../api/metadata.ts'
 import { dryRunBatch } from '../../batch/dry-run.ts'
-import type { BatchOptions, DryRun } from '../../batch/types.ts'
+import type { BatchOptions, DryRun, PlannedEvent, PlannedMint } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -72,71 +72,96 @@ interface DryRunning {
 }
 
 /** Prints what a run would send, after all checks that a run makes before it sends anything. */
-export async function printBatchDryRun(
-  deps: Deps,
-  { by, options, read, files = null, localFiles = null, mapped, warnings, settings, output, flags }: DryRunning,
-): Promise<void> {
-  const { io, signals } = deps
+export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise<void> {
+  const { options, settings } = running
   // A plan without a lookup needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
-  const meter = await openMeter(options.dynamic)
-  let found: ManifestIssue[] = []
   try {
-    const { maxCost } = flags
-    const limit =
-      maxCost === undefined || connection === null
-        ? null
-        : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
-    let finished: FinishedRun | null = null
-    const plan = await dryRunBatch(
-      { ...options, signal: signals.signal },
-      {
-        client: connection?.client ?? null,
-        now: deps.steadyNow,
-        sleep: deps.sleep,
-        readManifest: read,
-        onPlanned: ({ receiver, sender, count }) => meter.add(receiver, count, sender),
-        confirm: async (planned) => {
-          await limit?.refuseBelowOne(hasBegun(planned))
-          const { duplicates } = planned
-          if (planned.rows.pending > 0) {
-            found = [
-              ...(warnings?.all ?? []),
-              ...duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates),
-            ]
-          }
-          printWarnings(io, { warnings: found })
-          refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
-          if (connection !== null && planned.rows.pending > 0)
-            found.push(...(await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })))
-        },
-      },
-    ).catch(async (error: unknown) => {
-      finished = await finishedRun(error, options)
-      return planOf(finished)
-    })
-    if (connection !== null && finished === null && deps.quote !== null) {
-      const { blockchain } = options
-      const given = limit?.wei ?? null
-      const maxFee = flags.maxFeeGwei ?? null
-      const spending = await spendingOfRun(deps, plan, { connection, blockchain, given, kept: null, maxFee, others: 0 })
-      // What accepted rows typically use isn't known.
-      const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
-      if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
-    }
-    const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
-    const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
-    const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
-    await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings: found })
-    for (const note of plan.notes) io.note(safe(note))
-    if (plan.requests > 1) io.note(`${plan.order}.`)
-    if (fees?.isSimulated) io.note(SIMULATED)
-    if (connection === null) io.note('The server was not contacted (--no-lookup).')
-    io.note('Nothing was sent (--dry-run).')
-    if (finished !== null) noteFinished(deps, finished, { ...flags, by })
+    await printPlan(deps, running, connection, await planRun(deps, running, connection))
   } finally {
     await connection?.client.close()
   }
+}
+
+interface PlannedRun {
+  plan: DryRun
+  /** Set if the run has nothing left to send. */
+  finished: FinishedRun | null
+  /** What the rows use on the blockchain. */
+  meter: Awaited<ReturnType<typeof openMeter>>
+  limit: Awaited<ReturnType<typeof costLimit>> | null
+  warnings: ManifestIssue[]
+}
+
+async function planRun(
+  deps: Deps,
+  { options, read, files = null, localFiles = null, warnings, settings, flags }: DryRunning,
+  connection: Connection | null,
+): Promise<PlannedRun> {
+  const { maxCost } = flags
+  const meter = await openMeter(options.dynamic)
+  const limit =
+    maxCost === undefined || connection === null
+      ? null
+      : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
+  const found: ManifestIssue[] = []
+  const confirm = async (planned: PlannedEvent) => {
+    await limit?.refuseBelowOne(hasBegun(planned))
+    const { duplicates } = planned
+    if (planned.rows.pending > 0) {
+      found.push(
+        ...(warnings?.all ?? []),
+        ...duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates),
+      )
+    }
+    printWarnings(deps.io, { warnings: found })
+    refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
+    if (connection === null || planned.rows.pending === 0) return
+    found.push(...(await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })))
+  }
+  const dryRunDeps = {
+    client: connection?.client ?? null,
+    now: deps.steadyNow,
+    sleep: deps.sleep,
+    readManifest: read,
+    onPlanned: ({ receiver, sender, count }: PlannedMint) => meter.add(receiver, count, sender),
+    confirm,
+  }
+  try {
+    const plan = await dryRunBatch({ ...options, signal: deps.signals.signal }, dryRunDeps)
+    return { plan, finished: null, meter, limit, warnings: found }
+  } catch (error) {
+    const finished = await finishedRun(error, options)
+    return { plan: planOf(finished), finished, meter, limit, warnings: found }
+  }
+}
+
+async function printPlan(
+  deps: Deps,
+  { by, options, mapped, settings, output, flags }: DryRunning,
+  connection: Connection | null,
+  { plan, finished, meter, limit, warnings }: PlannedRun,
+): Promise<void> {
+  const { io } = deps
+  if (connection !== null && finished === null && deps.quote !== null) {
+    const { blockchain } = options
+    const given = limit?.wei ?? null
+    const maxFee = flags.maxFeeGwei ?? null
+    const spending = await spendingOfRun(deps, plan, { connection, blockchain, given, kept: null, maxFee, others: 0 })
+    // What accepted rows typically use isn't known.
+    const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
+    if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
+  }
+  const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
+  const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
+  const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
+  await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings })
+  for (const note of plan.notes) io.note(safe(note))
+  if (plan.requests > 1) io.note(`${plan.order}.`)
+  if (fees?.isSimulated) io.note(SIMULATED)
+  if (connection === null) io.note('The server was not contacted (--no-lookup).')
+  io.note('Nothing was sent (--dry-run).')
+  if (finished !== null) noteFinished(deps, finished, { ...flags, by })
 }
 
 const NO_ESTIMATE = Object.fromEntries(COST_FIELDS.map((field) => [field, null]))
