@@ -61,8 +61,8 @@ async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onE
   for (let after = ''; ; ) {
     const page = await store.read((sql) => nftsOf(sql, store.id, after, IDS_PER_CALL))
     if (page.length === 0) return lost
-    const known = await readRecords({ client, signal }, [...new Set(page.map(({ nft }) => nft))])
-    lost.push(...page.filter(({ nft }) => !known.has(nft)).map(({ id }) => id))
+    const records = await readRecords({ client, signal }, [...new Set(page.map(({ nft }) => nft))])
+    lost.push(...page.filter(({ nft }) => !records.has(nft)).map(({ id }) => id))
     after = page.at(-1)?.id ?? ''
     onEvent?.({ type: 'looking_up', done: page.at(-1)?.n ?? 0, total: last })
   }

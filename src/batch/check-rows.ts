@@ -50,7 +50,7 @@ export async function findReplacedRows(
   { rows, paired }: { rows: RowsIn; paired: Paired },
 ): Promise<string[]> {
   const { drop } = store
-  const known = client === null ? paired : await withMintedElsewhere(store, options, client, { rows, paired })
+  const minted = client === null ? paired : await withMintedElsewhere(store, options, client, { rows, paired })
   const newRows = options.newRows === true
-  return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired: known }))
+  return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
 }

@@ -41,11 +41,11 @@ export class DuplicateRows implements Duplicates {
  * @param isMinted whether the row at a position is to be minted; the server has the others already
  */
 export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
-  const found: Duplicates = { count: 0, rows: [] }
+  const duplicates: Duplicates = { count: 0, rows: [] }
   for (const { position, line, firstLine } of copiesOf(sql, rows, drop)) {
     if (!isMinted(position)) continue
-    found.count++
-    if (found.rows.length < MAX_DUPLICATES) found.rows.push({ line, equals: firstLine() })
+    duplicates.count++
+    if (duplicates.rows.length < MAX_DUPLICATES) duplicates.rows.push({ line, equals: firstLine() })
   }
-  return found
+  return duplicates
 }

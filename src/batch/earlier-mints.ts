@@ -80,9 +80,9 @@ export async function findEarlierMints(
   const labeledPairs = labeledOf(pairs, options)
   before.listed = await listCollection(askerOf(start), options, looks.contents, before.notes)
   const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
-  const known = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
-  before.adopted = known?.rows ?? []
-  before.relabeled = [...labeledPairs, ...(known?.relabeled ?? [])]
+  const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
+  before.adopted = fromServer?.rows ?? []
+  before.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
   if (before.relabeled.length > 0) before.notes.push(noteOfRelabeled(before.relabeled))
   if (before.listed === null) return before
 
@@ -245,10 +245,10 @@ async function adoptMatches(
   const adopted: Adopted[] = []
   const ofOtherWallets: FoundRow[] = []
   const doubtful: FoundRow[] = []
-  for await (const found of matches) {
-    const { row, match } = found
-    if (unresolved.has(match.content)) doubtful.push(found)
-    else if (!hasOwnerOf(found)) ofOtherWallets.push(found)
+  for await (const foundRow of matches) {
+    const { row, match } = foundRow
+    if (unresolved.has(match.content)) doubtful.push(foundRow)
+    else if (!hasOwnerOf(foundRow)) ofOtherWallets.push(foundRow)
     else adopted.push({ row, nftGdnId: match.id })
   }
   if (doubtful.length > 0) throw mayBeOfOthers(doubtful)

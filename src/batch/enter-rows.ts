@@ -56,7 +56,7 @@ export async function enterRows(
     moveRun(sql, store.drop.family, options)
     markReplaced(sql, replaced)
     replaceRows(sql, store.drop, gathered, now)
-    for (const found of foundRequests(before.adopted)) enterFound(sql, store.drop, found, now)
+    for (const request of foundRequests(before.adopted)) enterFound(sql, store.drop, request, now)
     renameRows(
       sql,
       store.drop,
@@ -93,12 +93,12 @@ const FOUND_PER_REQUEST = 50
 /** Rows that were minted before, by receiver and sender. */
 function foundRequests(adopted: readonly Adopted[]) {
   const groups = new Map<string, { receiver: string; sender: string | null; pieces: Adopted[][] }>()
-  for (const one of adopted) {
-    const { receiver, sender } = one.row.row
+  for (const adoptedRow of adopted) {
+    const { receiver, sender } = adoptedRow.row.row
     const group = groups.get(`${receiver} ${sender}`) ?? { receiver, sender, pieces: [[]] }
     groups.set(`${receiver} ${sender}`, group)
     if (group.pieces.at(-1)?.length === FOUND_PER_REQUEST) group.pieces.push([])
-    group.pieces.at(-1)?.push(one)
+    group.pieces.at(-1)?.push(adoptedRow)
   }
   return [...groups.values()].flatMap(({ receiver, sender, pieces }) =>
     pieces.map((piece) => ({

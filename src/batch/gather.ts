@@ -255,24 +255,24 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
     return new PlanBuilder().build(drop.chunkSize, drop.inOrder)
   }
   gathered.foundBy = 'line'
-  let found = await findRows(store, gathered, options)
+  let sentRows = await findRows(store, gathered, options)
   // If every operation was found, the other rows have none. Otherwise they may have been sent from another line.
-  if (found.sent !== sent) {
+  if (sentRows.sent !== sent) {
     gathered.foundBy = 'identity'
-    found = await findRows(store, gathered, options)
+    sentRows = await findRows(store, gathered, options)
   }
-  gathered.changed = found.changed
+  gathered.changed = sentRows.changed
   const counts = noCounts()
   for (const [state, n] of states) {
     // Planned rows that were removed from the manifest no longer belong to the run, and neither do refused ones.
     if (state === 'planned' || state === 'intended') continue
-    counts[STATUS[state]] += n - (found.left.get(state) ?? 0)
-    if (state === 'failed' && found.failed < n)
+    counts[STATUS[state]] += n - (sentRows.left.get(state) ?? 0)
+    if (state === 'failed' && sentRows.failed < n)
       counts.failed -= await store.read((sql) => countRefusedOutside(sql, rows, store.drop))
   }
-  counts.pending = found.pending.rows
+  counts.pending = sentRows.pending.rows
   store.counts = withTotal(counts)
-  return found.pending.build(drop.chunkSize, drop.inOrder)
+  return sentRows.pending.build(drop.chunkSize, drop.inOrder)
 }
 
 /**
@@ -340,17 +340,17 @@ async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] 
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []
   for (const path of paths) {
-    const found = await stat(path).catch(() => null)
-    if (found === null) return null
-    identities.push({ path, size: found.size, mtimeMs: found.mtimeMs })
+    const stats = await stat(path).catch(() => null)
+    if (stats === null) return null
+    identities.push({ path, size: stats.size, mtimeMs: stats.mtimeMs })
   }
   return identities
 }
 
 async function areUnchanged(files: readonly FileIdentity[]): Promise<boolean> {
   for (const { path, size, mtimeMs } of files) {
-    const found = await stat(path).catch(() => null)
-    if (found === null || !found.isFile() || found.size !== size || found.mtimeMs !== mtimeMs) return false
+    const stats = await stat(path).catch(() => null)
+    if (stats === null || !stats.isFile() || stats.size !== size || stats.mtimeMs !== mtimeMs) return false
   }
   return true
 }

@@ -61,8 +61,8 @@ export class RowNamer {
   }
 
   #groupOf(parties: string): number {
-    const known = this.#pairs.getOrAdd(parties, this.#groups)
-    return known ?? this.#groups++
+    const group = this.#pairs.getOrAdd(parties, this.#groups)
+    return group ?? this.#groups++
   }
 }
 

@@ -12,13 +12,13 @@ export type Seen = { id: string; metadata: unknown } | null
  */
 export function matchIds(rows: readonly unknown[], seen: readonly Seen[]): (string | null)[] | null {
   const wanted = rows.map((metadata) => canonicalJson(metadata))
-  const found = seen.map((record) => (record === null ? null : canonicalJson(record.metadata)))
-  const ids = rows.map((_, index) => (found[index] === wanted[index] ? (seen[index]?.id ?? null) : null))
+  const shown = seen.map((record) => (record === null ? null : canonicalJson(record.metadata)))
+  const ids = rows.map((_, index) => (shown[index] === wanted[index] ? (seen[index]?.id ?? null) : null))
   if (ids.every((id) => id !== null)) return ids
   if (seen.some((record) => record === null)) return null
   const strays = new Map<string, string[]>()
   for (const [index, record] of seen.entries()) {
-    const said = found[index]
+    const said = shown[index]
     if (record === null || said === null || said === undefined || ids[index] !== null) continue
     strays.set(said, [...(strays.get(said) ?? []), record.id])
   }

@@ -25,6 +25,6 @@ export async function withMintedElsewhere(
   if (client.supports('references') !== true) return paired
   const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
   const nfts = await new ServerNames(client, options).nftsOf(fresh.map(referenceOf))
-  const known = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)
-  return { ...paired, positions: new Set([...paired.positions, ...known]) }
+  const onServer = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)
+  return { ...paired, positions: new Set([...paired.positions, ...onServer]) }
 }

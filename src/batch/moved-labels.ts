@@ -19,7 +19,7 @@ export async function labelsOfMoved(
   if (client.supports('labels') === null) await client.learnIdempotency({ signal })
   if (label === null || client.supports('labels') !== true) return []
   const names = new ServerNames(client, options)
-  const found: OtherLabel[] = []
+  const labels: OtherLabel[] = []
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {
     const asked = page.flatMap(({ key, line, reference }) =>
       (['createnft', 'createnfttrans'] as const).map((operation) => ({
@@ -31,8 +31,8 @@ export async function labelsOfMoved(
     )
     for (const [one, record] of await names.lookUp(asked)) {
       const other = otherLabelOf(record, label)
-      if (other !== null) found.push({ ...one, nftGdnId: record.nft_gdn_id ?? '', label: other })
+      if (other !== null) labels.push({ ...one, nftGdnId: record.nft_gdn_id ?? '', label: other })
     }
   }
-  return found
+  return labels
 }

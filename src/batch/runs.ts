@@ -115,9 +115,10 @@ export async function openRun(
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
   const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((found) => found.length > 0)
-  const found = find(exact) ?? (await refuseOtherPaths({ wanted, path, realPath, all, limits })) ?? find(byName) ?? []
-  const named = contract === undefined ? [] : found.filter((run) => sameAddress(run.contractAddress, contract))
-  const fits = named.length > 0 ? named : found
+  const candidates =
+    find(exact) ?? (await refuseOtherPaths({ wanted, path, realPath, all, limits })) ?? find(byName) ?? []
+  const named = contract === undefined ? [] : candidates.filter((run) => sameAddress(run.contractAddress, contract))
+  const fits = named.length > 0 ? named : candidates
   const [newest] = fits
   if (newest === undefined) {
     const commands = await reading(stateDir, [], (state) => state.read(commandRuns))
@@ -262,12 +263,12 @@ export async function runStatuses(stateDir: string, runs: readonly Run[]): Promi
   return await reading<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []
     for (const { stateDir: _, ...info } of runs) {
-      const found = await state.read((sql) => {
+      const rowCounts = await state.read((sql) => {
         const drop = readDrop(sql, info.id)
         const counts = drop === null ? noCounts() : countDrop(sql, drop, info.running)
         return { counts, burned: countBurned(sql, info.id) }
       })
-      statuses.push({ ...info, ...found })
+      statuses.push({ ...info, ...rowCounts })
     }
     return statuses
   })

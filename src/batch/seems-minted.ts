@@ -57,15 +57,15 @@ export async function seemsMinted(
   { run, pending, which, hasReferences }: SeemsMinted,
 ): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
-  const found = new Set<number>()
+  const matched = new Set<number>()
   for await (const match of matches) {
     if (rows.length < MAX_NAMED) rows.push(shownRow(match))
-    found.add(match.row.position)
+    matched.add(match.row.position)
   }
   const others: number[] = []
   let left = 0
   for await (const { position, row } of pending) {
-    if (found.has(position)) continue
+    if (matched.has(position)) continue
     if (others.length < MAX_LINES) others.push(row.line)
     else left++
   }
@@ -75,7 +75,7 @@ export async function seemsMinted(
   ].join(' ')
   const isNew = which === 'new'
   const unknown = isNew ? '' : `, and the run ${run} has no record of them`
-  const message = `${count(found.size, 'row')} of the manifest ${found.size === 1 ? 'seems' : 'seem'} to be in the collection already${unknown}`
+  const message = `${count(matched.size, 'row')} of the manifest ${matched.size === 1 ? 'seems' : 'seem'} to be in the collection already${unknown}`
   return new GdnError('seems_minted', message, {
     hint: isNew
       ? [
@@ -89,7 +89,7 @@ export async function seemsMinted(
           adopt,
           'To send all of them nevertheless, run `gdn batch mint` with --no-lookup.',
         ].join('\n'),
-    details: { rows, count: found.size },
+    details: { rows, count: matched.size },
   })
 }
 
@@ -107,7 +107,7 @@ function mintedByAdopt(lines: readonly number[], left: number): string[] {
 export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0
-  for await (const found of matches) if (all++ < MAX_NAMED) rows.push(shownRow(found))
+  for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
   return new GdnError('seems_minted', `${count(all, 'row')} that had been absent are now in the collection`, {
     hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to find out which rows they are.`,
     details: { rows, count: all },

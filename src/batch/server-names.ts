@@ -52,7 +52,7 @@ export class ServerNames {
 
   /** Returns what reference IDs name, apart from those that a retry may reuse. */
   async lookUp<One extends Asked>(asked: readonly One[]): Promise<Map<One, ReferenceRecord>> {
-    const found = new Map<One, ReferenceRecord>()
+    const records = new Map<One, ReferenceRecord>()
     for (const operation of OPERATIONS) {
       const all = asked.filter((one) => one.operation === operation)
       for (let from = 0; from < all.length; from += MAX_REFERENCES_PER_REQUEST) {
@@ -63,12 +63,12 @@ export class ServerNames {
           { signal: this.#signal },
         )
         for (const record of references) {
-          const one = page.get(record.reference_id)
-          if (one !== undefined && !record.is_free) found.set(one, record)
+          const named = page.get(record.reference_id)
+          if (named !== undefined && !record.is_free) records.set(named, record)
         }
       }
     }
-    return found
+    return records
   }
 
   /** Returns the NFTs of reference IDs. A row may have got or lost its sender since its mint. */
@@ -105,7 +105,7 @@ export class ServerNames {
     contents: readonly string[],
     isKnown: (content: string, copy: number) => boolean,
   ): Promise<Copy[]> {
-    const found: Copy[] = []
+    const copies: Copy[] = []
     let open = contents.map((content) => ({ content, next: 1 }))
     for (let size = 1; open.length > 0; size = MOST_COPIES) {
       const asked: (Omit<Copy, 'nftGdnId' | 'label'> & { of: (typeof open)[number] })[] = []
@@ -122,12 +122,13 @@ export class ServerNames {
       for (const [{ of, ...one }, record] of await this.lookUp(asked)) {
         const { nft_gdn_id: nftGdnId, reference_alias, reference_label: label = null } = record
         counts.set(of, (counts.get(of) ?? 0) + 1)
-        if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string') found.push({ ...one, nftGdnId, label })
+        if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string')
+          copies.push({ ...one, nftGdnId, label })
       }
       const asMany = size
       open = open.filter((of) => (counts.get(of) ?? 0) >= asMany)
     }
-    return found.sort((a, b) => a.copy - b.copy)
+    return copies.sort((a, b) => a.copy - b.copy)
   }
 
   /**
@@ -136,7 +137,7 @@ export class ServerNames {
    * @throws GdnError `bad_answer` if the server's list has no end
    */
   async unaliased(reference_label: string): Promise<(Asked & { nftGdnId: string })[]> {
-    const found = new Map<string, Asked & { nftGdnId: string }>()
+    const nfts = new Map<string, Asked & { nftGdnId: string }>()
     for (const operation of OPERATIONS) {
       let after: string | undefined
       let pages = 0
@@ -148,13 +149,13 @@ export class ServerNames {
           { signal: this.#signal },
         )
         for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
-          found.set(nftGdnId, { operation, reference, nftGdnId })
+          nfts.set(nftGdnId, { operation, reference, nftGdnId })
         }
         // A page that returns to an earlier one would never end.
         after = next !== null && next > (after ?? '') ? next : undefined
       } while (after !== undefined)
     }
-    return [...found.values()]
+    return [...nfts.values()]
   }
 
   /** Returns those of the NFTs that failed or were burned. */

@@ -31,8 +31,8 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
     if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
     // The plan has checked the labels, and replaced those that are adopted.
     const adopting = { ...options, adopt: true }
-    const known = await knownReferences(store, adopting, deps.client, { gathered, plan })
-    const adopted = known?.rows ?? []
+    const fromServer = await knownReferences(store, adopting, deps.client, { gathered, plan })
+    const adopted = fromServer?.rows ?? []
     const rest = withoutMinted(store, plan, { adopted: adopted.map(({ row }) => row) })
     if (rest.rows === 0) await enterAdopted(store, options, deps, { gathered, plan: rest, adopted })
   })

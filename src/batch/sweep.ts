@@ -105,10 +105,10 @@ export class Sweeper {
   async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const question of this.#questions()) {
       if (this.#context.halt.aborted) return
-      const found = await this.#ask(question, aside)
-      if (found === 'later') return
+      const answers = await this.#ask(question, aside)
+      if (answers === 'later') return
       let ended = true
-      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, found)) && ended
+      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, answers)) && ended
       this.#context.emitRows()
       if (!goesOn(ended)) return
     }
@@ -142,9 +142,9 @@ export class Sweeper {
     const context = this.#context
     const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
-      const found = await readRecords(context.asker, all)
+      const records = await readRecords(context.asker, all)
       this.#noResponse = null
-      return found
+      return records
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       if (error.code === 'unreachable') this.#noResponse = error.message
@@ -189,9 +189,9 @@ export class Sweeper {
       return rows
     }
     const metadata = sentMetadata(request.body)
-    const known = rows.filter(({ nftGdnId }) => nftGdnId !== null)
-    const sent = known.map(({ position }) => this.#identity(metadata[position]))
-    const seen = known.map(({ nftGdnId }, index): Seen => {
+    const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
+    const sent = withNfts.map(({ position }) => this.#identity(metadata[position]))
+    const seen = withNfts.map(({ nftGdnId }, index): Seen => {
       const record = found.get(nftGdnId ?? '')
       if (record === undefined) return null
       // An NFT that was updated since shows other metadata. Only our backend has updates, and it keeps the order.
@@ -201,7 +201,7 @@ export class Sweeper {
     const matched = matchIds(sent, seen)
     if (matched === null) return null
     this.#checked.add(request.id)
-    const moved = known.flatMap((row, index) =>
+    const moved = withNfts.flatMap((row, index) =>
       matched[index] === row.nftGdnId ? [] : [{ row, id: matched[index] ?? null }],
     )
     if (moved.length === 0) return rows

@@ -39,8 +39,8 @@ export async function uploadFiles(
     if (row === undefined) continue
     for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
   }
-  const known = await store.read((sql) => uploadsOf(sql, store.id))
-  const uploads = new Map([...known].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
+  const uploaded = await store.read((sql) => uploadsOf(sql, store.id))
+  const uploads = new Map([...uploaded].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
   const failures: { line: number; path: string; error: unknown }[] = []
   const waiting = lines.entries()
   const work = async () => {

@@ -51,8 +51,8 @@ export class KnownBackends {
     baseUrl: string,
     { how, signal }: { how: 'once' | 'patiently'; signal: AbortSignal },
   ): Promise<Identity> {
-    const known = this.#known.get(baseUrl)
-    if (known !== undefined) return known.identity
+    const backend = this.#known.get(baseUrl)
+    if (backend !== undefined) return backend.identity
     const url = healthUrl(baseUrl)
     const once = () => this.#ask(transport, url, signal)
     const answer = await persist(url, SYSTEM_CLOCK, signal, once, how === 'once' ? 1 : undefined)
@@ -85,12 +85,12 @@ export class KnownBackends {
       request: async (request) => {
         const closed = this.#closed.get(baseUrl)
         if (closed !== undefined) throw new TransportError(closed.message, false, closed)
-        const known = this.#known.get(baseUrl)
-        if (known === undefined || known.identity.id === null) {
+        const backend = this.#known.get(baseUrl)
+        if (backend === undefined || backend.identity.id === null) {
           return await transport.request(request)
         }
-        if (checked === null || this.#now() > known.trustedUntil) {
-          const check = this.#check(transport, baseUrl, known.identity, request.signal)
+        if (checked === null || this.#now() > backend.trustedUntil) {
+          const check = this.#check(transport, baseUrl, backend.identity, request.signal)
           checked = check
           check.catch(() => {
             if (checked === check) checked = isLocal ? null : Promise.resolve()
@@ -99,12 +99,12 @@ export class KnownBackends {
         await checked
         try {
           const answer = await transport.request(request)
-          const problem = changeOf(baseUrl, known.identity, identityOf(answer))
+          const problem = changeOf(baseUrl, backend.identity, identityOf(answer))
           if (problem !== null) throw new TransportError(problem.message, true, problem)
-          known.trustedUntil = this.#now() + TRUST_MS
+          backend.trustedUntil = this.#now() + TRUST_MS
           return answer
         } catch (error) {
-          known.trustedUntil = Number.NEGATIVE_INFINITY
+          backend.trustedUntil = Number.NEGATIVE_INFINITY
           throw error
         }
       },

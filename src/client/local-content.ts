@@ -34,8 +34,8 @@ export async function contentOf(content: string | Uint8Array, name: string, sha2
 
 async function sizeOf(path: string): Promise<number> {
   try {
-    const found = await stat(path)
-    if (found.isFile()) return found.size
+    const stats = await stat(path)
+    if (stats.isFile()) return stats.size
   } catch (error) {
     const what = systemCode(error) === 'ENOENT' ? "it doesn't exist" : messageOf(error)
     throw new GdnError('invalid_input', `${path} can't be uploaded: ${what}`, { place: { file: path }, cause: error })

@@ -38,11 +38,11 @@ export async function readNfts(
   ids: readonly string[],
   perRequest?: number,
 ): Promise<Map<string, NftRecord>> {
-  const found = new Map<string, NftRecord>()
+  const records = new Map<string, NftRecord>()
   for await (const { nfts } of pagesOfNfts(reading, ids, perRequest)) {
-    for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
+    for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
   }
-  return found
+  return records
 }
 
 /** Returns the record of an NFT; undefined if the server doesn't know it. */

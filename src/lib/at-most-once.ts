@@ -65,8 +65,8 @@ export class AtMostOnce {
     const accepted = { transaction_gdn_id, accepted_date }
     const { name, wallet_address } = request
     const created_at = new Date(operation.accepted.at).toISOString()
-    const known = { transaction_gdn_id, name, blockchain, wallet_address, created_at }
-    await this.#remember({ ...known, contract_address: null })
+    const recorded = { transaction_gdn_id, name, blockchain, wallet_address, created_at }
+    await this.#remember({ ...recorded, contract_address: null })
     if (options.wait === false) return { operationId, collection: accepted }
     return await this.#afterwards(operationId, async () => {
       const { record, problem } = await waitForCollection(
@@ -74,7 +74,7 @@ export class AtMostOnce {
         transaction_gdn_id,
         options.timeoutMs,
       )
-      if (record?.contract_address) await this.#remember({ ...known, contract_address: record.contract_address })
+      if (record?.contract_address) await this.#remember({ ...recorded, contract_address: record.contract_address })
       if (problem !== null) throw problem.withHint('Fix the cause, and create it with a new idempotency key.')
       const { transaction_gdn_ids: _, ...seen } = record ?? {}
       return { operationId, collection: { ...seen, ...accepted } }

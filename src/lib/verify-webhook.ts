@@ -31,7 +31,7 @@ export function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders
 function signatureIn(headers: WebhookHeaders): string | undefined {
   if (headers instanceof Headers) return headers.get(SIGNATURE_HEADER) ?? undefined
   const name = SIGNATURE_HEADER.toLowerCase()
-  const found = Object.entries(headers).filter(([key]) => key.toLowerCase() === name)
-  const values = found.flatMap(([, value]) => value ?? [])
+  const sameName = Object.entries(headers).filter(([key]) => key.toLowerCase() === name)
+  const values = sameName.flatMap(([, value]) => value ?? [])
   return values.length === 1 ? values[0] : undefined
 }

@@ -40,14 +40,14 @@ export async function refuseLookAlikes(
     await state.write((sql) => markCompared(sql, collectionId, copied.epoch), signal)
   }
   const { metadata } = request as { metadata: readonly unknown[] }
-  const found = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(contentOf)), signal)
-  if (found.length === 0) return
-  const shown = `${found.slice(0, 5).join(', ')}${found.length > 5 ? ', …' : ''}`
+  const alike = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(contentOf)), signal)
+  if (alike.length === 0) return
+  const shown = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
   throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shown}`, {
     hint: [
       `The state directory may be a copy (${copied.reason}), so an earlier command may have minted them.`,
       'Nothing was sent. To mint another NFT, add --again.',
     ].join('\n'),
-    details: { nft_gdn_ids: found },
+    details: { nft_gdn_ids: alike },
   })
 }

@@ -109,8 +109,8 @@ export async function claimOperation(
   const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
   for (;;) {
     const attempt = await state.write((sql): ClaimAttempt => {
-      const known = find(sql)
-      return known === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, known, mine)
+      const recorded = find(sql)
+      return recorded === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, recorded, mine)
     }, signal)
     if (attempt.kind === 'taken') {
       return {

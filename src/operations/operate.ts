@@ -232,9 +232,9 @@ class CommandSender {
   }
 
   async #found(operation: SentOperation, accepted: Accepted): Promise<AcceptedOperation> {
-    const found = await this.#journal.accept(operation, accepted)
-    await this.#deps.onEvent({ type: 'found', operation: found })
-    return found
+    const recorded = await this.#journal.accept(operation, accepted)
+    await this.#deps.onEvent({ type: 'found', operation: recorded })
+    return recorded
   }
 
   /** @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent */

@@ -180,7 +180,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
 
 /** Properties that two listings must share. */
 function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others): string {
-  const found = [...matches].map(([identity, all]) => [
+  const matchTexts = [...matches].map(([identity, all]) => [
     identity,
     all
       .filter(({ id }) => !others.given.has(id))
@@ -189,7 +189,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others
     others.unresolved.has(identity),
   ])
   // NFTs that others mint meanwhile make no difference.
-  return JSON.stringify([found.sort(), [...alike], unrecorded > 0, proof])
+  return JSON.stringify([matchTexts.sort(), [...alike], unrecorded > 0, proof])
 }
 
 function decideAll(

@@ -107,9 +107,9 @@ export class CollectionSweep {
       return
     }
     const owner = nft.receiver_wallet_address
-    const found = matches.get(identity) ?? []
-    matches.set(identity, found)
-    found.push({ id: nft.nft_gdn_id, owner: owner ? addressKey(owner) : null })
+    const sameContent = matches.get(identity) ?? []
+    matches.set(identity, sameContent)
+    sameContent.push({ id: nft.nft_gdn_id, owner: owner ? addressKey(owner) : null })
   }
 
   /** How many IDs of accepted rows the listing lacks, and how long ago they were accepted. */
@@ -135,12 +135,12 @@ export class CollectionSweep {
     if (last === null) return { request: null, rewrites: false }
     const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     if (ids.length < last.rows.length) return { request: null, rewrites: true }
-    const found = await readRecords(asker, ids)
-    if (found.size < ids.length) return 'unread'
+    const records = await readRecords(asker, ids)
+    if (records.size < ids.length) return 'unread'
     const as = (said: unknown) => identityOf(said, this.#markerKey)
     const matched = matchIds(
       sentMetadata(last.request.body).map(as),
-      ids.map((id) => ({ id, metadata: as(found.get(id)?.request_metadata) })),
+      ids.map((id) => ({ id, metadata: as(records.get(id)?.request_metadata) })),
     )
     return matched === null || matched.includes(null)
       ? { request: null, rewrites: true }

@@ -19,9 +19,9 @@ export class FileUrls {
   readonly uses = new Map<string, Use>()
 
   readonly add = (url: string, place: Place): void => {
-    const known = this.uses.get(url)
-    if (known === undefined) this.uses.set(url, { place, uses: 1 })
-    else known.uses++
+    const use = this.uses.get(url)
+    if (use === undefined) this.uses.set(url, { place, uses: 1 })
+    else use.uses++
   }
 }
 

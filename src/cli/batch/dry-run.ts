@@ -104,20 +104,20 @@ async function planRun(
     maxCost === undefined || connection === null
       ? null
       : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
-  const found: ManifestIssue[] = []
+  const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent) => {
     await limit?.refuseBelowOne(hasBegun(planned))
     const { duplicates } = planned
     if (planned.rows.pending > 0) {
-      found.push(
+      allWarnings.push(
         ...(warnings?.all ?? []),
         ...duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates),
       )
     }
-    printWarnings(deps.io, { warnings: found })
+    printWarnings(deps.io, { warnings: allWarnings })
     refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
     if (connection === null || planned.rows.pending === 0) return
-    found.push(...(await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })))
+    allWarnings.push(...(await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })))
   }
   const dryRunDeps = {
     client: connection?.client ?? null,
@@ -129,10 +129,10 @@ async function planRun(
   }
   try {
     const plan = await dryRunBatch({ ...options, signal: deps.signals.signal }, dryRunDeps)
-    return { plan, finished: null, meter, limit, warnings: found }
+    return { plan, finished: null, meter, limit, warnings: allWarnings }
   } catch (error) {
     const finished = await finishedRun(error, options)
-    return { plan: planOf(finished), finished, meter, limit, warnings: found }
+    return { plan: planOf(finished), finished, meter, limit, warnings: allWarnings }
   }
 }
 

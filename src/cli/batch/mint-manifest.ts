@@ -257,9 +257,9 @@ async function targetOf(
     contract: contract ?? settings.contract,
     blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
   }
-  const known =
+  const collection =
     wanted.contract === null ? await collectionOfRuns({ ...named, blockchain: wanted.blockchain?.value }) : null
-  return known ?? (await whichCollection(deps, wanted, server, deps.io))
+  return collection ?? (await whichCollection(deps, wanted, server, deps.io))
 }
 
 /** Reads the target of the first row. Errors of the row are reported when all rows are read. */

@@ -84,11 +84,13 @@ export function chooseFields(
     const fields = view.fields.filter((field) => field !== 'title')
     return ownAnd(columns, fields)
   }
-  const known = [...columns.names, ...aliases]
-  const fields = given.map((field) => (known.includes(field) ? field : fieldsOf([field], { ...view, more: known })[0]))
+  const knownFields = [...columns.names, ...aliases]
+  const fields = given.map((field) =>
+    knownFields.includes(field) ? field : fieldsOf([field], { ...view, more: knownFields })[0],
+  )
   return fields.flatMap((name) => {
     if (name === undefined) return []
-    const at = known.indexOf(name)
+    const at = knownFields.indexOf(name)
     return { name, at: at === -1 ? null : at % columns.names.length }
   })
 }

@@ -100,9 +100,9 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<Edits> {
   const name = safe(manifestPath)
   const word = shellWord(name)
   try {
-    const found = await changesSince(run, readManifest({ path: manifestPath }, options))
-    if (found === null) return { isEdited: false }
-    const { changes, edited: editedRows } = found
+    const edits = await changesSince(run, readManifest({ path: manifestPath }, options))
+    if (edits === null) return { isEdited: false }
+    const { changes, edited: editedRows } = edits
     if (changes === null) return { isEdited: false, editedRows }
     const { added, changed, removed, examples } = changes
     io.warn(

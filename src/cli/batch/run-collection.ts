@@ -30,14 +30,14 @@ export async function collectionOfRuns({
   runName,
   blockchain,
 }: Named): Promise<Collection | null> {
-  const found = new Map<string, Collection>()
+  const collections = new Map<string, Collection>()
   for (const run of await listRuns(stateDir)) {
     if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
     if ((blockchain ?? run.blockchain) !== run.blockchain) continue
     const { contractAddress: contract } = run
-    found.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
+    collections.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
   }
-  const [only, ...others] = found.values()
+  const [only, ...others] = collections.values()
   return others.length === 0 ? (only ?? null) : null
 }
 

@@ -118,8 +118,8 @@ const withReason =
 
 /** Describes rows of unknown outcome by what reconciling found. It names only the first rows of many. */
 function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
-  const known = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
-  const others = unknownRows.filter(({ key }) => !known.has(key))
+  const namedKeys = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
+  const others = unknownRows.filter(({ key }) => !namedKeys.has(key))
   const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are listed)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
   if (others.length > 0) parts.push(`  ${linesOf(others)}`)

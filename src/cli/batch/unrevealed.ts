@@ -140,17 +140,17 @@ const MAX_NAMED = 10
  * @param lines of the rows that differ, null for one that is missing; null if they can't be named
  */
 export function editedRows(run: string, lines: readonly (number | null)[] | null): GdnError {
-  const found = lines?.filter((line) => line !== null) ?? []
-  const more = found.length > MAX_NAMED ? ', …' : ''
-  const where = found.length === 0 ? '' : `: line ${found.slice(0, MAX_NAMED).join(', ')}${more}`
-  const gone = lines === null ? 0 : lines.length - found.length
+  const edited = lines?.filter((line) => line !== null) ?? []
+  const more = edited.length > MAX_NAMED ? ', …' : ''
+  const where = edited.length === 0 ? '' : `: line ${edited.slice(0, MAX_NAMED).join(', ')}${more}`
+  const gone = lines === null ? 0 : lines.length - edited.length
   const removed = gone === 0 ? '' : ` (${count(gone, 'row')} removed at the end)`
   return new GdnError(
     'refused',
     `the manifest or its files were edited since the run ${run} committed to its rows${where}${removed}`,
     {
       hint: 'Nothing was sent. Restore these rows and their files. To mint a manifest in addition, add --run <name>.',
-      details: { run, lines: found, removed: gone },
+      details: { run, lines: edited, removed: gone },
     },
   )
 }
@@ -182,10 +182,10 @@ async function commit(
         hint: 'Nothing was sent. Use a backend of gdn.',
       })
     })
-  const found = provenances.find((one) => one.provenance === provenance)
-  if (found?.status === 'deployed') return
+  const onServer = provenances.find((one) => one.provenance === provenance)
+  if (onServer?.status === 'deployed') return
   const isBegun = planned.rows.total > planned.rows.pending
-  if (found === undefined && isBegun) {
+  if (onServer === undefined && isBegun) {
     throw new GdnError('refused', 'rows of this manifest are minted, but the collection is not committed to it', {
       hint: 'Nothing was sent. The manifest was edited since: restore it. To mint it in addition, add --run <name>.',
       details: { provenance },

@@ -69,12 +69,12 @@ async function verificationsOf(
 ): Promise<(RowVerification | null)[]> {
   const verifyEach = async (claims: readonly (Claim | null)[]): Promise<(Verification | null)[]> => {
     const wanted = claims.filter((claim) => claim !== null)
-    const found = (
+    const results = (
       'reason' in verifier
         ? wanted.map(() => ({ verified: null, reason: verifier.reason }))
         : await verifyNfts(verifier.chain, verifier.storage, wanted)
     )[Symbol.iterator]()
-    return claims.map((claim) => (claim === null ? null : (found.next().value ?? null)))
+    return claims.map((claim) => (claim === null ? null : (results.next().value ?? null)))
   }
   const asRequested = await verifyEach(waiting.map(({ claim }) => claim))
   const differing = waiting.flatMap(({ row }, i) =>
@@ -94,10 +94,10 @@ async function verificationsOf(
   )
   const asRecorded = await verifyEach(await Promise.all(recordedClaims))
   return asRequested.map((first, i) => {
-    const one = changes[i]
+    const change = changes[i]
     if (asRecorded[i]?.verified === true) return { verified: true }
-    if (one && isPresent(i)) return { verified: null, changed: changeText(one) }
-    return one?.record.burned === true && isMissing(first) ? { verified: null, changed: 'burned' } : first
+    if (change && isPresent(i)) return { verified: null, changed: changeText(change) }
+    return change?.record.burned === true && isMissing(first) ? { verified: null, changed: 'burned' } : first
   })
 }
 

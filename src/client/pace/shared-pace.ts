@@ -78,9 +78,9 @@ async function openEnvironment(
     boot,
     owner: { pid, startedAt, space },
     async ended(tickets) {
-      const known = tickets.filter((ticket) => ticket.space === space)
-      const alive = await Promise.all(known.map((ticket) => isAlive({ ...ticket, bootId: boot })))
-      return new Set(known.filter((_, index) => alive[index] === false).map(({ id }) => id))
+      const local = tickets.filter((ticket) => ticket.space === space)
+      const alive = await Promise.all(local.map((ticket) => isAlive({ ...ticket, bootId: boot })))
+      return new Set(local.filter((_, index) => alive[index] === false).map(({ id }) => id))
     },
   }
 }
@@ -101,11 +101,11 @@ function usableFolder(folders: readonly string[]): string {
 
 /** Rejects a folder that other users can write to: they could delay our requests or exceed the limit. */
 function checkOwner(folder: string): void {
-  const found = lstatSync(folder)
-  if (!found.isDirectory()) throw new Error(`${folder} is not a directory`)
+  const stats = lstatSync(folder)
+  if (!stats.isDirectory()) throw new Error(`${folder} is not a directory`)
   if (platform === 'win32') return
-  if (found.uid !== getuid?.()) throw new Error(`${folder} belongs to another user`)
-  if ((found.mode & 0o022) !== 0) chmodSync(folder, 0o700)
+  if (stats.uid !== getuid?.()) throw new Error(`${folder} belongs to another user`)
+  if ((stats.mode & 0o022) !== 0) chmodSync(folder, 0o700)
 }
 
 /** The stored limiters. The database is opened by the first change, so never where the server has no limit. */

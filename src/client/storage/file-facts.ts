@@ -16,11 +16,11 @@ export async function factsOf(content: string | Uint8Array, name: string, sha256
   const body = await contentOf(content, name, sha256)
   const hash = createHash('sha256')
   const head: Uint8Array[] = []
-  let known = 0
+  let headBytes = 0
   for await (const chunk of body.open()) {
     hash.update(chunk)
-    if (known < SNIFF_BYTES) head.push(chunk)
-    known += chunk.length
+    if (headBytes < SNIFF_BYTES) head.push(chunk)
+    headBytes += chunk.length
   }
   return { body, sha256: hash.digest('hex'), contentType: sniffContentType(Buffer.concat(head), name) }
 }

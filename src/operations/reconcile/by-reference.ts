@@ -37,16 +37,16 @@ export async function acceptedByReference(
   if (wanted.length === 0) return null
   const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>
-  const known = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
+  const answer = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
     // The key may lack the permission to read. Then the collection or the owner decides.
     if (statusOf(error) !== undefined) return null
     throw error
   })
-  const found = wanted.map((id) => known?.references.find((one) => one.reference_id === id && !one.is_free))
-  const [first] = found
-  if (first === undefined || found.includes(undefined)) return null
+  const records = wanted.map((id) => answer?.references.find((one) => one.reference_id === id && !one.is_free))
+  const [first] = records
+  if (first === undefined || records.includes(undefined)) return null
   return {
-    nfts: found.flatMap((one) =>
+    nfts: records.flatMap((one) =>
       one?.nft_gdn_id == null ? [] : [{ nft_gdn_id: one.nft_gdn_id, accepted_date: one.accepted_date }],
     ),
     transaction_gdn_id: first.transaction_gdn_id ?? null,

@@ -71,7 +71,7 @@ export async function* readPages(
 
 /** Returns the records of NFTs by ID, without those that the server doesn't know. @throws as `readPages` */
 export async function readRecords(asker: Asker, ids: readonly string[]): Promise<Map<string, NftRecord>> {
-  const found = new Map<string, NftRecord>()
-  for await (const { nfts } of readPages(asker, ids)) for (const nft of nfts) found.set(nft.nft_gdn_id, nft)
-  return found
+  const records = new Map<string, NftRecord>()
+  for await (const { nfts } of readPages(asker, ids)) for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
+  return records
 }

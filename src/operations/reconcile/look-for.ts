@@ -96,19 +96,19 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   }
   // A listing that lags may show it soon. Counts the time slept, since a clock may be set back meanwhile.
   let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
-  let found = await look()
-  for (; found.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
+  let matches = await look()
+  for (; matches.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
     await deps.onLook({ waitingMs: left })
     await deps.sleep(Math.min(LOOK_GAP_MS, left), deps.signal)
-    found = await look()
+    matches = await look()
   }
-  if (found.kind === 'undecided') {
-    return { kind: 'unknown', reason: found.reason, ids: found.ids }
+  if (matches.kind === 'undecided') {
+    return { kind: 'unknown', reason: matches.reason, ids: matches.ids }
   }
-  if (found.kind === 'none') {
+  if (matches.kind === 'none') {
     return { kind: 'unknown', reason: 'no new NFT of the collection has the requested content', ids: [] }
   }
-  return { kind: 'accepted', accepted: acceptedAs(found.ids, deps.now()) }
+  return { kind: 'accepted', accepted: acceptedAs(matches.ids, deps.now()) }
 }
 
 /** Returns the other operations of unknown outcome that requested some of these contents. */

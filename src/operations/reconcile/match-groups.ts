@@ -92,9 +92,9 @@ function classesOf({ copies, superseded }: Group) {
   const classes = new Map<string, { owners: readonly string[]; copies: Copy[]; superseded: number; matches: Match[] }>()
   const classOf = (owners: readonly string[]) => {
     const key = owners.slice().sort().join(' ')
-    const found = classes.get(key) ?? { owners, copies: [], superseded: 0, matches: [] }
-    classes.set(key, found)
-    return found
+    const group = classes.get(key) ?? { owners, copies: [], superseded: 0, matches: [] }
+    classes.set(key, group)
+    return group
   }
   for (const copy of copies) classOf(copy.owners).copies.push(copy)
   for (const { owners } of superseded) classOf(owners).superseded++
@@ -105,8 +105,8 @@ function classesOf({ copies, superseded }: Group) {
 function decideClass(group: Group, { copies, superseded, matches }: Class, others: number): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
-    const found = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
-    return { rows: copies.map(() => undecided(found)), late: [] }
+    const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
+    return { rows: copies.map(() => undecided(reason)), late: [] }
   }
   // It makes no difference which interchangeable copy gets an NFT, except for copies whose absence can't be proved.
   const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
