@@ -1,4 +1,5 @@
 import { addressProblem } from '../api/address.ts'
+import { raisingFlag } from '../api/stuck-reason.ts'
 import { runLimit } from '../client/run-limit.ts'
 import { setRunLimit } from '../client/set-run-limit.ts'
 import { GdnError } from '../core/errors.ts'
@@ -103,7 +104,8 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
     const { counts } = store
     const isOver = openRows(counts) === 0
     // The time was over just when the last row was deployed.
-    const stopped = isOver && context.stopped?.code === 'pending' ? null : context.stopped
+    const stopped =
+      isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, sweeper) ?? context.stopped)
     if (isOver) {
       await store.write((sql) => endRun(sql, store.id, Date.now()))
     }
@@ -124,6 +126,20 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   } finally {
     context.close()
     await sweeper.settled()
+  }
+}
+
+/**
+ * Returns the stop of a run whose time is over and that has nothing left to send, if only a higher limit or lower fees
+ * let its transactions go on; null otherwise.
+ */
+function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: Sweeper): BatchSummary['stopped'] {
+  const isOutOfTime = stopped === null || stopped.code === 'pending'
+  if (!isOutOfTime || counts.pending + counts.unknown > 0 || raisingFlag(waitsFor) === null) return null
+  return {
+    code: 'max_cost',
+    message: 'the limit of the run allows no higher fees for a signed transaction',
+    hint: null,
   }
 }
 

@@ -45,4 +45,5 @@ const WEI_DECIMALS_IN_GWEI = 9
 const SHOWN_GWEI_DECIMALS = 3
 
 /** Formats a fee in gwei. */
-export const inGwei = (wei: bigint): string => formatUnits(wei, SHOWN_GWEI_DECIMALS, WEI_DECIMALS_IN_GWEI)
+export const inGwei = (wei: bigint, rounding?: Rounding): string =>
+  formatUnits(wei, SHOWN_GWEI_DECIMALS, WEI_DECIMALS_IN_GWEI, rounding)

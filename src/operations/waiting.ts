@@ -2,6 +2,7 @@ import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
+import { raisingFlag } from '../api/stuck-reason.ts'
 import { lacksEndpoint } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import { readNft, readNfts, readTransaction, type TransactionRecord } from '../client/read-records.ts'
@@ -141,6 +142,10 @@ function stillPendingAfter(timeoutMs: number, pending: readonly string[], record
   return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending })
 }
 
+/** Returns the code of a wait that ended for this reason: whether only a higher limit, or lower fees, let it go on. */
+export const codeOfWait = (reason: string | null | undefined): 'max_cost' | 'pending' =>
+  raisingFlag(reason) === null ? 'pending' : 'max_cost'
+
 /** Returns the error of something that is pending at the end of a wait. */
 export function pendingAfter(
   timeoutMs: number,
@@ -148,7 +153,7 @@ export function pendingAfter(
   reason: string,
   details: Record<string, unknown>,
 ): GdnError {
-  return new GdnError('pending', `${what} still pending after ${timeoutMs / 1000} s${reason}`, { details })
+  return new GdnError(codeOfWait(reason), `${what} still pending after ${timeoutMs / 1000} s${reason}`, { details })
 }
 
 /** Returns what a failed request says of itself; null unless it failed. */

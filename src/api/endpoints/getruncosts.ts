@@ -26,8 +26,8 @@ export const runCosts = z.looseObject({
   /** The most that the run offers for a unit of gas; null without a limit. */
   max_fee: digits.nullable(),
   /**
-   * Why nothing is signed for its NFTs now, as what the signers lack, or what its limit waits for before more are
-   * accepted; null if neither.
+   * Why nothing is signed for its NFTs now, as what the signers lack, what its limit waits for before more are
+   * accepted, or which signed transaction is stuck because of its limit; null if nothing of it.
    */
   waiting: z.string().nullable(),
 })

@@ -181,7 +181,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     max_fee: 'The highest gas price of the run in wei; null without a limit.',
     pending_transactions: 'Number of signed transactions whose fee is not in fee_paid yet.',
     run: 'The name that its requests send in the header Gdn-Run.',
-    waiting: 'Why nothing is signed for it now; null if nothing is known.',
+    waiting: 'Why nothing is signed for it now, or a signed transaction is stuck; null if nothing is known.',
   },
   getcontentreferences: { next: 'Pass it as after in the next request. Null at the end.' },
   setrunmaxcost: {

@@ -62,8 +62,8 @@ export async function withEnoughCost(
   summary: BatchSummary,
   enoughCost: () => Promise<string | null>,
 ): Promise<BatchSummary> {
-  const { stopped } = summary
-  const enough = stopped?.code === 'max_cost' ? await enoughCost() : null
+  const { stopped, counts } = summary
+  const enough = stopped?.code === 'max_cost' && counts.pending > 0 ? await enoughCost() : null
   if (stopped === null || enough === null) return summary
   const hint = `The rows that were not accepted stay planned. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
   return { ...summary, stopped: { ...stopped, hint } }

@@ -1,3 +1,4 @@
+import { raisingFlag } from '../../api/stuck-reason.ts'
 import type { NamedRows } from '../../batch/summary.ts'
 import type { BatchSummary } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
@@ -167,8 +168,11 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     )
     if (absentRows.length > 0) steps.push(`Run \`${commands('retry', '--absent')}\` to retry absent rows.`)
   }
-  // The hint of a limit that is reached says how to resume.
-  if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
+  const flag = raisingFlag(summary.waiting)
+  if (flag !== null && counts.accepted > 0) {
+    steps.push(`Run \`${commands('resume', flag)}\` to raise the limit, or resume without it once fees have fallen.`)
+    // The hint of a limit that is reached says how to resume.
+  } else if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
     steps.push(`Run \`${commands('resume')}\` to resume the run.`)
   if (counts.failed > 0) steps.push(`Run \`${commands('retry')}\` to retry failed rows, after you fix the cause.`)
   steps.push(`Run \`${commands('results')}\` to list every row.`)

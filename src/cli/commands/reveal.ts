@@ -4,7 +4,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
-import { because } from '../../operations/waiting.ts'
+import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { noteNfts } from '../../plan/note-changes.ts'
@@ -308,8 +308,6 @@ function problemOf({ failed, unknown, pending, reason, held, unsent }: Outcomes)
     return new GdnError('batch_failed_rows', message, { hint, details })
   }
   if (pending === 0 && !unsent) return null
-  return new GdnError('pending', `${count(pending, 'update')} still pending${because(reason ?? held)}`, {
-    hint,
-    details,
-  })
+  const message = `${count(pending, 'update')} still pending${because(reason ?? held)}`
+  return new GdnError(codeOfWait(reason), message, { hint, details })
 }

@@ -4,7 +4,7 @@ import { setRunLimit } from '../../client/set-run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
-import { because } from '../../operations/waiting.ts'
+import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyBurns } from '../../plan/apply-burns.ts'
 import { applyTransfers } from '../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
@@ -227,7 +227,8 @@ export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
   const pending = number((one) => one.pending)
   if (pending !== '') {
     const reason = KINDS.map((kind) => outcomes[kind].reason).find((one) => one !== null)
-    return new GdnError('pending', `${pending} still pending${because(reason)}`, { hint: RESUME_HINT, details })
+    const message = `${pending} still pending${because(reason)}`
+    return new GdnError(codeOfWait(reason), message, { hint: RESUME_HINT, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
     const held = KINDS.map((kind) => outcomes[kind].held).find((one) => one !== null)

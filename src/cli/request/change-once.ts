@@ -4,7 +4,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
-import { because, failureOf, waitForTransaction } from '../../operations/waiting.ts'
+import { because, codeOfWait, failureOf, waitForTransaction } from '../../operations/waiting.ts'
 import { paidOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
@@ -58,7 +58,7 @@ export async function changeOnce(
       )
       if (final === undefined) {
         await print(accepted)
-        const problem = new GdnError('pending', `${what} is still pending${because(reason)}`, {
+        const problem = new GdnError(codeOfWait(reason), `${what} is still pending${because(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })

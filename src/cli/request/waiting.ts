@@ -38,7 +38,7 @@ export async function waitForNfts(
   return { ...waited, problem: waited.problem && withWayOn(waited.problem, waited.pending, server) }
 }
 
-const MAY_WAIT_ON = new Set(['pending', 'interrupted', 'terminated'])
+const MAY_WAIT_ON = new Set(['pending', 'max_cost', 'interrupted', 'terminated'])
 
 /** Adds a hint to a wait that ended early: how to keep waiting later. */
 function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
@@ -57,7 +57,7 @@ export async function waitForTransfer(
     waiting.waitForTransfer(waitDeps(deps, client), transfer, timeoutMs),
   )
   const { ended, problem } = waited
-  if (problem?.code === 'pending') {
+  if (problem?.code === 'pending' || problem?.code === 'max_cost') {
     const hint = `Run \`gdn nft show ${safe(transfer.nftGdnId)}${serverFlag(server)}\` later to check the owner.`
     return { ...waited, problem: problem.withHint(hint) }
   }
@@ -80,7 +80,7 @@ export async function waitForCollection(
   if (problem?.code === 'refused') {
     return { record, problem: problem.withHint('Fix the cause, then run the command again.') }
   }
-  if (problem?.code !== 'pending') return { record, problem }
+  if (problem?.code !== 'pending' && problem?.code !== 'max_cost') return { record, problem }
   const hint = `Run \`gdn collection show ${safe(id)}${serverFlag(server)}\` later to check its status.`
   return { record, problem: problem.withHint(hint) }
 }

@@ -88,6 +88,15 @@ export interface GasFacts {
   budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run aren't signed for at today's fees; null if they are. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
+  /** Returns what holds the signed transactions of a run because of its limit; null if nothing does. */
+  stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees, now: number): Promise<StuckRun | null>
   /** Returns the number of blocks until a block is final, at least 1; null if it is at once. */
   blocksUntilFinal(block: number): Promise<number | null>
+}
+
+/** What holds the transactions of a run: one that is stuck, because the limit allows no higher fees. */
+export interface StuckRun {
+  reason: string
+  /** It, and those that wait for its nonce. */
+  transactions: ReadonlySet<string>
 }

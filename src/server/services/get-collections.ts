@@ -2,7 +2,8 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { getcollections } from '../../api/endpoints/getcollections.ts'
 import { type CollectionRow, lifecycleOf, listCollections } from '../store/collections.ts'
-import { reasonOf } from './pending-reason.ts'
+import { signedBy } from './get-transactions.ts'
+import { reasonOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
@@ -24,18 +25,21 @@ const toRecord = (row: CollectionRow, problem: string | null) => ({
 
 /** Returns the account's collections in the order of the IDs; unknown IDs are left out. */
 export async function getCollections(
-  { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
+  deps: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollections.request>>,
 ) {
+  const { store, chains } = deps
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const byId = new Map((await listCollections(store.db, accountId, ids)).map((row) => [row.id, row]))
+  const pending = [...byId.values()].filter(({ status }) => status === 'initiated')
+  const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
   const collections: ReturnType<typeof toRecord>[] = []
   for (const id of ids) {
     const row = byId.get(id)
     if (row === undefined) continue
-    const isSigned = row.transaction_id !== null
-    const isPending = row.status === 'initiated'
-    collections.push(toRecord(row, isPending ? await reasonOf(chains, row.blockchain as Blockchain, isSigned) : null))
+    const { transaction_id: signed, blockchain, status } = row
+    const reason = status === 'initiated' ? await reasonOf(chains, blockchain as Blockchain, signed !== null) : null
+    collections.push(toRecord(row, reason ?? stuck.get(signed ?? '') ?? null))
   }
   return { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, collections }
 }

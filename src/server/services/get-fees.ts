@@ -3,7 +3,7 @@ import type { getfees } from '../../api/endpoints/getfees.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
-import { badRequest, notNow } from './refusal.ts'
+import { badRequest, notNow, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const RETRY_SECONDS = 5
@@ -54,6 +54,13 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
 
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
 export const feesOf = (gas: GasFacts): ReturnType<GasFacts['fees']> => answered(gas, gas.fees(), 'its fees')
+
+/** Returns the current fees; null while no node responds. */
+export const feesIfKnown = (gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> =>
+  feesOf(gas).catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error
+    return null
+  })
 
 /** Resolves with what a node returns. @throws Refusal 503 if none does */
 export async function answered<Answer>(gas: GasFacts, asked: Promise<Answer>, what: string): Promise<Answer> {

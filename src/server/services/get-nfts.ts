@@ -5,12 +5,13 @@ import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts, ownerOf } from '../store/nfts.ts'
-import type { Db } from '../store/schema.ts'
 import { countTransfers, pendingTransfers } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
-import { heldReasons, problemOf, stallOf } from './pending-reason.ts'
+import { signedBy } from './get-transactions.ts'
+import { heldReasons, problemOf, stallOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
+type Deps = Pick<ServiceDeps, 'store' | 'chains' | 'now'>
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
@@ -21,6 +22,8 @@ interface Waits {
   stalls: ReadonlyMap<string, string | null>
   /** By collection: an earlier transaction. */
   held: ReadonlyMap<string, string>
+  /** By transaction: the limit of its run. */
+  stuck: ReadonlyMap<string, string>
 }
 
 type Pending = { kind: string; reference_id?: string | null } | undefined
@@ -49,32 +52,38 @@ function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
 
 /**
  * Returns why an NFT failed, or what delays its mint: its files, what the signers of its blockchain lack, its nodes or
- * blocks, or an earlier transaction of its collection.
+ * blocks, the limit of its run, or an earlier transaction of its collection.
  */
 function reasonOf(
-  { status, step, error, blockchain, collection_id }: Found,
+  { status, step, error, blockchain, collection_id, transaction_id }: Found,
   { file_fields }: NftMetadata,
   chains: Chains,
-  { stalls, held }: Waits,
+  { stalls, held, stuck }: Waits,
 ) {
   if (status === 'failed') return error === null ? {} : { error }
   if (status === 'initiated' && (step === 'mint' || step === 'chain')) {
     const problem = step === 'mint' ? problemOf(chains, blockchain as Blockchain) : null
-    const reason = problem ?? stalls.get(blockchain) ?? held.get(collection_id) ?? null
+    const limit = stuck.get(transaction_id ?? '')
+    const reason = problem ?? stalls.get(blockchain) ?? limit ?? held.get(collection_id) ?? null
     return reason === null ? {} : { pending_reason: reason }
   }
   if (step !== 'files' || file_fields.length === 0) return {}
   return { pending_reason: error ?? 'its files are being fetched' }
 }
 
-async function waitsOf(db: Db, rows: readonly Found[], chains: Chains): Promise<Waits> {
+async function waitsOf(deps: Deps, rows: readonly Found[]): Promise<Waits> {
+  const { store, chains } = deps
   const waiting = rows.filter(({ status, step }) => status === 'initiated' && (step === 'mint' || step === 'chain'))
   const stalls = new Map<string, string | null>()
   for (const blockchain of new Set(waiting.map((row) => row.blockchain as Blockchain))) {
     stalls.set(blockchain, await stallOf(chains, blockchain))
   }
   const collections = waiting.map((row) => ({ id: row.collection_id, blockchain: row.blockchain as Blockchain }))
-  return { stalls, held: await heldReasons(db, chains, collections) }
+  return {
+    stalls,
+    held: await heldReasons(store.db, chains, collections),
+    stuck: await stuckReasons(deps, waiting.flatMap(signedBy)),
+  }
 }
 
 /** Files that aren't stored here: their place is their URL. */
@@ -85,14 +94,12 @@ function notStoredOf({ files }: Found) {
 }
 
 /** Returns the account's NFTs in the order of the IDs; unknown IDs are left out. */
-export async function getNfts(
-  { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>,
-) {
+export async function getNfts(deps: Deps, { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>) {
+  const { store, chains } = deps
   const ids = [...new Set(parsed.nft_gdn_ids)]
   const rows = await findNfts(store.db, accountId, ids)
   const byId = new Map(rows.map((row) => [row.id, row]))
-  const waits = await waitsOf(store.db, rows, chains)
+  const waits = await waitsOf(deps, rows)
   const pending = new Map<string, Pending>([
     ...(await pendingTransfers(store.db, ids)),
     ...(await pendingUpdates(store.db, ids)),

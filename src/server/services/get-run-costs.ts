@@ -22,7 +22,7 @@ import {
 } from '../store/run-costs.ts'
 import { findRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { answered, feesOf } from './get-fees.ts'
+import { answered, feesIfKnown, feesOf } from './get-fees.ts'
 import { heldReasons, problemOf, stallOf } from './pending-reason.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -33,7 +33,7 @@ type Paid = Awaited<ReturnType<typeof feesPaidInVain>>[number]
 
 /** Returns what the transactions of a run have paid. */
 export async function getRunCosts(
-  { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
+  { store: { db }, chains, now }: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
   { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
 ) {
   const started = await findRun(db, accountId, run)
@@ -82,6 +82,7 @@ export async function getRunCosts(
       max_fee: limited?.max_fee ?? null,
       waiting:
         (problem === null ? await stallOf(chains, blockchain) : null) ??
+        (limited === null ? null : await stuckOf(db, gas, limited, now())) ??
         (await waitingOf(db, gas, limited, problem)) ??
         (await heldReasons(db, chains, [{ id: collection.id, blockchain }])).get(collection.id) ??
         null,
@@ -105,12 +106,11 @@ function partOf(amount: string | null, { first, count, total }: Share) {
   return until(first + count) - until(first)
 }
 
-/** Returns the current fees; null while no node responds. */
-const feesIfKnown = (gas: GasFacts) =>
-  feesOf(gas).catch((error: unknown) => {
-    if (!(error instanceof Refusal)) throw error
-    return null
-  })
+/** Returns why a signed transaction of a run waits for a higher limit; null if none does, or while no node responds. */
+async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun, now: number): Promise<string | null> {
+  const current = await feesIfKnown(gas)
+  return current === null ? null : ((await gas.stuckAtLimit(db, run, current, now))?.reason ?? null)
+}
 
 /**
  * Returns what keeps a run from getting on; null if nothing does. A limit that is too low for the current fees comes

@@ -4,7 +4,7 @@ import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
-import { reasonOf } from './pending-reason.ts'
+import { reasonOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
@@ -12,14 +12,18 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
  * order of the IDs; unknown IDs are left out.
  */
 export async function getTransactions(
-  { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
+  deps: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof gettransactions.request>>,
 ) {
+  const { store, chains } = deps
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const byId = new Map((await findOutcomes(store.db, accountId, ids)).map((row) => [row.id, row]))
+  const pending = [...byId.values()].filter(({ status }) => status === 'initiated')
+  const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
   const reasons = new Map<string, string | null>()
-  for (const [id, { status, hash, blockchain }] of byId) {
-    if (status === 'initiated') reasons.set(id, await reasonOf(chains, blockchain as Blockchain, hash !== null))
+  for (const { id, hash, blockchain, transaction_id } of pending) {
+    const reason = await reasonOf(chains, blockchain as Blockchain, hash !== null)
+    reasons.set(id, reason ?? stuck.get(transaction_id ?? '') ?? null)
   }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },
@@ -46,6 +50,10 @@ export async function getTransactions(
     }),
   }
 }
+
+/** Returns the transaction that was signed for a request; empty if none was. */
+export const signedBy = ({ transaction_id: id, blockchain }: { transaction_id: string | null; blockchain: string }) =>
+  id === null ? [] : [{ id, blockchain: blockchain as Blockchain }]
 
 /** Returns what a transaction has paid; nothing if that is not known. */
 export function paidOf({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {

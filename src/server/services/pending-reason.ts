@@ -1,7 +1,10 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { count } from '../../core/count.ts'
+import { chainFacts } from '../pipeline/chain-facts.ts'
+import { runsOfUnmined } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { heldCollections } from '../store/transactions.ts'
+import { feesIfKnown } from './get-fees.ts'
 import type { ServiceDeps } from './services.ts'
 
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
@@ -50,6 +53,27 @@ export async function heldReasons(
     const left = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)
     const blocks = left === null ? '' : `, ${count(left, 'block')} left`
     reasons.set(id, `waiting until the ${is} transaction of its collection is final${blocks}`)
+  }
+  return reasons
+}
+
+/** Returns why signed transactions wait for a higher limit of their runs, by transaction. */
+export async function stuckReasons(
+  { store: { db }, chains, now }: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
+  transactions: readonly { id: string; blockchain: Blockchain }[],
+): Promise<ReadonlyMap<string, string>> {
+  const reasons = new Map<string, string>()
+  for (const blockchain of new Set(transactions.map((one) => one.blockchain))) {
+    if (!isEvm(blockchain) || !chains.remote.has(blockchain)) continue
+    const ids = new Set(transactions.filter((one) => one.blockchain === blockchain).map(({ id }) => id))
+    const runs = await runsOfUnmined(db, [...ids])
+    const { gas } = chainFacts(chains, blockchain)
+    const current = runs.length === 0 || gas === undefined ? null : await feesIfKnown(gas)
+    if (gas === undefined || current === null) continue
+    for (const run of runs) {
+      const stuck = await gas.stuckAtLimit(db, run, current, now())
+      for (const id of stuck?.transactions ?? []) reasons.set(id, stuck?.reason ?? '')
+    }
   }
   return reasons
 }

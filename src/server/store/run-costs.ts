@@ -287,6 +287,38 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
   return { ...found, raws: [...raws.values()], changes: [...changes.values()] }
 }
 
+/** Returns the signed transactions of a run that are in no block, in the order of their nonces. */
+export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
+  return await db
+    .selectFrom('transactions')
+    .select(['id', 'hash', 'raw', 'signer', 'nonce', 'created_at'])
+    .where('run_collection_id', '=', collection_id)
+    .where('run', '=', run)
+    .where('state', '=', sql.lit('signed'))
+    .where('mined', 'is', null)
+    .orderBy('nonce')
+    .execute()
+}
+
+/** Returns the runs with a limit of these transactions, as far as they are signed and in no block. */
+export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<LimitedRun[]> {
+  const rows = await db
+    .selectFrom('transactions')
+    .select(['run', 'run_collection_id'])
+    .distinct()
+    .where('id', 'in', ids)
+    .where('run', 'is not', null)
+    .where('state', '=', sql.lit('signed'))
+    .where('mined', 'is', null)
+    .execute()
+  const runs: LimitedRun[] = []
+  for (const { run, run_collection_id: collectionId } of rows) {
+    if (collectionId === null) continue
+    runs.push(...(await limitedRuns(db, collectionId)).filter((one) => one.run === run))
+  }
+  return runs
+}
+
 /** Returns the run of each of these requests that has one. */
 export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()

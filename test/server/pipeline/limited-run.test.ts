@@ -1,5 +1,6 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseUnits } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import {
@@ -115,6 +116,51 @@ it('a run whose limit of fees is reached does not hold up its signer either, and
   baseFee /= 4n
   await settled(backend, ids)
   expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
+})
+
+describe('a transaction whose run allows no higher fees says so while nothing else waits for its nonce', () => {
+  /** Accepts NFTs within a limit, and raises the fees once their transaction is signed. */
+  async function stuck(limits: { max_cost?: bigint; max_fee?: string }) {
+    const collection = await deployedCollection()
+    const of = { run: RUN, contract_address: collection.address, blockchain: collection.blockchain }
+    const raise = async (flag: string, amount: string) =>
+      flag === '--max-cost'
+        ? await backend.post('/api/v1/setrunmaxcost', { ...of, max_cost: String(parseUnits(amount)) })
+        : await backend.post('/api/v1/setrunmaxfee', { ...of, max_fee: String(parseUnits(amount, 9)) })
+    if (limits.max_fee !== undefined) await backend.post('/api/v1/setrunmaxfee', { ...of, max_fee: limits.max_fee })
+    await stop()
+    const cost = limits.max_cost === undefined ? {} : { 'gdn-run-max-cost': String(limits.max_cost) }
+    const ids = await mintLimited(collection, cost)
+    const [signed] = await until(ofRun, (rows) => rows.length > 0)
+    baseFee *= 4n
+    stop = real.mineEvery(30, () => baseFee)
+    const waiting = async () => (await costsOf(RUN)).waiting as string | null
+    const reason = await until(waiting, (text) => text !== null)
+    return { collection, ids, signed, reason: reason ?? '', waiting, raise }
+  }
+
+  it.each([['--max-cost'], ['--max-fee-gwei']])('with the %s that is enough', async (flag) => {
+    const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+    const limits = flag === '--max-cost' ? { max_cost: await limitForOne(2) } : { max_fee: fees.gas_price.offered }
+    const { ids, signed, reason, waiting, raise } = await stuck(limits)
+    const pattern = new RegExp(
+      `^the transaction ${signed?.hash} is stuck: the next block needs [0-9.]+ gwei, it offers [0-9.]+ gwei at most, and the limit of its run allows no higher fee; repeat its command with ${flag} ([0-9.]+) or more to raise the limit$`,
+    )
+    expect(reason).toMatch(pattern)
+    const reasons = (await showNfts(backend, ids)).map(({ pending_reason }) => pending_reason)
+    expect(reasons).toEqual([reason, reason].map(() => expect.stringMatching(pattern)))
+    await raise(flag, pattern.exec(reason)?.[1] ?? '')
+    await settled(backend, ids)
+    expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
+    await until(waiting, (text) => text === null)
+  })
+
+  it('and says nothing more of it when fees fall', async () => {
+    const { ids, waiting } = await stuck({ max_cost: await limitForOne(2) })
+    baseFee /= 4n
+    await settled(backend, ids)
+    await until(waiting, (text) => text === null)
+  })
 })
 
 it('a transaction whose fee is not known yet is counted apart from what was paid', async () => {

@@ -17,7 +17,7 @@ it('says for which funds, nodes or blocks an accepted NFT waits', async () => {
       remote: { problem: () => problem, silence: () => silence, has: () => true, newestBlock },
     } as never
     const parsed = { nft_gdn_ids: ['n0'] }
-    const { nfts } = await getNfts({ store: place.store, chains }, { accountId: 'a', parsed } as never)
+    const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, { accountId: 'a', parsed } as never)
     return nfts[0]?.pending_reason
   }
   const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'

@@ -22,6 +22,7 @@ afterEach(() => place?.remove())
 /** Services of a backend whose signers have this problem. */
 const depsWith = (problem: string | null) => ({
   store: place.store,
+  now: Date.now,
   chains: {
     remote: { problem: () => problem, has: () => true, silence: () => null, newestBlock: async () => newest },
     transactionUrl: () => null,

@@ -19,6 +19,7 @@ import type { ChainFacts, ContractFacts, GasFacts } from '../facts.ts'
 import { readBlock } from './follow-owners.ts'
 import { whyNotChanged } from './limit-fees.ts'
 import { whyNotSigned } from './mint-bundle.ts'
+import { stuckAtLimit } from './public-network/stuck-at-limit.ts'
 
 type Contract = Pick<CollectionRow, 'contract_address'>
 
@@ -117,6 +118,12 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
     const { offered, typical, base } = current
     const fees = { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }
     return (await whyNotSigned(db, run, fees, current)) ?? (await whyNotChanged(db, run, fees, current))
+  },
+
+  async stuckAtLimit(db, run, current, now) {
+    if (!chains.remote.has(blockchain)) return null
+    const { stuckMs } = chains.remote.network(blockchain).publicNetwork
+    return await stuckAtLimit(db, run, current, now - stuckMs)
   },
 
   async blocksUntilFinal(block) {
