@@ -1,25 +1,14 @@
 import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { getcollections } from '../../api/endpoints/getcollections.ts'
-import { type CollectionRow, lifecycleOf, listCollections } from '../store/collections.ts'
+import { type CollectionRow, collectionFields, listCollections } from '../store/collections.ts'
 import { signedBy } from './get-transactions.ts'
 import { reasonOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
   transaction_gdn_ids: row.id,
-  contract_address: row.contract_address,
-  name: row.name,
-  blockchain: row.blockchain,
-  wallet_address: row.wallet_address,
-  enable_api: row.enable_api === 1,
-  enable_transfer: row.enable_transfer === 1,
-  is_locked: row.is_locked === 1,
-  description: row.description ?? '',
-  image: row.image ?? '',
-  status: row.status,
-  ...lifecycleOf(row),
-  ...(row.error === null ? {} : { error: row.error }),
+  ...collectionFields(row),
   ...(problem === null ? {} : { pending_reason: problem }),
 })
 

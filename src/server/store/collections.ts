@@ -196,3 +196,19 @@ export const lifecycleOf = (row: CollectionRow) => ({
   royalty_bps: row.royalty_bps,
   royalty_receiver: row.royalty_receiver,
 })
+
+/** Returns the fields that getcollections and events of a collection share. */
+export const collectionFields = (row: CollectionRow) => ({
+  contract_address: row.contract_address,
+  name: row.name,
+  blockchain: row.blockchain,
+  wallet_address: row.wallet_address,
+  enable_api: row.enable_api === 1,
+  enable_transfer: row.enable_transfer === 1,
+  is_locked: row.is_locked === 1,
+  description: row.description ?? '',
+  image: row.image ?? '',
+  status: row.status,
+  ...lifecycleOf(row),
+  ...(row.error === null ? {} : { error: row.error }),
+})

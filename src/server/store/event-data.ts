@@ -1,5 +1,5 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import { lifecycleOf } from './collections.ts'
+import { collectionFields } from './collections.ts'
 import { ownerOf } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
 import { countTransfers } from './transfers.ts'
@@ -56,18 +56,7 @@ export async function collectionSubject(db: Db, id: string): Promise<Subject> {
     accountId: row.account_id,
     data: {
       transaction_gdn_id: row.id,
-      contract_address: row.contract_address,
-      blockchain: row.blockchain,
-      name: row.name,
-      wallet_address: row.wallet_address,
-      enable_api: row.enable_api === 1,
-      enable_transfer: row.enable_transfer === 1,
-      is_locked: row.is_locked === 1,
-      description: row.description ?? '',
-      image: row.image ?? '',
-      status: row.status,
-      ...lifecycleOf(row),
-      ...withError(row.error),
+      ...collectionFields(row),
     },
   }
 }
