@@ -16,7 +16,7 @@ import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
 
-// As long as the URL that an uploaded file gets.
+// A placeholder with the length of the URL that an uploaded file gets.
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**

@@ -4,18 +4,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from '../state/drops.ts'
 import { copiesOf, type RowsIn } from '../state/rows.ts'
 import { contentHash } from './row-text.ts'
-
-/** A row with the content of an earlier one, and the lines of both. */
-export interface DuplicateRow {
-  line: number
-  equals: number
-}
-
-export interface Duplicates {
-  count: number
-  /** The first of them. */
-  rows: DuplicateRow[]
-}
+import type { DuplicateRow, Duplicates } from './types.ts'
 
 export const MAX_DUPLICATES = 50
 

@@ -8,7 +8,7 @@ type Cell = readonly [column: string, text: string]
 
 /**
  * A row as cells, by the names of a manifest's columns. A local file below the manifest's folder has its relative path.
- * What an unrevealed row gets in addition to the placeholder is in no manifest.
+ * No manifest has the fields that gdn adds to the placeholder of an unrevealed row.
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row

@@ -4,7 +4,7 @@ import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
 import { findReplacedRows, pairRows } from './check-rows.ts'
 import { refuseTaken } from './claim.ts'
-import { type Duplicates, newDuplicates } from './duplicate-rows.ts'
+import { newDuplicates } from './duplicate-rows.ts'
 import { type EarlierMints, findEarlierMints } from './earlier-mints.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows, withoutMinted } from './gather.ts'
 import type { KeptRow } from './manifest-row.ts'
@@ -17,7 +17,7 @@ import { refuseRenumbered } from './renumbered.ts'
 import { enterFinished } from './replace-rows.ts'
 import { isSharedScope, shownKey } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
-import type { BatchOptions, CheckDeps, ManifestChanges, PlannedEvent } from './types.ts'
+import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
 /** A run that passed every check before its rows are entered. */
 export interface Prepared {

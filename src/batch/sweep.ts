@@ -180,7 +180,7 @@ export class Sweeper {
     return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
   }
 
-  /** The rows with their IDs, once every record was compared; null while records are missing. */
+  /** Returns the rows with their IDs after every record was compared; null while records are missing. */
   async #check(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
     const { store } = this.#context
     // Adopted rows were compared when they were reconciled.

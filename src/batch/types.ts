@@ -10,7 +10,6 @@ import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
-import type { Duplicates } from './duplicate-rows.ts'
 
 /** The endpoints that a batch sends its rows to. */
 export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
@@ -87,7 +86,7 @@ export interface BatchOptions {
   adopt?: boolean | undefined
   /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
-  /** For a run that continues with its recorded rows: the keys of those that its manifest still has edited. */
+  /** The keys of rows that are still edited in the manifest, if a run continues with its recorded rows. */
   editedRows?: ReadonlySet<string> | undefined
   /** Don't compare the collection with the rows before they are sent. */
   skipLookup?: boolean
@@ -235,6 +234,18 @@ export interface ManifestChanges {
   examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
 }
 
+/** A row with the content of an earlier one, and the lines of both. */
+export interface DuplicateRow {
+  line: number
+  equals: number
+}
+
+export interface Duplicates {
+  count: number
+  /** The first of them. */
+  rows: DuplicateRow[]
+}
+
 export interface PlannedEvent {
   type: 'planned'
   run: RunRef
@@ -320,7 +331,7 @@ export interface BatchSummary {
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
-  /** Of the unknown rows: those that aren't in the collection, and those that can't be decided. */
+  /** The unknown rows that aren't in the collection, and those that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
   /** Rows with a second NFT: of another request of this run or another run, or of another client. */

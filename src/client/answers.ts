@@ -9,7 +9,7 @@ export interface AnswerDetails {
   status: number
   title?: string
   message?: string
-  /** For form B: every problem with its location. */
+  /** Every problem with its location, in form B. */
   faults?: { field: string; message: string }[]
 }
 

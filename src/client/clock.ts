@@ -6,7 +6,7 @@ export interface Clock {
   /** Milliseconds on a clock that never steps. */
   now: () => number
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random: () => number
 }
 

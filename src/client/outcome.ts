@@ -34,7 +34,7 @@ export interface NoEffect {
     | 'max_cost'
     | 'other_label'
   status: number | null
-  /** For `max_cost`: when pending transactions may leave more of the limit. */
+  /** How long to wait until pending transactions may leave more of the limit, for `max_cost`. */
   retryAfterMs: number | null
 }
 

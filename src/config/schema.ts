@@ -130,7 +130,7 @@ const credentials = z.record(z.url(), credential)
 export type ProfileSettings = z.output<typeof profileSettings>
 export type UserConfig = z.output<typeof userConfig>
 export type ProjectConfig = z.output<typeof projectConfig>
-/** By the origin that each was saved for. */
+/** The saved keys, by the origin of their server. */
 export type Credentials = z.output<typeof credentials>
 
 /** A project's configuration and its path. */

@@ -6,7 +6,7 @@ import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
 import { because, failureOf, pendingAfter, poll, type WaitDeps } from './waiting.ts'
 
 export interface WaitedForCollection {
-  /** As last seen; null if it was never seen. */
+  /** The last record that was read; null if there was none. */
   record: CollectionRecord | null
   problem: GdnError | null
 }

@@ -1,7 +1,6 @@
-import type { Duplicates } from '../batch/duplicate-rows.ts'
 import type { KeptRow } from '../batch/manifest-row.ts'
 import type { StoredPair } from '../batch/store-pairs.ts'
-import type { BatchClient, BatchOptions, FieldChange, Items, RunRef } from '../batch/types.ts'
+import type { BatchClient, BatchOptions, Duplicates, FieldChange, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
 import type { Relabeling } from '../state/plan-tables.ts'

@@ -30,13 +30,13 @@ export function sentBetween(
 
 /** Returns how many rows a run has minted that the draft doesn't have, and how many of them have no ID. */
 export function countGone(sql: Sql, { id, scope }: Drop): { n: number; unnamed: number } {
-  const found = sql.get<{ n: number; unnamed: number }>(
+  const row = sql.get<{ n: number; unnamed: number }>(
     `SELECT count(*) AS n, count(*) FILTER (WHERE substr(identity, ?, 4) = 'row:') AS unnamed FROM operations
       WHERE run_id = ? AND released_at IS NULL AND is_replaced = 0
       AND state IN ('accepted', 'deployed') AND substr(identity, ?) NOT IN (SELECT key FROM temp.draft)`,
     ...[scope.length + 1, id, scope.length + 1],
   )
-  return found ?? { n: 0, unnamed: 0 }
+  return row ?? { n: 0, unnamed: 0 }
 }
 
 /** A row that a run has minted and that is no longer in the manifest. */
@@ -75,7 +75,7 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
  * the server are included: their requests have no reference IDs. Every row must have been compared before.
  */
 export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
-  const found = sql.all<{ nft: string }>(
+  const rows = sql.all<{ nft: string }>(
     `SELECT value AS nft FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
       AND NOT EXISTS (SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
         LEFT JOIN requests q ON q.id = o.request_id
@@ -83,7 +83,7 @@ export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<s
     JSON.stringify([...nfts]),
     id,
   )
-  return found.map(({ nft }) => nft)
+  return rows.map(({ nft }) => nft)
 }
 
 /** Returns the names of the rows without an ID that have these contents. A name is the input of a reference ID. */

@@ -71,22 +71,22 @@ export function notNew(
 
 /** Returns the NFTs that a recorded operation already created or received. */
 export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
-  const found = sql.all<{ id: string }>(
+  const rows = sql.all<{ id: string }>(
     'SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)',
     JSON.stringify(nfts),
   )
-  return new Set(found.map(({ id }) => id))
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Returns the labels with which this machine minted NFTs, as far as it did that with one. */
 export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, string> {
-  const found = sql.all<{ nft: string; label: string }>(
+  const rows = sql.all<{ nft: string; label: string }>(
     `SELECT n.nft_gdn_id AS nft, json_extract(q.body, '$.reference_label') AS label FROM json_each(?) j
       JOIN nfts n ON n.nft_gdn_id = j.value JOIN operations o ON o.id = n.operation_id
       JOIN requests q ON q.id = o.request_id WHERE label IS NOT NULL`,
     JSON.stringify(nfts),
   )
-  return new Map(found.map(({ nft, label }) => [nft, label]))
+  return new Map(rows.map(({ nft, label }) => [nft, label]))
 }
 
 /** Returns the IDs that operations of other runs have, of NFTs that did not fail. */

@@ -177,12 +177,12 @@ export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; st
 
 /** Returns the receiver in the request of a mint; undefined without a request. */
 export function receiverOf(sql: Sql, id: string): string | undefined {
-  const found = sql.get<{ receiver: string | null }>(
+  const row = sql.get<{ receiver: string | null }>(
     `SELECT json_extract(q.body, '$.receiver_wallet_address') AS receiver FROM requests q
       JOIN operations o ON o.request_id = q.id WHERE o.id = ?`,
     id,
   )
-  return found?.receiver ?? undefined
+  return row?.receiver ?? undefined
 }
 
 /** @throws GdnError `data_dir` if its request is damaged */

@@ -84,14 +84,14 @@ export type RowPart = 'all' | 'metadata' | 'receiver'
 
 /** Returns the row of an NFT as it was last applied or sent. */
 export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Array | null {
-  const found = sql.get<{ body: Uint8Array | null }>(
+  const row = sql.get<{ body: Uint8Array | null }>(
     `SELECT coalesce(n.body, o.body, (SELECT r.body FROM drops d JOIN rows r ON r.set_id = d.set_id
         WHERE d.run_id = o.run_id AND d.scope || r.key = o.identity)) AS body
       FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
       WHERE n.nft_gdn_id = ? AND o.run_id = ?`,
     ...[nftGdnId, runId],
   )
-  return found?.body ?? null
+  return row?.body ?? null
 }
 
 /** Records the present outcome of an NFT whose row was minted. `body`: the row that it is like, if that is known. */
@@ -120,12 +120,12 @@ export function noteBurned(sql: Sql, nftGdnId: string): void {
 
 /** Returns how many NFTs of a run were burned. */
 export function countBurned(sql: Sql, runId: string): number {
-  const found = sql.get<{ n: number }>(
+  const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
       WHERE n.is_burned = 1 AND o.run_id = ?`,
     runId,
   )
-  return found?.n ?? 0
+  return row?.n ?? 0
 }
 
 /** The row as it was last applied or sent where the rows of the run have another one, and the ID of its operation. */
@@ -339,11 +339,11 @@ export function renameStoredRows(
       WHERE set_id = ? AND key IN (SELECT key FROM temp.renaming)`,
     setId,
   )
-  const found = sql.all<{ operation: string; key: string }>('SELECT operation, id AS key FROM temp.renaming')
+  const newKeys = sql.all<{ operation: string; key: string }>('SELECT operation, id AS key FROM temp.renaming')
   renameRows(
     sql,
     { scope },
-    found.map((one) => ({ ...one, line: null })),
+    newKeys.map((one) => ({ ...one, line: null })),
   )
   // The manifest has other keys than the stored rows now.
   sql.run('UPDATE drops SET fingerprint = NULL WHERE run_id = ?', id)

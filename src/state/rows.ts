@@ -128,22 +128,22 @@ export function countRows(sql: Sql, set: number): number {
 
 /** Returns how many rows of a run it has not sent. */
 export function countUnsent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): number {
-  const found = sql.get<{ n: number }>(
+  const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM rows r WHERE r.set_id = ? AND NOT EXISTS (SELECT 1 FROM operations o
       WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)`,
     ...[setId ?? -1, id, scope],
   )
-  return found?.n ?? 0
+  return row?.n ?? 0
 }
 
 /** Returns how many rows of a run were refused that are not among the rows. */
 export function countRefusedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
-  const found = sql.get<{ n: number }>(
+  const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
       AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
     ...[id, scope.length + 1],
   )
-  return found?.n ?? 0
+  return row?.n ?? 0
 }
 
 /** Whether a set has a row with this ID or content. */

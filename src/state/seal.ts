@@ -93,14 +93,14 @@ function writeSlot(file: number, text: string): void {
 
 /** Whether the database was seen at this place before. */
 function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
-  const found = sql.get(
+  const row = sql.get(
     'SELECT 1 FROM places WHERE host = ? AND device = ? AND inode = ? AND boot = ?',
     host,
     device,
     inode,
     boot,
   )
-  return found !== undefined
+  return row !== undefined
 }
 
 /**

@@ -31,21 +31,21 @@ export function unnamedRows(sql: Sql, rows: RowsIn): string[] {
 
 /** Returns how often each content occurs that occurs more than once. */
 export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
-  const found = sql.all<{ twin: string; n: number }>(
+  const counts = sql.all<{ twin: string; n: number }>(
     `SELECT coalesce(twin, content) AS twin, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
   )
-  return new Map(found.map(({ twin, n }) => [twin, n]))
+  return new Map(counts.map(({ twin, n }) => [twin, n]))
 }
 
 /** Returns the NFTs that another run has, that a replaced row has, or that a row of the manifest has. */
 export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): Set<string> {
-  const found = sql.all<{ nft: string }>(
+  const withRows = sql.all<{ nft: string }>(
     `SELECT n.nft_gdn_id AS nft FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value
       JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
       WHERE o.run_id <> ? OR o.is_replaced = 1 OR substr(o.identity, ?) IN (SELECT key FROM ${tableOf(rows)})`,
     ...[JSON.stringify(nfts), id, scope.length + 1],
   )
-  return new Set(found.map(({ nft }) => nft))
+  return new Set(withRows.map(({ nft }) => nft))
 }
 
 /** Whether a run that has sent rows with an ID has not sent each row without one. */
@@ -64,13 +64,13 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
 
 /** Whether a run of the collections has sent a row without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
-  const found = sql.get(
+  const row = sql.get(
     `SELECT 1 FROM json_each(?) j JOIN drops d ON d.collection_id = j.value
       JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
       WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
     JSON.stringify(collections),
   )
-  return found !== undefined
+  return row !== undefined
 }
 
 /** Returns the rows without an ID whose NFT was burned. */

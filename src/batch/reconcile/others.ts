@@ -6,7 +6,7 @@ import type { RunStore } from '../run-store.ts'
 export interface Others {
   /** Content of rows and commands with an unknown outcome. An NFT with the same content may be theirs. */
   unresolved: ReadonlySet<string>
-  /** Of the given NFTs, those that were assigned meanwhile. */
+  /** NFTs that were assigned to rows or commands in the meantime. */
   given: ReadonlySet<string>
 }
 

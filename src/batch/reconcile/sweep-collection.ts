@@ -23,7 +23,7 @@ export interface Look {
   /** How long after its acceptance one of the run's own NFTs was still missing. */
   lagMs: number
   proof: Proof
-  /** By identity: unassigned NFTs with the content of an open row. */
+  /** Unassigned NFTs with the content of an open row, by the identity of that row. */
   matches: Map<string, Match[]>
   /**
    * NFTs that were added since the run began and match no row. `alike`: those with the loose title of an open row, by

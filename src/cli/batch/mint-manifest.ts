@@ -30,7 +30,7 @@ import { summaryView } from './summary.ts'
 
 /** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
-  // What is revealed is updated.
+  // A reveal updates its NFTs.
   const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest })

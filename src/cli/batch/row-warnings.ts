@@ -1,4 +1,4 @@
-import type { DuplicateRow, Duplicates } from '../../batch/duplicate-rows.ts'
+import type { DuplicateRow, Duplicates } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'

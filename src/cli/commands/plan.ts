@@ -107,7 +107,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
           records(isList ? shownChanges(isBrief ? firstChanges(found) : found.changes()) : found.changes()),
         )
       printPlanNotes(io, found, isBrief ? 'Add `-o ndjson` to print all of them.' : null)
-      // What apply refuses is not saved. With --prune, the plan shows the burns of rows that are gone.
+      // A plan that apply would refuse is not saved. With --prune, the plan shows the burns of rows that are gone.
       if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true

@@ -221,7 +221,7 @@ export interface Unsent {
   worst: WorstUse
   /** Gas limit of the smallest request with rows; 0 if there are changes or no rows. */
   smallestMint?: bigint | undefined
-  /** What a server reserves of a limit for them; `worst` if undefined. */
+  /** The part of a limit that a server reserves for them; `worst` if undefined. */
   reserved?: WorstUse
 }
 

@@ -50,7 +50,7 @@ export async function confirmSpending(
   await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')
 }
 
-/** What a higher limit of a run with accepted requests permits. */
+/** Describes the effect of a higher limit on a run with accepted requests. */
 export const ACCEPTED_GO_ON = 'Accepted requests that wait for the limit can then be sent.'
 
 /** New limits of a run, in wei; null where a command was given none. */

@@ -5,7 +5,7 @@ import type { Parse } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 
 const DECIMALS = 9
-/** As of `max_fee_gwei` in the configuration of a backend. */
+/** The highest `max_fee_gwei` that the configuration of a backend accepts. */
 const MAX_GWEI = 1_000_000n
 
 /** Parses gwei to wei. */

@@ -51,7 +51,7 @@ export async function refuseAboveLimit(
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} are spent or reserved)`
   const waiting = costs?.waiting == null ? '' : ` More may be left later: ${costs.waiting}.`
-  // What was accepted before goes on up to that limit.
+  // The backend still spends up to the earlier limit for accepted requests.
   const before = limitOfRun({ given: null, kept }, costs)
   const stays = before === null || before === limit ? '' : ` The limit of the run stays ${inCoins(before)} ${name}.`
   throw new GdnError(

@@ -1,12 +1,18 @@
+import { execFile } from 'node:child_process'
+import { platform } from 'node:process'
+import { promisify } from 'node:util'
 import { createTransport } from '../../client/create-transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
+import { homeDirectory } from '../../core/home-directory.ts'
 import { isObject, parseJson } from '../../core/json.ts'
+import { parseUrl } from '../../core/parse-url.ts'
 import { VERSION } from '../version.ts'
 import { readUpdateCache, writeUpdateCache } from './cache.ts'
 import { type Installed, installedPackage } from './installed.ts'
-import { npmRegistry } from './registry.ts'
 
 const TIMEOUT_MS = 10_000
+const NPM_TIMEOUT_MS = 30_000
+const run = promisify(execFile)
 
 /**
  * Asks the registry for the latest version and stores it. The registry's package with our name and version must be this
@@ -47,4 +53,32 @@ export async function checkForUpdate(
   } finally {
     await transport.close()
   }
+}
+
+/**
+ * Returns the registry of npm's global installs. npm runs in the home folder, so that a project's .npmrc has no effect.
+ * Returns null without npm, or if the registry has no HTTP URL.
+ */
+export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
+  // On Windows, npm is a script that only a shell can run.
+  const options = {
+    env: npmEnvironment(env),
+    cwd: homeDirectory(env),
+    timeout: NPM_TIMEOUT_MS,
+    shell: platform === 'win32',
+  }
+  const { stdout } = await run('npm', ['config', 'get', 'registry'], options).catch(() => ({ stdout: '' }))
+  const named = stdout.trim()
+  return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
+}
+
+/** Names of variables that may contain a secret, and values that do: a URL with a password. */
+const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
+const WITH_PASSWORD = /:\/\/[^/\s]+@/
+
+/** A user's .npmrc may use any variable, so npm gets all except likely secrets, which no registry URL needs. */
+function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isHarmless = ([name, value = '']: [string, string | undefined]) =>
+    !SECRET_NAME.test(name) && !WITH_PASSWORD.test(value)
+  return Object.fromEntries(Object.entries(env).filter(isHarmless))
 }

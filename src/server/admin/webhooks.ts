@@ -110,7 +110,7 @@ export async function accountNamed(db: Db, email: string | undefined, now: numbe
 }
 
 export interface WebhookRequest {
-  /** As returned by checkWebhookUrl. */
+  /** The URL that `checkWebhookUrl` returned. */
   url: string
   /** Types, or `*`. */
   events: readonly string[]

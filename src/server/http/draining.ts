@@ -38,7 +38,7 @@ export function addDraining(app: FastifyInstance): Draining {
   app.addHook('onSend', async (_request, reply) => {
     // A request that arrived before learns it from its response.
     say(reply)
-    // By the response's type: clients that accept either also accept one that isn't a stream.
+    // Checks the type of the response, because clients that accept streams may get another response.
     if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
   })
 

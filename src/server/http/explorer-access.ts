@@ -148,7 +148,7 @@ function setCookie(
   reply.header('set-cookie', `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure}`)
 }
 
-/** In this process only. Another process allows as many attempts, which is still far from enough to guess a key. */
+/** Limits attempts in this process. Another process allows as many, which is still far too few to guess a key. */
 function createLoginLimit(): (client: string) => Promise<void> {
   const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(LOGINS_PER_SECOND)
   let limiter: ReturnType<typeof load> | undefined

@@ -38,7 +38,7 @@ export interface NewKey {
   permissions?: readonly Permission[]
   /** No expiry by default. */
   expiresAt?: number | null
-  /** By default that of the server. */
+  /** The version of the API; by default that of the server. */
   apiVersion?: ApiVersion | null
 }
 

@@ -36,7 +36,7 @@ type Request = ServiceRequest<Parsed>
 /** The ID of a new NFT, or an NFT that existed. */
 type Accepted = string | Known
 
-/** What differs between the endpoints. */
+/** The differences between the endpoints. */
 const ENDPOINTS = {
   createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
   /** Their metadata can be updated, also in a collection that isn't dynamic. */

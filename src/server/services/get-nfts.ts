@@ -18,9 +18,9 @@ type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
 /** Why pending NFTs wait, apart from their files and the signers. */
 interface Waits {
-  /** By blockchain: why no block takes their transactions. */
+  /** The reasons why no block takes their transactions, by blockchain. */
   stalls: ReadonlyMap<string, string | null>
-  /** By collection: an earlier transaction. */
+  /** The earlier transactions that they wait for, by collection. */
   held: ReadonlyMap<string, string>
   /** By transaction: the limit of its run. */
   stuck: ReadonlyMap<string, string>

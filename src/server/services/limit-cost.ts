@@ -163,7 +163,7 @@ export async function keepRefusedLimit(
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   const { left } = budget
   if (needed <= left) return
-  // What is pending can leave more, but never more than what isn't paid yet.
+  // Pending transactions can leave more of the limit, up to the part that isn't paid yet.
   const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= budget.max - budget.paid
   const name = coin ?? 'coins'
   const reserved = budget.pending + budget.reserved

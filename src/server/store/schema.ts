@@ -336,7 +336,7 @@ export interface OperationReferencesTable {
   target_id: string
   /** The label that the client sent with it. A request with another label is rejected. */
   label: string | null
-  /** What it was made from: an ID of the client's row, or the row's content. */
+  /** Whether it was made from an ID of the client's row, or from the row's content. */
   kind: 'id' | 'content' | null
   /** The reference ID that an NFT got after its mint, when its row got an ID. Only where `kind` is `content`. */
   alias: string | null

@@ -264,7 +264,7 @@ export async function followsUnfinal(
     .where('state', '=', sql.lit('signed'))
     .unionAll(others.where('watched', '=', sql.lit(1)))
     .execute()
-  // Of several pending ones, the first is judged first, so none waits for a later one.
+  // The first of several pending ones is judged first, so none waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 

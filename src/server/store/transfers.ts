@@ -35,7 +35,7 @@ export async function countTransfers(db: Db, nftIds: readonly string[]): Promise
     .where('nft_id', 'in', nftIds)
     .where('kind', '=', 'transfer')
     .where('status', '=', 'deployed')
-    // As the index has it.
+    // The index has the same condition.
     .where('transaction_id', 'is not', null)
     .groupBy('nft_id')
     .execute()

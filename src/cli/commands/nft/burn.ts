@@ -5,15 +5,12 @@ import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
-import { addOperationFlags } from '../../request/operate.ts'
 import {
-  addBlockchainFlag,
+  addChangeFlags,
   CHANGE_VIEW,
   type ChangeFlags,
   type FoundNft,
@@ -33,15 +30,7 @@ export function command(deps: Deps, run = burn): GdnCommand {
       ['Show what would be burned', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
     ],
   })
-  burnCommand.argument('<nft_gdn_id...>')
-  addBlockchainFlag(burnCommand)
-  addWaitFlags(burnCommand, 'they are burned', {
-    dryRun: 'Show the NFTs without sending anything',
-    yes: "Don't prompt",
-  })
-  addOperationFlags(burnCommand)
-  addServerFlags(burnCommand)
-  addOutputFlags(burnCommand)
+  addChangeFlags(burnCommand, 'they are burned')
   return burnCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
 }
 

@@ -9,14 +9,14 @@ import { networkText } from '../../connect/is-without-value.ts'
 import { collectionsAtAGlance, findByAddress } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName } from '../../flags/parse.ts'
-import type { WaitFlags } from '../../flags/wait.ts'
+import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { shortAddress } from '../../render/fit-columns.ts'
 import type { View } from '../../render/view.ts'
-import { type OperationFlags, quoteOperation } from '../../request/operate.ts'
+import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { neverMinted } from './nft-errors.ts'
 
@@ -30,6 +30,16 @@ export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
 /** Adds `--blockchain`, for servers whose records don't have it. */
 export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
+
+/** Adds the flags of a command that burns or freezes NFTs. @param done what the command waits for */
+export function addChangeFlags(command: GdnCommand, done: string): void {
+  command.argument('<nft_gdn_id...>')
+  addBlockchainFlag(command)
+  addWaitFlags(command, done, { dryRun: 'Show the NFTs without sending anything', yes: "Don't prompt" })
+  addOperationFlags(command)
+  addServerFlags(command)
+  addOutputFlags(command)
+}
 
 export const CHANGE_VIEW: View = {
   fields: [

@@ -5,16 +5,13 @@ import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { sumOf, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
-import { addOperationFlags } from '../../request/operate.ts'
 import {
-  addBlockchainFlag,
+  addChangeFlags,
   CHANGE_VIEW,
   type ChangeFlags,
   type FoundNft,
@@ -34,15 +31,7 @@ export function command(deps: Deps, run = freeze): GdnCommand {
       ['Without a prompt, for a script', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
     ],
   })
-  freezeCommand.argument('<nft_gdn_id...>')
-  addBlockchainFlag(freezeCommand)
-  addWaitFlags(freezeCommand, 'they are frozen', {
-    dryRun: 'Show the NFTs without sending anything',
-    yes: "Don't prompt",
-  })
-  addOperationFlags(freezeCommand)
-  addServerFlags(freezeCommand)
-  addOutputFlags(freezeCommand)
+  addChangeFlags(freezeCommand, 'they are frozen')
   return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
 }
 

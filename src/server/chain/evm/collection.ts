@@ -14,7 +14,7 @@ export interface MintRun {
 export interface MintCall {
   /** The token ID that must be next on chain, so that a second execution reverts. */
   startId: bigint
-  /** In the order of the bundle's metadata files. */
+  /** The mints of the bundle, in the order of its metadata files. */
   runs: readonly MintRun[]
   /** sha2-256 digest (32 bytes) of the IPFS directory with the bundle's `0.json`, `1.json`, … */
   digest: Hex

@@ -23,7 +23,7 @@ class SignaturesNeeded extends Error {
 /** One commit at a time signs with a remote signer, since two would sign with the same nonce. */
 interface Queue {
   last: Promise<void> | null
-  /** What the signer has signed for the commit whose turn it is. */
+  /** The bytes that the signer has signed for the current commit. */
   signed: Map<string, SignedBytes>
 }
 

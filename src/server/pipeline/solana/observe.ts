@@ -13,7 +13,7 @@ export async function observeSolana(
   claimed: readonly TransactionRow[],
 ): Promise<Observation[]> {
   const sent = await network.send(claimed.map(({ raw }) => raw))
-  // In this order: see SolanaNetwork.blockHeight.
+  // The height is read before the statuses: see SolanaNetwork.blockHeight.
   const height = await network.blockHeight()
   const statuses = await network.statuses(claimed.map(({ hash }) => hash))
   return Promise.all(

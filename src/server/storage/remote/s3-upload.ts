@@ -30,7 +30,7 @@ export function createS3Upload({
   urlOf,
   refusal,
 }: S3UploadOptions): (key: string, content: SpooledContent) => Promise<void> {
-  /** For services without conditional writes; existing content is then overwritten with equal content. */
+  /** False if the service has no conditional writes: existing content is then overwritten with equal content. */
   let conditional = true
 
   const sizeOf = async (key: string): Promise<number | null> => {

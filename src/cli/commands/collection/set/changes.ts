@@ -19,7 +19,7 @@ export interface Change {
   final?: string | undefined
 }
 
-/** As long as the URI of an uploaded file. */
+/** A placeholder with the length of the URI of an uploaded file. */
 const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
@@ -113,7 +113,7 @@ const sameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
 const shownRoyalty = (royalty: Royalty | null) =>
   royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }
 
-/** What a person reads of a value: `5% to 0x…`, or the fields of metadata. */
+/** Formats a value for people: `5% to 0x…`, or the fields of metadata. */
 export function textOf(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`

@@ -15,7 +15,7 @@ export interface DropGas {
   apart: { transactions: number; gas: bigint; bytes: number }
   /** The most that they use, however the backend forms them: each request has a transaction of its own. */
   worst: WorstGas
-  /** What a backend reserves of a limit for them: for each NFT the most that one of any request uses. */
+  /** The part of a limit that a backend reserves: for each NFT the most that an NFT of any request uses. */
   reserved: Pick<WorstGas, 'gasLimit' | 'bytes'>
 }
 

@@ -22,7 +22,7 @@ export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
 export const reserveFor = (smallest: bigint, { offered }: Pick<WorstFees, 'offered'>): bigint =>
   smallest < RESERVE_GAS ? (RESERVE_GAS - smallest) * offered : 0n
 
-/** What waiting NFTs need. */
+/** The funds that waiting NFTs need. */
 export interface WaitingFunds extends NeededForAll {
   /** NFTs that are not included, because the limits of their runs permit no transaction at these fees. */
   held: number

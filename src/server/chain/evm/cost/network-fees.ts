@@ -40,7 +40,7 @@ export function worstCost(
   return gas * offered + ceilDiv(data.fee * BigInt(bytes), length) * DATA_MARGIN
 }
 
-/** How much dearer data may get. */
+/** The factor by which the fee for data may rise. */
 const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
