@@ -247,14 +247,17 @@ test('reports a network problem once, in detail, if the backend runs on the mach
   expect(of('backend').filter(({ status }) => status === 'warn')).toMatchObject([{ message: warnings[1] }])
 })
 
-test('reports a network that was not set up, with the command that shows the cost', async () => {
+test('reports a network that was not set up, with the commands that show the cost and set it up', async () => {
   await setUp()
   const store = await openStore(join(dir, 'data', 'gdn.db'))
   await store.db.deleteFrom('chains').execute()
   await store.close()
   const only = await node()
   expect((await doctor(onPolygon(only.url))).of('polygon factory')).toMatchObject([
-    { status: 'fail', fix: expect.stringContaining('gdn chain setup polygon --dry-run') },
+    {
+      ...{ status: 'fail', message: 'polygon is not set up yet' },
+      fix: expect.stringMatching(/^Run `gdn chain setup polygon --dry-run\b.* Then run it without --dry-run\.$/),
+    },
   ])
 })
 

@@ -28,7 +28,7 @@ test('hints of commands on a backend keep the flags that name it', async () => {
   const { stdout } = await cli(['doctor', ...at, '--json'], options)
   const findings = JSON.parse(stdout) as { fix: string | null }[]
   expect(findings.map(({ fix }) => fix)).toContain(
-    `Run \`gdn chain setup polygon --dry-run ${at.join(' ')}\` to show what that costs.`,
+    `Run \`gdn chain setup polygon --dry-run ${at.join(' ')}\` to show what the setup costs. Then run it without --dry-run.`,
   )
 })
 

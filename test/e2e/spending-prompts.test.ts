@@ -101,10 +101,10 @@ describe('a prompt on a public network', () => {
     ...PROMPTING,
     ['nft grant', 'nft grant -c CONTRACT -b polygon --receiver OWNER --sender OTHER --title No'],
   ])(
-    'is cancelled by Ctrl-D, with exit code 3 and a message: gdn %s',
+    'is canceled by Ctrl-D, with exit code 3 and a message: gdn %s',
     async (_name, argv) => {
       const filled = argv.replaceAll('OWNER', OWNER).replaceAll('OTHER', OTHER)
-      expect(await ask(filled, CTRL_D)).toMatch(/error:cancelled$/)
+      expect(await ask(filled, CTRL_D)).toMatch(/error:thepromptwascanceled$/)
     },
     120_000,
   )

@@ -10,6 +10,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
+import { noteCost } from '../cost/at-most.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from '../cost/fees.ts'
 import { costLimit } from '../cost/limit.ts'
@@ -159,6 +160,14 @@ async function printPlan(
   for (const note of plan.notes) io.note(safe(note))
   if (plan.requests > 1) io.note(`${plan.order}.`)
   if (fees?.isSimulated) io.note(SIMULATED)
+  if (connection !== null && plan.requests > 0) {
+    const use = meter.total()
+    const priced = { limit: limit?.wei ?? null, maxFee: flags.maxFeeGwei ?? null, run: plan.run.id }
+    await noteCost(deps, connection, options.blockchain, {
+      ...priced,
+      worst: async () => ({ ...use.worst, estimate: use }),
+    })
+  }
   if (connection === null) io.note('The server was not contacted (--no-lookup).')
   io.note('Nothing was sent (--dry-run).')
   if (finished !== null) noteFinished(deps, finished, { ...flags, by })

@@ -1,4 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { raisingFlag } from '../../api/stuck-reason.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -67,7 +68,7 @@ export async function atMostText(
   if (needed === null && left === null) return ''
   const coin = found?.coin ?? 'coins'
   if (found !== null && use !== null && needed !== null) {
-    await noteFunds(deps, found, { needed, smallest: use.estimate?.worst.smallestMint, payable: limit && payable })
+    await noteFunds(deps, found, { needed, smallest: smallestIn(use, run), payable: limit && payable })
   }
   if (found !== null && use?.estimate !== undefined && reserved !== null && left !== null) {
     const estimate = { typical: await typicalCost(use.estimate, found.fees), reserved }
@@ -133,6 +134,10 @@ function limitedText(
 const withAccepted = (use: PricedUse, accepted: WorstUse | null): PricedUse =>
   accepted === null ? use : { ...use, ...sumOf([use, accepted]) }
 
+/** Returns the gas limit of the smallest transaction, where it is known: a request without a run is one. */
+const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined): bigint | undefined =>
+  estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
+
 /** Says what requests without a limit of their cost can become: `highest` is the maximum fee of their run. */
 async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: bigint | null): Promise<string> {
   if (highest === null || highest <= fees.offered) {
@@ -184,7 +189,7 @@ export async function noteCost(
   if (found === null || found.funds === null) return
   const use = await worst()
   const needed = await costOfRun(use, found.fees, { max_fee: maxFee === null ? null : String(maxFee) })
-  await noteFunds(deps, found, { needed, smallest: use.estimate?.worst.smallestMint, payable: null })
+  await noteFunds(deps, found, { needed, smallest: smallestIn(use, requests.run), payable: null })
 }
 
 /**
@@ -245,7 +250,7 @@ export async function shortageOfRun(
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
     // Read first: a row that is accepted in between counts twice, and never not at all.
-    const { rows, changes = 0, worst, smallestMint = 0n, reserved = worst } = await unsent()
+    const { rows, changes = 0, worst, smallestMint = 0n, reserved: reservation = worst } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = found?.shortage ?? null
@@ -255,7 +260,8 @@ export async function shortageOfRun(
       import('../../server/chain/evm/cost/funding.ts'),
       import('../../server/chain/evm/cost/run-fee.ts'),
     ])
-    if (costs?.waiting != null && waitsForLowerFees(costs.waiting)) return costs.waiting
+    const reason = costs?.waiting ?? null
+    if (reason !== null && (waitsForLowerFees(reason) || raisingFlag(reason) !== null)) return reason
     const { fees, coin } = found
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
@@ -266,13 +272,17 @@ export async function shortageOfRun(
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
     const limit = limitOfRun({ given: null, kept: null }, costs)
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
-    const { counted, payable } = leftOf(limit, costs)
+    const { counted, left, payable } = leftOf(limit, costs)
+    // Without accepted rows and changes that wait for funds, coins release nothing of what is reserved.
+    const room = nfts + changes === 0 ? left : payable
     const next = smallestOf({ rows, changes, worst, smallestMint })
     const nextCost = next === null ? 0n : await costOfRun(next, fees, costs)
-    if (nextCost > payable) {
-      const enough = counted + (await costOfRun(reserved, fees, costs))
+    if (nextCost > room) {
+      const enough = counted + (await costOfRun(reservation, fees, costs))
       const unit = coin ?? 'coins'
-      return `waiting for lower fees: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(payable, 'down')} ${unit} of the run's limit are left; repeat its command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
+      const reserved = room < payable ? ' in addition to what is reserved' : ''
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${reserved}; repeat its command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
     // What was accepted for other runs counts too. What was accepted for this one is in both `needed` and `counted`.

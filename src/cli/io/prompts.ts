@@ -26,7 +26,7 @@ export function prompts(output: OutStream): Prompts {
     try {
       return (await prompt([{ ...question, name: 'answer' }])).answer as Value
     } catch (error) {
-      if (error instanceof Error && CANCELLED.has(error.name)) throw cancelled()
+      if (error instanceof Error && CANCELED.has(error.name)) throw canceled()
       throw error
     } finally {
       process.stdin.off('pause', close)
@@ -89,9 +89,9 @@ export function prompts(output: OutStream): Prompts {
   }
 }
 
-const CANCELLED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
+const CANCELED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
 
-const cancelled = () => new GdnError('not_confirmed', 'cancelled')
+const canceled = () => new GdnError('not_confirmed', 'the prompt was canceled')
 
 /** How long keys that were typed before a question take to arrive. */
 const TYPED_AHEAD_MS = 50
@@ -117,7 +117,7 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   if (!typed.includes(CTRL_C)) return
   input.pause()
   input.setRawMode(false)
-  throw cancelled()
+  throw canceled()
 }
 
 /** Stands for the input of a hidden prompt. The problem with the last attempt is below it. */

@@ -90,8 +90,8 @@ function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
 async function examineFactory(network: RemoteNetwork, factory: Hex | null): Promise<{ message: string }> {
   const { blockchain } = network
   if (factory === null) {
-    throw new GdnError('invalid_config', `${blockchain} is not set up: it has no factory`, {
-      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what that costs.`,
+    throw new GdnError('invalid_config', `${blockchain} is not set up yet`, {
+      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what the setup costs. Then run it without --dry-run.`,
     })
   }
   if ((await readAdmin(network, factory)) !== null) return { message: `deployed at ${factory}` }

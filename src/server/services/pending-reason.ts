@@ -52,7 +52,8 @@ export async function heldReasons(
     const blockchain = onPublic.get(id)
     const left = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)
     const blocks = left === null ? '' : `, ${count(left, 'block')} left`
-    reasons.set(id, `waiting until the ${is} transaction of its collection is final${blocks}`)
+    const what = is === 'cancelled' ? 'canceled' : is
+    reasons.set(id, `waiting until the ${what} transaction of its collection is final${blocks}`)
   }
   return reasons
 }

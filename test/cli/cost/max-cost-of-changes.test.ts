@@ -416,6 +416,10 @@ describe('the question of a run, also in the error off a terminal,', () => {
     expect(low).toContain('(the limit of the run)?')
     // With the limit that it names, no row waits.
     expect(await asked(Number(NOTE.exec(low)?.[1]))).not.toMatch(/rows wait/)
+    const planned = (limit: number) =>
+      client.run('batch', 'mint', ...client.target, '--dry-run', '--max-cost', limit.toFixed(9))
+    expect(await planned(price / 30)).toMatchObject({ code: 0, stderr: expect.stringMatching(NOTE) })
+    expect((await planned(price * 0.99)).stderr).toMatch(FINAL)
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', (price * 0.9).toFixed(9))
     expect(sent.stderr).toMatch(FINAL)
   })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { stuckReason } from '../../../src/api/stuck-reason.ts'
 import { atMostText, noteCost, shortageOfRun } from '../../../src/cli/cost/at-most.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 
@@ -39,6 +40,7 @@ function on(fees: object, costs: object = {}) {
   }
 }
 
+const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flag: '--max-cost 0.5' })
 const LOWER_FEES = 'waiting for lower fees: blocks take 9 gwei'
 
 test.each([
@@ -53,6 +55,12 @@ test.each([
     { max_cost: '100000000000000', counted: '0' },
     /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit are left; repeat its command with --max-cost 0\.0008 or more to raise the limit$/,
   ],
+  [
+    'has a limit that signed transactions use up until they are final',
+    { max_cost: '800000000000000', counted: '800000000000000', pending_transactions: 1 },
+    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit are left in addition to what is reserved; repeat its command with --max-cost 0\.0016 or more to raise the limit$/,
+  ],
+  ['has a signed transaction that its limit holds', { waiting: STUCK }, new RegExp(`^${STUCK}$`)],
   ['waits for lower fees already', { waiting: LOWER_FEES }, new RegExp(`^${LOWER_FEES}$`)],
 ])('a run that %s says what helps while the signer lacks funds', async (_, costs, text) => {
   const balance = String(300_000n * GWEI)
@@ -93,3 +101,16 @@ test.each([
     expect(limit === null ? notes : found).toEqual(found)
   },
 )
+
+test('a note before a single request names the balance with which a backend signs it, and no more', async () => {
+  const noted = async (balance: bigint) => {
+    const { deps, connection, notes } = on({ funds: { signer: SIGNER, balance: String(balance), owed: '0' } })
+    const priced = { limit: null, worst: async () => ({ gasLimit: REQUEST, bytes: 0 }) }
+    await noteCost(deps, connection, 'base', priced)
+    await atMostText(deps, connection, 'base', priced)
+    return notes.filter((note) => note.startsWith('The signer'))
+  }
+  expect(await noted(RESERVE)).toEqual([])
+  const lack = expect.stringContaining('and this may need 0.003 ETH')
+  expect(await noted(RESERVE - 1n)).toEqual([lack, lack])
+})

@@ -159,7 +159,7 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
     const [empty] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
     expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({ input: '0x' })
     expect(backend.log.filter((line) => line.includes('key of its signer'))).toEqual([])
-    const reason = 'waiting until the cancelled transaction of its collection is final'
+    const reason = 'waiting until the canceled transaction of its collection is final'
     const reasonIs = async (expected: string) =>
       await until(
         async () => (await showNfts(backend, ids))[0]?.pending_reason,

@@ -39,9 +39,9 @@ export async function cancel(deps: Deps, word: string, flags: CancelFlags): Prom
   const what = nfts > 0 ? `${count(nfts, 'NFT')} ${nfts === 1 ? 'fails' : 'fail'}` : `a ${kind} fails`
   const others = nfts > 0 ? ' Later NFTs of the collection wait until the empty transaction is final.' : ''
   const question = `Cancel this transaction, so that ${what} on ${blockchain}${atMostText}?${others}`
-  if (!flags.yes) await io.confirm(question, '--yes', { message: 'nothing was cancelled' })
-  const cancelled = await onPlace(deps, place, (store) => requestAction(store, name, 'cancel', deps.now()))
-  await output.one({ ...(await withLinks(deps, flags, [cancelled]))[0], ...data })
+  if (!flags.yes) await io.confirm(question, '--yes', { message: 'nothing was canceled' })
+  const canceled = await onPlace(deps, place, (store) => requestAction(store, name, 'cancel', deps.now()))
+  await output.one({ ...(await withLinks(deps, flags, [canceled]))[0], ...data })
   io.note(
     keepPlace(`The backend replaces it at its next check. To see the result, run \`gdn tx show ${name}\`.`, flags),
   )

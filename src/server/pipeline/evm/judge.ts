@@ -23,7 +23,7 @@ export interface Judging {
   log: Log
 }
 
-const CANCELLED = 'the operator of this backend cancelled its transaction'
+const CANCELLED = 'the operator of this backend canceled its transaction'
 
 /** Decides what the outcome of a transaction of an EVM chain means. */
 export async function judge(judging: Judging): Promise<Verdict> {
