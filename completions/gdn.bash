@@ -109,7 +109,7 @@ path Print the paths of configuration and state' ;;
 exit-codes Exit codes and error codes
 manifest Columns, formats and limits of a manifest
 output Output formats, fields, colors and images
-blockchains Supported blockchains and what each can do
+blockchains Supported blockchains and their features
 security How keys and wallets are protected
 collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
@@ -245,7 +245,7 @@ __gdn_bundles() {
     'local start') REPLY='flags-dd1193 output-d37844' ;;
     'local stop') REPLY='output-d37844' ;;
     'local status') REPLY='output-d37844' ;;
-    'local logs') REPLY='flags-711067 output-b31709' ;;
+    'local logs') REPLY='flags-a95bc0 output-b31709' ;;
     'local listen') REPLY='flags-06ffaf output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-d37844' ;;
     'local exec') REPLY='flags-cb71df output-b31709' ;;
@@ -692,8 +692,8 @@ __gdn_flags() {
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store' ;;
-    'flags-711067') REPLY='--follow -f - Show new lines until Ctrl-C
---lines - text Number of last lines to show (100)' ;;
+    'flags-a95bc0') REPLY='--follow -f - Show new lines until Ctrl-C
+--lines - text Number of lines to show, from the end (100)' ;;
     'flags-06ffaf') REPLY='--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable ('\''*'\'')
 --email - text E-mail address of the account (the local account)

@@ -123,7 +123,7 @@ function __gdn_words
         'exit-codes Exit codes and error codes' \
         'manifest Columns, formats and limits of a manifest' \
         'output Output formats, fields, colors and images' \
-        'blockchains Supported blockchains and what each can do' \
+        'blockchains Supported blockchains and their features' \
         'security How keys and wallets are protected' \
         'collection Create, show, change and list collections' \
         'nft Mint, transfer, update, burn, list and verify NFTs' \
@@ -355,7 +355,7 @@ function __gdn_bundles
     case 'local status'
       printf '%s\n' 'output-d37844'
     case 'local logs'
-      printf '%s\n' 'flags-711067 output-b31709'
+      printf '%s\n' 'flags-a95bc0 output-b31709'
     case 'local listen'
       printf '%s\n' 'flags-06ffaf output-74fd8a'
     case 'local reset'
@@ -910,9 +910,9 @@ function __gdn_flags
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store'
-    case 'flags-711067'
+    case 'flags-a95bc0'
       printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
-        '--lines - text Number of last lines to show (100)'
+        '--lines - text Number of lines to show, from the end (100)'
     case 'flags-06ffaf'
       printf '%s\n' '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable' \
         '--event - ,event+ Event types to show; repeatable (\'*\')' \

@@ -111,7 +111,7 @@ path Print the paths of configuration and state'
 exit-codes Exit codes and error codes
 manifest Columns, formats and limits of a manifest
 output Output formats, fields, colors and images
-blockchains Supported blockchains and what each can do
+blockchains Supported blockchains and their features
 security How keys and wallets are protected
 collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
@@ -241,7 +241,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'local start' = 'flags-dd1193 output-d37844'
     'local stop' = 'output-d37844'
     'local status' = 'output-d37844'
-    'local logs' = 'flags-711067 output-b31709'
+    'local logs' = 'flags-a95bc0 output-b31709'
     'local listen' = 'flags-06ffaf output-74fd8a'
     'local reset' = 'flags-799fb7 output-d37844'
     'local exec' = 'flags-cb71df output-b31709'
@@ -685,8 +685,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store'
-    'flags-711067' = '--follow -f - Show new lines until Ctrl-C
---lines - text Number of last lines to show (100)'
+    'flags-a95bc0' = '--follow -f - Show new lines until Ctrl-C
+--lines - text Number of lines to show, from the end (100)'
     'flags-06ffaf' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable (''*'')
 --email - text E-mail address of the account (the local account)

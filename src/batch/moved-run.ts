@@ -79,10 +79,14 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
   if (all.length === 1) return first.family
   const runs = all.map(({ name, manifest }) => `\n  ${name} (${manifest})`).join('')
   const names = all.map((drop) => `--run ${nameOf(drop)}`)
-  throw new GdnError('usage', `the manifests of several runs are gone, and each may be this one:${runs}`, {
-    place: { flag: '--adopt' },
-    hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the others back first.'}`,
-  })
+  throw new GdnError(
+    'usage',
+    `the manifests of several runs no longer exist, and this manifest may be any of them:${runs}`,
+    {
+      place: { flag: '--adopt' },
+      hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the others back first.'}`,
+    },
+  )
 }
 
 /** The name by which --run takes over a run. */
@@ -103,7 +107,7 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
     .renamed.slice(0, MAX_RENAMED)
     .map((drop) => {
       const { name, manifest } = drop
-      return `The run ${name} is of a manifest that is gone: ${manifest}. If it was ${wasMoved(manifest, options)} to this one, add ${howToTake(drop)}`
+      return `The run ${name} has a manifest that no longer exists: ${manifest}. If it was ${wasMoved(manifest, options)} to this one, add ${howToTake(drop)}`
     })
 
 /** How a command takes over a run by its name. A run that has one follows its manifest. */
@@ -169,7 +173,7 @@ export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | 
 export function howToMove(drop: Named, other: Named, all: readonly Named[]): string | null {
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
-  if (existsSync(manifest)) return `This manifest can't take over that run, whose manifest is still there: ${manifest}`
+  if (existsSync(manifest)) return `This manifest can't take over that run, whose manifest still exists: ${manifest}`
   const gone = all.filter((one) => one.manifest !== null && !existsSync(one.manifest))
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
   const taken = likely.includes(other) ? other : (likely[0] ?? other)

@@ -41,7 +41,7 @@ export function shownLabels(labels: Iterable<string>): string {
 const HINT = [
   'Nothing was sent. Manifests of one file name have the same reference IDs in a collection.',
   'If the manifest was moved, add --adopt.',
-  'If it is another drop, add --run <name>. Its rows are minted as NFTs of their own.',
+  'If it is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
 ].join('\n')
 
 /** The error of a run that the server stopped, after other rows may have been minted. */

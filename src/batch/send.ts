@@ -228,7 +228,7 @@ export class Sender {
       // A server that isn't the API would respond to each further request in the same way, and each would be unknown.
       const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'bad_answer'
       const hint = 'Check the base URL and the API key.'
-      this.#context.stop(new GdnError(code, `${message}, which is not a response of the API`, { hint }))
+      this.#context.stop(new GdnError(code, `${message}, which is not a response from the API`, { hint }))
     }
   }
 }

@@ -90,8 +90,12 @@ export function isIdempotencyError(
   return /idempoten(cy|t)/i.test(text.slice(0, MAX_ERROR_TEXT))
 }
 
-/** Returns the error for a response that breaks the contract of the API. */
-export function badAnswer(url: string, answer: TransportAnswer, fault = 'a response that is not of the API'): GdnError {
+/** Returns the error for a response that does not match the API's schema. */
+export function badAnswer(
+  url: string,
+  answer: TransportAnswer,
+  fault = 'a response that is not from the API',
+): GdnError {
   const redirected = answer.status >= 300 && answer.status < 400
   return new GdnError('bad_answer', `${url} returned ${fault}: ${describeAnswer(answer)}`, {
     hint: redirected

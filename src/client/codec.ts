@@ -8,7 +8,7 @@ import { badAnswer } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** Encodes a request. @throws GdnError `invalid_input` if it breaks the contract */
+/** Encodes a request. @throws GdnError `invalid_input` if it does not match the API's schema */
 export async function encode<Name extends EndpointName>(
   name: Name,
   request: RequestOf<Name>,
@@ -42,7 +42,7 @@ function fieldIn(request: unknown, { path }: FieldIssue): string {
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>
   `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without it.`
 
-/** Decodes a response. @throws GdnError for a status other than 2xx, and if it breaks the contract */
+/** Decodes a response. @throws GdnError for a status other than 2xx, and if it does not match the API's schema */
 export async function decode<Name extends EndpointName>(
   name: Name,
   url: string,
@@ -52,7 +52,11 @@ export async function decode<Name extends EndpointName>(
   const checked = validate((await loadEndpoint(name)).response, name === 'createnfttrans' ? withNfts(json) : json)
   if (checked.ok) return checked.value as ResponseOf<Name>
   const [first] = checked.issues
-  throw badAnswer(url, answer, `JSON that breaks the contract (${first === undefined ? '' : formatIssue(first)})`)
+  throw badAnswer(
+    url,
+    answer,
+    `JSON that does not match the API's schema (${first === undefined ? '' : formatIssue(first)})`,
+  )
 }
 
 /** Returns the JSON of a 2xx response. @throws GdnError for any other response */

@@ -108,6 +108,6 @@ export async function readCreated<Response>(
   try {
     return await read(result.answer)
   } catch (cause) {
-    throw unknownOutcome(name, `the response breaks the contract: ${result.seen}`, hint, cause)
+    throw unknownOutcome(name, `the response does not match the API's schema: ${result.seen}`, hint, cause)
   }
 }

@@ -354,7 +354,7 @@ function checkKey(key: unknown): void {
   if (typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY && key.isWellFormed()) return
   throw new GdnError('invalid_input', `idempotencyKey must be a well-formed string of 1 to ${MAX_KEY} characters`, {
     place: { field: 'idempotencyKey' },
-    hint: 'Set it to what the request belongs to, such as the ID of an order.',
+    hint: 'Use an ID of your application, such as the ID of an order.',
   })
 }
 
@@ -394,11 +394,11 @@ const SAME_KEY = 'Call it again with the same idempotency key'
 
 /** Hints for callers, where those of the command line name commands and flags. */
 const HINTS: Partial<Record<GdnError['code'], string>> = {
-  unknown_outcome: `${SAME_KEY}: it first looks for what the request did.`,
+  unknown_outcome: `${SAME_KEY}: it first determines the outcome of the request.`,
   pending: `${SAME_KEY} to keep waiting.`,
   nft_failed: 'A failed NFT is not minted. Fix the cause, and mint it with a new idempotency key.',
   run_busy: `${SAME_KEY}, which waits for the other process.`,
-  backend_restored: `${SAME_KEY}: it first checks what the backend still knows.`,
+  backend_restored: `${SAME_KEY}: it first checks which requests the backend still has.`,
   seems_minted:
     'The state directory may be a copy, so an earlier call may have minted them. Nothing was sent. Check the NFTs that `details` names.',
 }

@@ -63,7 +63,7 @@ export interface Client {
    * to the receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
-   * one ended. If the outcome of the request is unknown, it first looks for what the request did. A request that the
+   * one ended. If the outcome of the request is unknown, it first determines the outcome of the request. A request that the
    * server refused had no effect, so its key may be used again.
    *
    * @throws GdnError as the endpoints, and `idempotency_key_reused` if the key identifies another request;
@@ -219,7 +219,7 @@ export interface ManifestProblem {
 export interface LocalOptions {
   /** Whether the API limits rates, as a hosted service does; off by default. */
   rateLimits?: boolean | undefined
-  /** Version of the API for keys that name none. */
+  /** API version of keys that specify none. */
   apiVersion?: '1.1' | '1.2' | undefined
   /** Path of a file that describes failures to inject (docs/fault-injection.md). */
   faults?: string | undefined

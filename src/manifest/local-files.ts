@@ -8,7 +8,7 @@ import { type FileProblem, type Inspection, inspectFile } from '../files/inspect
 const MAX_REMEMBERED = 10_000
 const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
 const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
-const SLASH_HINT = 'The file exists with / in place of \\. Use / in paths.'
+const SLASH_HINT = 'The path is correct with / instead of \\. Use / in paths.'
 
 /** Returns the problem of a file, or a warning. A warning is returned only the first time. */
 export type FileCheck = (path: string) => Promise<Inspection>

@@ -137,7 +137,7 @@ async function sendOnce(sending: Sending): Promise<Attempt<AcceptedIds>> {
   return await classify<SeenAnswer, AcceptedIds>(result, {
     describe: ({ seen }) => seen,
     async created({ answer, seen }) {
-      const message = `the response breaks the contract: ${seen}`
+      const message = `the response does not match the API's schema: ${seen}`
       try {
         const response = await client.decode(endpoint, answer)
         const problem = creates.problem(JSON.parse(request.body), response)

@@ -52,13 +52,13 @@ export class OtherDrop {
     const isMost = named >= MIN_REFUSED && others >= named * MOST
     if (!isMost || unlike < named * MOST) {
       const isNoted = isMost || (unlike > 0 && unlike >= named * MANY)
-      return isNoted ? `${nfts}. If they are of another drop with this file name, add --run <name>` : null
+      return isNoted ? `${nfts}. If they belong to another drop with this file name, add --run <name>` : null
     }
     throw new GdnError('seems_minted', nfts, {
       hint: [
-        'Nothing was sent. This machine has not minted this manifest. Another manifest of this file name may have been.',
-        'If this is another drop, add --run <name>. Its rows are minted as NFTs of their own.',
-        'If the NFTs are those of these rows, which were edited since, add --adopt.',
+        'Nothing was sent. This machine has not minted this manifest. Another manifest with this file name may have been minted instead.',
+        'If this is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
+        'If the NFTs belong to these rows, and the rows were edited since, add --adopt.',
       ].join('\n'),
       details: { rows: this.#first, count: others },
     })

@@ -7,7 +7,7 @@ import { SCHEMA_VERSION } from './schema-version.ts'
 /** Returns the error of a damaged state file. Another state directory is no fix: its rows would be sent again. */
 export function damagedState(path: string, why: string, cause?: unknown): GdnError {
   return new GdnError('data_dir', `${path} is damaged: ${why}`, {
-    hint: 'Restore it from a backup. If there is none, compare the collections with what you sent, then move it away.',
+    hint: 'Restore it from a backup. If there is none, compare the collections with your requests, and then move the file away.',
     cause,
   })
 }

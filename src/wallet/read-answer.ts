@@ -27,7 +27,7 @@ export function readWalletAnswer(body: Uint8Array): Answered | { ok: false; prob
   if (!read.success) {
     const [issue] = read.error.issues
     const field = issue?.path.join('.') || 'the whole'
-    return wrong(`breaks the contract: ${terminalText(field)} is invalid`)
+    return wrong(`does not match the API's schema: ${terminalText(field)} is invalid`)
   }
   const { address: named, private_key } = read.data.wallet
   const privateKey = readPrivateKey(private_key)

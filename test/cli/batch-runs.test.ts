@@ -65,14 +65,14 @@ describe('a manifest without a collection', () => {
     expect(stderr).toContain('Nothing is left to do')
     const finished = JSON.parse((await again('--json')).stdout)
     expect(finished).toMatchObject({ total: 2, deployed: 2, requests: 0 })
-    expect((await again('-b', 'astar')).stderr).toContain('no collection is named')
-    expect((await again('--run', 'other')).stderr).toContain('no collection is named')
+    expect((await again('-b', 'astar')).stderr).toContain('no collection is specified')
+    expect((await again('--run', 'other')).stderr).toContain('no collection is specified')
   })
 
   test('needs one where its runs have several', async () => {
     const { again } = await runIn()
     await again('-c', OTHER_CONTRACT, '-b', 'polygon', '--no-wait')
-    expect(await again()).toMatchObject({ code: 2, stderr: expect.stringContaining('no collection is named') })
+    expect(await again()).toMatchObject({ code: 2, stderr: expect.stringContaining('no collection is specified') })
   })
 })
 

@@ -245,7 +245,7 @@ describe('a collection created here', () => {
     expect(stderr).toMatch(/--contract 0x2222.*--contract 0x1111/s)
     const set = await cli(['collection', 'set', '--royalty', '5%', '--base-url', api.url], { env })
     expect(set.code).toBe(2)
-    expect(set.stderr).toContain('<address>: several collections are known, and none is named')
+    expect(set.stderr).toContain('<address>: several collections are known, and none is specified')
     expect(set.stderr).toContain('Add one of these:\n    0x')
     expect(set.stderr).not.toContain('--contract')
   })

@@ -169,7 +169,7 @@ const SPOILT: Readonly<Record<string, (s3: S3StandIn) => unknown>> = {
 test.each([
   ['is unreachable', 6, /can't be reached/],
   ['rejects writes', 4, /403/],
-  ['returns other bytes', 2, /does not return what was stored/],
+  ['returns other bytes', 2, /does not return the stored file/],
 ])('reports a bucket that %s, with exit code %i', async (what, exitCode, message) => {
   const s3 = await bucket()
   await SPOILT[what]?.(s3)

@@ -278,7 +278,7 @@ describe('nft mint', () => {
   test.each([
     ['no title', ['nft', 'mint', ...TARGET, '--receiver', OWNER], '--title'],
     ['no receiver', ['nft', 'mint', ...TARGET, '--title', 'x'], '--receiver: is required'],
-    ['no collection', ['nft', 'mint', '--title', 'x', '--receiver', OWNER], '--contract: no collection is named'],
+    ['no collection', ['nft', 'mint', '--title', 'x', '--receiver', OWNER], '--contract: no collection is specified'],
     [
       'a wrong checksum',
       [...MINT.slice(0, -1), OWNER.replace('fB', 'Fb'), '--title', 'x'],

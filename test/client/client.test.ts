@@ -87,7 +87,7 @@ describe('responses', () => {
     ['HTML', { status: 404, text: '<html>Not here</html>' }, { code: 'bad_answer', exitCode: 6 }],
     ['a redirect', { status: 302, headers: { location: 'https://login.example' } }, { code: 'bad_answer' }],
     ['200 and HTML', { text: '<html>' }, { code: 'bad_answer' }],
-    ['200 that breaks the contract', { json: { nfts: {} } }, { code: 'bad_answer' }],
+    ["200 that does not match the API's schema", { json: { nfts: {} } }, { code: 'bad_answer' }],
   ])('reports %s as an error', async (_name, reply, expected) => {
     const server = await serve([reply])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject(expected)
@@ -130,7 +130,7 @@ describe('responses', () => {
     const server = await serve([{ status: 500, text: `<h1>${'x'.repeat(200)}</h1>` }])
     const error = await rejection(client(server.url).call('getnfts', IDS))
     expect(error.message).toBe(
-      `${server.url}/api/v1/getnfts returned a response that is not of the API: 500 text/html "<h1>${'x'.repeat(76)}…"`,
+      `${server.url}/api/v1/getnfts returned a response that is not from the API: 500 text/html "<h1>${'x'.repeat(76)}…"`,
     )
     expect(statusOf(error)).toBe(500)
   })

@@ -332,7 +332,7 @@ describe('an unknown outcome', () => {
     const error = await failure(gdn.mint(MINT, { idempotencyKey: 'order-42' }))
     expect(error).toMatchObject({
       code: 'unknown_outcome',
-      hint: 'Call it again with the same idempotency key: it first looks for what the request did.',
+      hint: 'Call it again with the same idempotency key: it first determines the outcome of the request.',
       operationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
     service.hidden.clear()

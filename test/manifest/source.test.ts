@@ -33,7 +33,7 @@ test.skipIf(process.platform === 'win32')('names / for a path of Windows whose f
   await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${rows.join('\n')}\n`)
   const { issues } = await validateManifest({ path: join(folder, 'drop.csv') }, OPTIONS)
   expect(issues.map(({ message, hint }) => [message.includes("doesn't exist"), hint])).toEqual([
-    [true, 'The file exists with / in place of \\. Use / in paths.'],
+    [true, 'The path is correct with / instead of \\. Use / in paths.'],
     [true, expect.stringContaining('Paths are relative to the folder')],
     [true, 'Use a path relative to the folder of the manifest, with / between folders.'],
   ])

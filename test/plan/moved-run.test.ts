@@ -103,7 +103,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
     expect(counts).toMatchObject({ unchanged: 3 })
     expect(notes).toEqual([
       expect.stringMatching(
-        `^The run drop-.* is of a manifest that is gone: ${mar.manifestPath}. If it was moved here, `,
+        `^The run drop-.* has a manifest that no longer exists: ${mar.manifestPath}. If it was moved here, `,
       ),
     ])
   })
@@ -325,7 +325,7 @@ describe('a copy of a manifest', () => {
       await expect(machine[command](EDITED, { ...maerz, adopt })).rejects.toMatchObject({
         code: 'already_accepted',
         hint: expect.stringContaining(
-          `This manifest can't take over that run, whose manifest is still there: ${mar.manifestPath}`,
+          `This manifest can't take over that run, whose manifest still exists: ${mar.manifestPath}`,
         ),
       })
     }
@@ -356,7 +356,7 @@ describe('manifests of several runs that are gone', () => {
       await expect(machine[command](ROWS, { ...at('new/drop.csv'), adopt: true })).rejects.toMatchObject({
         code: 'usage',
         message: expect.stringMatching(
-          /^the manifests of several runs are gone.*\n.*jan\/drop\.csv\)\n.*feb\/drop\.csv\)$/,
+          /^the manifests of several runs no longer exist.*\n.*jan\/drop\.csv\)\n.*feb\/drop\.csv\)$/,
         ),
       })
     }

@@ -75,7 +75,7 @@ describe('a manifest that was renamed and edited since its mint', () => {
 
   test('has a note that names its run where it was minted', async () => {
     const note = expect.stringMatching(
-      /^The run drop-\w+ is of a manifest that is gone: \/jan\/drop.csv. .* add --run drop.csv --adopt$/,
+      /^The run drop-\w+ has a manifest that no longer exists: \/jan\/drop.csv. .* add --run drop.csv --adopt$/,
     )
     expect((await machine.plan(rows, renamed)).notes).toEqual([note])
     expect(await notesOfMint(machine)).toEqual([note])

@@ -201,7 +201,7 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
     ],
     looser: [
       CHECKSUM,
-      [/not a valid name|too close to|is not a known network/, 'a name may be close to a known one'],
+      [/not a valid name|too similar to|is not a known network/, 'a name may be close to a known one'],
       [
         /is not a URL|must be an https? or https URL|must be an https? URL|must be https|must not have|user name|is not a valid url/i,
         'needs a URL parser',

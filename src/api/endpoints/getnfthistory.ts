@@ -13,9 +13,9 @@ const text = z.string().nullable()
 export const historyRecord = z.looseObject({
   kind: z.enum(HISTORY_KINDS),
   status: z.enum(NFT_STATUSES),
-  /** Null for the mint, and for what was made outside of the service. */
+  /** Null for the mint, and for events outside of the service. */
   transaction_gdn_id: text,
-  /** When the service accepted it; null for what was made outside of the service. */
+  /** When the service accepted it; null for an event outside of the service. */
   accepted_date: text,
   /** The time of its block; null while it has none, or if the blockchain doesn't respond. */
   block_date: text,

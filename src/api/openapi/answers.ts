@@ -11,7 +11,7 @@ const header = (description: string, example: string): Json => ({
 /** Headers of responses, by the names that the operations refer to. */
 export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   'x-request-id': header(
-    "The request's ID in the server's log: that of the request's x-request-id, if there is one.",
+    "The ID of the request in the server's log. If the request has an x-request-id, this is its value.",
     '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ),
   'Idempotency-Supported': header('This server honors Idempotency-Key on every creating request.', 'yes'),
@@ -50,7 +50,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `Why the request is rejected, if the reason is its Idempotency-Key, a reference ID, the limit of its run, that the coins of its blockchain have value, or that nothing is accepted for it now: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
+    `The reason of the rejection, if it is the Idempotency-Key, a reference ID, the limit of the run, the value of the blockchain's coins, or the state of the blockchain: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
@@ -68,7 +68,7 @@ export const headerRefs = (...names: string[]): Json =>
 const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
   400: [
     TITLES.badRequest,
-    'The request breaks its schema (titled Request Validation Error), or a rule of the service. Nothing was accepted.',
+    'The request does not match its schema (titled Request Validation Error), or violates a rule of the service. Nothing was accepted.',
     'contract_address and blockchain are inconsistent: that collection is on polygon',
   ],
   401: [TITLES.unauthorized, 'The API key is missing, unknown, revoked or expired.', 'the header x-api-key is missing'],
@@ -76,12 +76,12 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
     TITLES.conflict,
-    'A reference ID names an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a reference ID belongs to another label: Error-Code is reference_label_conflict, and error.conflicts has both labels of each. Or an alias names another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. Or the rows may cost more than what is left of the limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
-    'reference_id "row-1" names another operation; nothing was accepted',
+    'A reference ID belongs to an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a reference ID has another label: Error-Code is reference_label_conflict, and error.conflicts has both labels of each. Or an alias belongs to another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. Or the cost of the rows may exceed the remaining limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
+    'reference_id "row-1" belongs to another operation; nothing was accepted',
   ],
   410: [
     'Gone',
-    'The signed URL was used before, and this server allows one use of each.',
+    'The signed URL was used before, and this server accepts each signed URL only once.',
     'the signed URL was used before, get a new one',
   ],
   412: [
@@ -102,7 +102,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   422: [
     TITLES.validation,
-    'The request breaks its schema, has a reference ID twice, or its Idempotency-Key was used with another body.',
+    'The request does not match its schema, has a reference ID twice, or its Idempotency-Key was used with another body.',
     'nft_gdn_ids must have at least one ID',
   ],
   429: [

@@ -10,7 +10,7 @@ import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 
 const ABOUT = `Create NFT collections, create and transfer NFTs, and look them up.
 
-Creation and transfer are accepted at once and processed afterwards. The response has identifiers for status requests. Every request of the API has a key in the header \`x-api-key\`.`
+The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. The response contains IDs for status requests. Every API request must contain a key in the header \`x-api-key\`.`
 
 const versionNote = (version: ApiVersion) =>
   `This is version ${version} of the API. A key is for one version, and all versions have the same paths.`
@@ -22,14 +22,14 @@ const TAGS = [
   { name: 'Files', description: 'Upload files for the metadata of NFTs.' },
   {
     name: 'Chains and files',
-    description: 'What the backend serves apart from the API: its chains and stored content.',
+    description: 'Endpoints outside of the API: chains and stored content.',
   },
   { name: 'Operation', description: 'For operators of a backend.' },
 ]
 
 const COMPONENTS = {
   securitySchemes: {
-    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key with the permissions named.' },
+    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key with the listed permissions.' },
   },
   parameters: {
     IdempotencyKey: {

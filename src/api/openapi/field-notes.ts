@@ -4,7 +4,7 @@ import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   after: 'The next of the previous response.',
-  aliased: 'Number of reference IDs that are new. Those that named their NFT already are not counted.',
+  aliased: 'Number of reference IDs that are new. IDs that already belonged to their NFT are not counted.',
   attribute:
     'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
   block_date: 'The time of its block, in UTC; null while it has none, or if the blockchain does not respond.',
@@ -65,15 +65,15 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_alias: 'The reference ID that the NFT got when its row got an ID. Null without one.',
   reference_id:
-    'Extension: your own name for this operation. A repetition with the same operation returns what exists and creates nothing. The same name for another operation returns 409.',
+    'Extension: your own ID of this operation. A repeated request returns the existing object and creates nothing. The same ID for another operation returns 409.',
   reference_ids:
     'Extension: a reference ID for each NFT, in the order of metadata. Unique in the collection for this endpoint.',
   reference_kind:
-    "What the reference ID was made from: an ID that its row has (id), or the row's content (content). Null if the request did not say.",
-  reference_kinds: 'Extension: what each reference ID was made from, in the order of reference_ids: id or content.',
+    'The source of the reference ID: the ID of its row (id), or the content of the row (content). Null if the request did not say.',
+  reference_kinds: 'Extension: the source of each reference ID, in the order of reference_ids: id or content.',
   reference_label:
-    'Extension: what the reference IDs belong to, such as the path of a manifest. It is not part of the digest. A reference ID of another label returns 409.',
-  relabeled: 'Number of reference IDs whose label changed. Those that had the new label already are not counted.',
+    'Extension: the label of the reference IDs, such as the path of a manifest. It is not part of the digest. A reference ID that has another label returns 409.',
+  relabeled: 'Number of reference IDs whose label changed. IDs that already had the new label are not counted.',
   replaces_label:
     'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
   replaces_revision:
@@ -104,7 +104,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 /** Descriptions of fields that have another meaning in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getnfthistory: {
-    accepted_date: 'When the request was accepted, in UTC; null for what was made outside of the service.',
+    accepted_date: 'When the request was accepted, in UTC; null for an event outside of the service.',
     block_number: 'Number of its block; on Solana its slot. Null while it has none.',
     kind: 'mint, transfer, update, freeze or burn.',
     after: 'The value after the update; null if there is none.',
@@ -112,7 +112,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     field: 'The metadata field.',
     limit: 'Number of events of a page: at most 100, which is the default.',
     revision: 'The revision that an update made; null for anything else.',
-    transaction_gdn_id: 'Null for the mint, and for what was made outside of the service.',
+    transaction_gdn_id: 'Null for the mint, and for events outside of the service.',
   },
   createcollection: {
     blockchain: 'Blockchain to create the collection on.',
@@ -120,7 +120,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     name: 'Name of the collection.',
   },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
-  aliasreferences: { nft_gdn_ids: 'The NFTs that the reference IDs name, in the same order.' },
+  aliasreferences: { nft_gdn_ids: 'The NFTs with these reference IDs, in the same order.' },
   getcollections: {
     blockchain: 'Blockchain of the collection.',
     description: 'Description of the collection.',
@@ -140,7 +140,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     is_frozen: 'Whether its owner has made the metadata of all its NFTs final.',
     is_read_from_chain:
       'Whether its contract was read. Otherwise, the royalty, description and image are those of its creation.',
-    pending_wallet_address: 'Wallet address that was offered the ownership; null if none was.',
+    pending_wallet_address: 'Wallet address to which the ownership is offered; null without an offer.',
     problem: 'Why its contract or its metadata was not read; null if nothing is missing.',
     royalty_bps: 'Royalty in parts of 10,000 of the sale price.',
     royalty_receiver: 'Wallet address that receives the royalty; null without one.',
@@ -157,14 +157,14 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     high: 'A high price of recent blocks.',
     offered: 'The highest price of a transaction that is signed now.',
     max: 'The highest price that the server ever offers, also for a transaction that is stuck.',
-    data: 'What the data of a transaction of so many bytes costs in addition.',
+    data: 'The additional cost of the data of a transaction with this number of bytes.',
     bytes: 'Number of bytes.',
     fee: 'The fee in wei, on networks of the OP Stack and Scroll; otherwise 0.',
     gas: 'The gas, on Arbitrum; otherwise 0.',
     funds: 'The signer with the most funds, at most 15 seconds old; null if none is known.',
     owed: 'The most that its pending transactions can cost, in wei.',
     shortage: 'What a signer needs for all accepted requests; null while a signer can pay for the next one.',
-    signer: 'Address of the signer. In a shortage, it is the one that lacks least.',
+    signer: 'Address of the signer. If no signer has enough, it is the one that lacks the least.',
     balance: 'Its balance in wei.',
     needed: 'Balance in wei that is enough for all accepted requests at the current fees.',
     reserve: 'The part of needed that the signer must have to sign, and does not spend, in wei.',
@@ -173,7 +173,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   getruncosts: {
     blockchain: 'The blockchain of the run.',
     counted:
-      'The part of the limit that is used, in wei: what is paid, and the most that everything accepted can still cost. Null without a limit.',
+      'The used part of the limit, in wei: the fees that are paid, and the maximum cost of the accepted requests. Null without a limit.',
     fee_paid: 'Fees of mined transactions in wei. If one has other NFTs too, only the share of the run counts.',
     final_fee_paid: 'The part of fee_paid that no reorg changes.',
     gas_used: 'Gas of mined transactions. If one has other NFTs too, only the share of the run counts.',

@@ -19,7 +19,7 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
   if (creates !== null) {
     lines.push('Send an `Idempotency-Key`, so that you can repeat the request safely.')
     lines.push(
-      "Reference IDs are an extension of gdn's servers. Each names one operation permanently. A request that repeats one returns what it names and creates nothing.",
+      "Reference IDs are an extension of gdn's servers. Each names one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.",
     )
   }
   if (origin === 'extension') lines.push("Not in the hosted service's reference. Servers of gdn support it.")

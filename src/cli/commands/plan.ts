@@ -39,7 +39,7 @@ export interface PlanFlags extends Omit<OpenFlags, 'output'> {
 export function command(deps: Deps, run = plan): GdnCommand {
   const planCommand = new GdnCommand({
     about:
-      "Compares each row with its NFT, which it finds by the ID of the row or else by its content. Prints what would be minted, updated and transferred, what others have changed, and what the server can't do. Sends nothing. -o markdown prints a comment for a pull request. If the server can update NFTs, local files are compared by content.",
+      'Compares each row with its NFT, which it finds by the ID of the row or else by its content. Prints the mints, updates and transfers that gdn apply would make, the changes that others made, and impossible changes. Sends nothing. -o markdown prints a comment for a pull request. If the server can update NFTs, local files are compared by content.',
     examples: [
       ['Show what differs', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Exit with 10 if anything differs', 'gdn plan drop.csv --detailed-exit-code --quiet'],

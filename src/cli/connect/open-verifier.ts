@@ -76,7 +76,7 @@ export async function openVerifier(
   if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null || gateway === undefined) {
-    return nothing('no chain is named: name it with --rpc-url or GDN_RPC_URL, and its files with --gateway')
+    return nothing('no node is specified: set --rpc-url or GDN_RPC_URL, and --gateway for the files')
   }
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
@@ -91,7 +91,7 @@ export async function openVerifier(
     // A chain that is named must respond. Many servers have none.
     if (named !== null || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message
-    return nothing(`${why}: name a node with --rpc-url or GDN_RPC_URL`)
+    return nothing(`${why}: set --rpc-url or GDN_RPC_URL to a node`)
   }
 }
 

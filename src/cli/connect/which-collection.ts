@@ -82,12 +82,12 @@ function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
 function notNamed(fitting: readonly KnownCollection[], place: '--contract' | '<address>'): GdnError {
   const flag = place === '--contract' ? '--contract ' : ''
   if (fitting.length > 0) {
-    return new GdnError('usage', 'several collections are known, and none is named', {
+    return new GdnError('usage', 'several collections are known, and none is specified', {
       place: { flag: place },
       hint: choicesOf(fitting, flag),
     })
   }
-  return new GdnError('usage', 'no collection is named', {
+  return new GdnError('usage', 'no collection is specified', {
     place: { flag: place },
     hint: `Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`,
   })

@@ -119,7 +119,7 @@ function limitedText(
   const before = isSignedAbove
     ? ` in addition to ${transactions}`
     : payable > left
-      ? ' with what was accepted before'
+      ? ' with the requests accepted before'
       : ''
   const paid = BigInt(costs?.fee_paid ?? 0)
   if (paid > limit) return `${before}, although ${inCoins(paid)} ${coin} are paid, which is more than the limit`

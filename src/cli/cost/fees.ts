@@ -66,7 +66,7 @@ export async function findFees(
 ): Promise<FoundFees> {
   const named = namedNode(deps, flags)
   if (named !== null) return await feesOfNode(named, blockchain, deps.signals.signal)
-  if (connection === null) throw noFees('no server and no node is named')
+  if (connection === null) throw noFees('no server or node is specified')
   return await feesOfServer(deps, blockchain, await connection())
 }
 

@@ -11,8 +11,8 @@ export const TOPICS: readonly TopicEntry[] = [
   { name: 'exit-codes', summary: 'Exit codes and error codes', page: 'exit-codes.md' },
   { name: 'manifest', summary: 'Columns, formats and limits of a manifest', page: 'manifest.md' },
   { name: 'output', summary: 'Output formats, fields, colors and images', page: 'output.md' },
-  { name: 'local', summary: 'The local backend and what it serves', page: 'local-backend.md' },
-  { name: 'blockchains', summary: 'Supported blockchains and what each can do', page: 'blockchains.md' },
+  { name: 'local', summary: 'The local backend and its endpoints', page: 'local-backend.md' },
+  { name: 'blockchains', summary: 'Supported blockchains and their features', page: 'blockchains.md' },
   { name: 'security', summary: 'How keys and wallets are protected', page: 'security.md' },
 ]
 

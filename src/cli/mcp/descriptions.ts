@@ -22,8 +22,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',
   'batch results': 'Rows are in the order of the manifest.',
   'batch retry': 'To change a row first, edit the manifest and call batch_mint.',
-  plan: 'Shows what would be minted, updated and transferred, what others changed, and what is impossible.',
-  apply: 'Mints, updates and transfers what plan shows. Does nothing if a change is impossible, unless only is mint.',
+  plan: 'Shows the mints, updates and transfers that apply would make, the changes that others made, and impossible changes.',
+  apply:
+    'Makes the mints, updates and transfers that plan shows. Does nothing if a change is impossible, unless only is mint.',
   cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes its deployment.',
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',

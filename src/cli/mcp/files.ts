@@ -51,7 +51,10 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   const real = await realOf(resolve(root, path))
   const way = relative(root, real)
   if (isAbsolute(way) || /^\.\.(?:[\\/]|$)/.test(way)) {
-    throw fail(`${path} is outside of ${root}`, 'Use a file below it. Only the operator can choose another directory.')
+    throw fail(
+      `${path} is outside of ${root}`,
+      'Use a file in that directory. Only the operator can choose another directory.',
+    )
   }
   if (way.split(/[\\/]/).some((part) => part.startsWith('.'))) {
     throw fail(`${path} is a hidden file, or in a hidden folder`, 'Copy it to a file that is not hidden.')

@@ -7,7 +7,7 @@ const FIELD_NOTES: Record<
   string
 > = {
   $schema: 'The schema of this file, for editors',
-  profile: 'Profile to use if none is named',
+  profile: 'Default profile',
   profiles: 'Settings by the name of a profile',
   base_url: 'URL of the server',
   blockchain: 'Blockchain of the collection',

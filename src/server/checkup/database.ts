@@ -55,7 +55,7 @@ async function look({ db, postgres }: Store): Promise<{ message: string; fix?: s
   if (pending.length > 0) {
     return {
       message: `${shown} and lacks migrations: ${pending.join(', ')}`,
-      fix: 'Run `gdn db migrate`, or start a process.',
+      fix: 'Run `gdn db migrate`, or start the backend.',
     }
   }
   if (ms > SLOW_MS)

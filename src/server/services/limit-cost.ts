@@ -169,7 +169,7 @@ function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: s
   const reserved = budget.pending + budget.reserved
   const used = [
     budget.paid === 0n ? 'nothing is paid yet' : `${inCoins(budget.paid)} ${name} are paid`,
-    ...(reserved === 0n ? [] : [`${inCoins(reserved, 'up')} ${name} are reserved for what is pending`]),
+    ...(reserved === 0n ? [] : [`${inCoins(reserved, 'up')} ${name} are reserved for pending requests`]),
   ].join(' and ')
   throw new Refusal(
     409,

@@ -101,7 +101,8 @@ export async function claimReferences(
     const lost: NewReference[] = []
     for (const operation of open) {
       const named = known.get(operation.reference_id)
-      if (named === undefined) throw new Error(`the reference ID ${operation.reference_id} is taken and unknown`)
+      if (named === undefined)
+        throw new Error(`the reference ID ${operation.reference_id} is in use, but its operation is unknown`)
       if (!named.isFree) existing.set(named.reference_id, named)
       else if (!(await replaceReference(db, scope, operation, named.target_id))) lost.push(operation)
     }
@@ -130,7 +131,7 @@ function refuseConflicts(
   const { reference_id, digest, request_digest } = first
   const field = createsNfts(operation) ? `reference_ids[${first.index}]` : 'reference_id'
   const target = known.get(reference_id)?.target_id
-  const what = `${field} "${reference_id}" names another operation: ${target} has the digest ${digest}, this request ${request_digest}`
+  const what = `${field} "${reference_id}" belongs to another operation: ${target} has the digest ${digest}, this request ${request_digest}`
   throw conflictRefusal(REFERENCE_ERRORS.conflict, what, conflicts)
 }
 

@@ -37,9 +37,7 @@ const chain = z
     confirmations: depth.default(12).describe('Number of blocks until a transaction counts, its own block included'),
     finality: depth.default(64).describe('Number of blocks until finality'),
     poll_seconds: seconds.default(2).describe('Time between polls; by default as often as there is work'),
-    stuck_seconds: seconds
-      .default(60)
-      .describe("How long a transaction may be its signer's next before its fees are raised"),
+    stuck_seconds: seconds.default(60).describe("Time after which the fees of a signer's next transaction are raised"),
     max_fee_gwei: z
       .number({ error: 'must be a number of gwei' })
       .gt(0, { error: 'must be above 0' })
@@ -73,7 +71,7 @@ const chain = z
 
 function nameProblem(name: string): string {
   const near = misspelled(name)
-  if (near !== null) return `is not a known network, and too close to ${near} for a name of your own`
+  if (near !== null) return `is not a known network, and is too similar to ${near} for a custom name`
   if (/^solana/.test(name)) return `is not a known network: the clusters are ${SOLANA_BLOCKCHAINS.join(' and ')}`
   return 'is not a valid name: use 2 to 40 characters a-z, 0-9 and hyphens between them'
 }
@@ -108,7 +106,7 @@ export const settingsFile = z.strictObject({
     .boolean({ error: 'must be true or false' })
     .default(false)
     .describe("Mint no NFT with a file that isn't stored here"),
-  api_version: apiVersion.default(DEFAULT_API_VERSION).describe('Version of the API for keys that name none'),
+  api_version: apiVersion.default(DEFAULT_API_VERSION).describe('API version of keys that specify none'),
   database_url: z.string().min(1).optional().describe('URL of a PostgreSQL database. Prefer a file for a password'),
   database_url_file: z.string().min(1).optional().describe('Private file with that URL'),
   database_direct_url: z

@@ -52,10 +52,12 @@ export const remoteSigner = withSecrets(
     address: account.describe('Address of the account that signs'),
     token_file: file.optional().describe('File with the bearer token'),
     token_credential: credentialName.optional().describe('Credential of the service manager with the bearer token'),
-    client_cert_file: file.optional().describe('Certificate by which the signer recognizes this backend'),
+    client_cert_file: file.optional().describe('Client certificate that authenticates this backend to the signer'),
     client_key_file: file.optional().describe('Key of that certificate'),
     client_key_credential: credentialName.optional().describe('Credential of the service manager with that key'),
-    ca_file: file.optional().describe("Authorities of the signer's certificate, in place of the public ones"),
+    ca_file: file
+      .optional()
+      .describe("Certificate authorities for the signer's certificate, instead of the public ones"),
   }),
   ['token_file', 'token_credential', 'optional'],
   ['client_key_file', 'client_key_credential', 'optional'],

@@ -146,13 +146,13 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     while (!closing.signal.aborted) {
       try {
         const sent = await sendLocalFiles({ dataDir, remote, stored, signal: closing.signal })
-        if (sent > 0) log.info({ sent }, `files of the data directory were sent to ${remote.name}`)
+        if (sent > 0) log.info({ sent }, `uploaded files of the data directory to ${remote.name}`)
         return
       } catch (error) {
         if (closing.signal.aborted) return
         log.warn(
           { error: messageOf(error) },
-          `files of the data directory could not be sent to ${remote.name}, which is retried`,
+          `could not upload files of the data directory to ${remote.name}; gdn will retry`,
         )
         await sleep(SEND_AGAIN_MS, closing.signal).catch(() => {})
       }

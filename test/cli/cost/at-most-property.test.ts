@@ -97,7 +97,7 @@ test('the amount in the prompt of a run is never below what the chain is paid af
     expect(amount !== null && amount >= after, `GDN_SEED=${seed}, state ${index}: ${text} and then ${after}`).toBe(true)
     if (state.reserved.length === 0) continue
     reservedStates++
-    expect(text).toContain(' with what was accepted before (')
+    expect(text).toContain(' with the requests accepted before (')
   }
   report(`${reservedStates} of ${STATES} states had reservations`)
   expect(reservedStates).toBeGreaterThan(STATES / 2)
@@ -115,7 +115,7 @@ test('what was signed within a higher limit, or without one, is named beside the
   expect(await prompt({ ...state, paid: 10n ** 17n, reserved: two })).toBe(
     ', for at most 4 POL including 2 signed transactions (the limit of 1 POL permits nothing more until they are final)',
   )
-  expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain('with what was accepted before (')
+  expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain('with the requests accepted before (')
 })
 
 test('a limit that is used up is named instead of an amount of nothing', async () => {

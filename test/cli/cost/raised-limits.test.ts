@@ -287,7 +287,9 @@ describe('accepted rows that a higher maximum fee lets go on', () => {
     const { raise } = await mintsWith(what === 'with new rows')
     const { message } = errorOf(await raise(['--max-fee-gwei', '50']))
     expect(message).toMatch(question)
-    expect(message).toMatch(/, for at most 0\.5 POL with what was accepted before \(the limit of the run, an estimated/)
+    expect(message).toMatch(
+      /, for at most 0\.5 POL with the requests accepted before \(the limit of the run, an estimated/,
+    )
   })
 
   test('are in the price at the new maximum fee, and in what fees can become', async () => {

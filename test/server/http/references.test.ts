@@ -191,7 +191,7 @@ describe('the same reference IDs with the same operations', () => {
   })
 })
 
-describe('a reference ID that names another operation', () => {
+describe('a reference ID that belongs to another operation', () => {
   it('returns 409 with both digests and creates nothing of the request', async () => {
     const [a] = idsOf(await send(named('a')))
     const refused = await send([{ reference: 'new' }, { reference: 'a', title: 'Another' }])
@@ -201,7 +201,7 @@ describe('a reference ID that names another operation', () => {
     )
     expect(refused.json.error).toEqual({
       title: 'Conflict',
-      message: `reference_ids[1] "a" names another operation: ${a} has the digest ${digest}, this request ${request_digest}; nothing was accepted`,
+      message: `reference_ids[1] "a" belongs to another operation: ${a} has the digest ${digest}, this request ${request_digest}; nothing was accepted`,
       conflict_count: 1,
       conflicts: [{ reference_id: 'a', index: 1, nft_gdn_id: a, status: STATUS, digest, request_digest }],
     })

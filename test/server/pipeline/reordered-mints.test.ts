@@ -169,9 +169,9 @@ it('signs again for a single NFT whose start ID is not the next one, though its 
 })
 
 it.each([
-  ['mint', { enableApi: false }, 'switched off creating'],
+  ['mint', { enableApi: false }, 'disabled minting'],
   ['mint', { revoked: true }, "revoked the service's right"],
-  ['grant', { enableTransfer: false }, 'switched off transferring'],
+  ['grant', { enableTransfer: false }, 'disabled transfers'],
 ] as const)('fails a %s once a block with %o, which rejects it, is final', async (kind, off, reason) => {
   await addMint('m', 1, '1', kind === 'grant' ? ALICE : null)
   await look({ state: off, finalState: {} })
@@ -186,7 +186,7 @@ it.each([
 it('reads revoked rights from the newest state if no node keeps older ones', async () => {
   await addMint('m', 1, '1')
   await look({ state: { enableApi: false }, finalState: 'unknown' })
-  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('switched off creating') })
+  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('disabled minting') })
 })
 
 it("doesn't fail a mint that reverts only in blocks that are not final", async () => {

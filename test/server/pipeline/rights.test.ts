@@ -97,7 +97,7 @@ describe('rights on chain', () => {
     [
       'the owner switched enable_api off',
       { functionName: 'setEnableApi', args: [false] },
-      /owner has switched off creating NFTs through the API/,
+      /owner has disabled minting through the API/,
     ],
     [
       'the owner revoked the service',

@@ -47,7 +47,7 @@ test('takes chain ID and block explorer from viem/chains if it knows the name', 
 
 test.each([
   ['studio-chain', {}, /^chain_id is required, because studio-chain is not a known network$/],
-  ['polygn', { chain_id: 137 }, /^is not a known network, and too close to polygon for a name of your own$/],
+  ['polygn', { chain_id: 137 }, /^is not a known network, and is too similar to polygon for a custom name$/],
   ['Studio', { chain_id: 5 }, /^is not a valid name: use 2 to 40 characters/],
   ['x', { chain_id: 5 }, /^is not a valid name/],
   ['__proto__x', { chain_id: 5 }, /^is not a valid name/],

@@ -262,7 +262,7 @@ describe('between acceptance and the transaction', () => {
       expect(nft).toMatchObject({
         status: 'failed',
         token_id: null,
-        error: "the collection's owner has switched off transferring NFTs through the API",
+        error: "the collection's owner has disabled transfers of NFTs through the API",
       })
     }
     expect((await settled(backend, minted)).map((nft) => [nft.status, nft.token_id])).toEqual([

@@ -401,7 +401,7 @@ describe('between acceptance and the transaction', () => {
   })
 
   it.each([
-    [{ functionName: 'setEnableTransfer', args: [false] as [boolean] }, /switched off transferring/],
+    [{ functionName: 'setEnableTransfer', args: [false] as [boolean] }, /disabled transfers/],
     [{ functionName: 'revokeService' }, /revoked the service's right to transfer/],
   ] as const)(
     'the transfer fails with the reason if the collection’s owner calls $functionName',

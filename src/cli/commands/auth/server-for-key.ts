@@ -17,7 +17,7 @@ export async function serverForKey({ env }: Deps, settings: Settings): Promise<S
     })
   }
   if (settings.baseUrl === null) {
-    throw new GdnError('usage', 'a key is saved for one server, and none is named', {
+    throw new GdnError('usage', 'a key is saved for one server, and no server is specified', {
       place: { flag: '--base-url' },
       hint: 'Add --base-url <url>, or run `gdn config set base_url <url>` first.',
     })

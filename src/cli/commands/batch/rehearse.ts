@@ -46,7 +46,7 @@ export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlag
   }
   const { contract, blockchain } = await deps.settings(flags)
   if (contract === null || blockchain === null) {
-    throw new GdnError('usage', 'no collection is named', {
+    throw new GdnError('usage', 'no collection is specified', {
       place: { flag: contract === null ? '--contract' : '--blockchain' },
       hint: 'Add --contract <address> and --blockchain <name>.',
     })

@@ -31,7 +31,7 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
-    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile, which is the profile to use when none is named. gdn reads an API key from standard input only, and saves it for one server.`,
+    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile, the default profile. gdn reads an API key from standard input only, and saves it for one server.`,
     examples: [
       ['Set your default server', 'gdn config set base_url https://api.example.com'],
       ['Save its API key', 'pass gdn | gdn config set api_key -'],

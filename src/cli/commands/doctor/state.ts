@@ -99,7 +99,7 @@ function sameNames(runs: readonly Run[]): Finding[] {
         .slice(0, MAX_NAMED)
         .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
       const more = all.length > MAX_NAMED ? ', …' : ''
-      const fix = `Name a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Use --run <name> for the next one.`
+      const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Use --run <name> for the next one.`
       return warn(CHECK, `${all.length} runs are named ${name}: ${shown.join(', ')}${more}`, fix)
     })
 }

@@ -32,6 +32,6 @@ function findingOf(one: WalletExport): Finding {
   return warn(
     CHECK,
     `the ${format} of @${name} was exported ${where} on ${day}, unencrypted${isThere}`,
-    'Delete every copy that you no longer need. If somebody else may have read one, move what the wallet owns to a new wallet.',
+    "Delete every copy that you no longer need. If somebody else may have read one, move the wallet's assets to a new wallet.",
   )
 }

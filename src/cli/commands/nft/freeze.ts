@@ -53,7 +53,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   const { contract_address, blockchain } = first
   const other = others.find((nft) => nft.contract_address !== contract_address || nft.blockchain !== blockchain)
   if (other !== undefined) {
-    throw new GdnError('usage', `${other.nft_gdn_id} is of another collection than ${first.nft_gdn_id}`, {
+    throw new GdnError('usage', `${first.nft_gdn_id} and ${other.nft_gdn_id} are in different collections`, {
       hint: 'Freeze the NFTs of one collection at a time.',
     })
   }

@@ -135,7 +135,7 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
     return () => ({ metadata, localFiles: [] })
   }
   if (!changesFields) {
-    throw new GdnError('usage', 'no change is specified', { hint: 'Name what to change: --title Dusk, for example.' })
+    throw new GdnError('usage', 'no change is specified', { hint: 'Add a field to change, such as --title Dusk.' })
   }
   warnOfQuotes(deps.io, '--title', title)
   const images = image === undefined ? [] : [{ key: 'image', value: image }]

@@ -107,7 +107,7 @@ async function fromFile(given: string, cwd: string): Promise<string> {
     new Secret(given)
     throw new GdnError('usage', 'is a key or mnemonic, which every user of this machine can read in arguments', {
       place: { flag: '<file>' },
-      hint: 'Move what it controls to another wallet. Then run `gdn wallet import`, which prompts for a key.',
+      hint: 'Move its assets to another wallet. Then run `gdn wallet import`, which prompts for a key.',
     })
   }
   const file = resolve(cwd, given)

@@ -59,9 +59,9 @@ async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: Trans
   const collection = contract_address as Hex
   const state = await readCollectionState(network, collection)
   if (state?.revoked) return `the collection's owner has revoked the service's right to ${kind}`
-  if (kind === 'burn' && state?.enableApi === false) return "the collection's owner has switched off enable_api"
+  if (kind === 'burn' && state?.enableApi === false) return "the collection's owner has disabled enable_api"
   if (kind === 'transfer' && state?.enableTransfer === false) {
-    return "the collection's owner has switched off transferring NFTs through the API"
+    return "the collection's owner has disabled transfers of NFTs through the API"
   }
   const owner =
     state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)

@@ -148,10 +148,10 @@ function refusalOf(kind: TransactionKind, state: CollectionState) {
   const all = 'all of the collection' as const
   if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
   if (!state.enableApi) {
-    return { fails: all, error: "the collection's owner has switched off creating NFTs through the API" }
+    return { fails: all, error: "the collection's owner has disabled minting through the API" }
   }
   if (kind !== 'grant' || state.enableTransfer) return null
-  const error = "the collection's owner has switched off transferring NFTs through the API"
+  const error = "the collection's owner has disabled transfers of NFTs through the API"
   return { fails: 'grants of the collection' as const, error }
 }
 

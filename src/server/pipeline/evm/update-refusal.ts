@@ -32,7 +32,7 @@ export async function readUpdateTerms(
 /** Returns why the collection's owner doesn't let the service update or freeze tokens; null if the owner does. */
 export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
   if (state.revoked) return "the collection's owner has revoked the service's rights"
-  if (!state.enableApi) return "the collection's owner has switched off enable_api"
+  if (!state.enableApi) return "the collection's owner has disabled enable_api"
   if (kind !== 'update') return null
   if (lifecycle.frozen) return "the collection's owner has frozen its metadata"
   return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has had the maximum number of updates'

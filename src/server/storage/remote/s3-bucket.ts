@@ -55,7 +55,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const stored = await ask({ method: 'GET', url: urlOf(key) })
       if (stored.status !== 200) throw refusal(stored)
       if (!stored.body.equals(PROBE)) {
-        throw new GdnError('invalid_config', `${name} does not return what was stored`, {
+        throw new GdnError('invalid_config', `${name} does not return the stored file`, {
           hint: `Choose another storage.prefix: ${place}${key} has other content.`,
         })
       }

@@ -84,7 +84,7 @@ export function checkSetFlags(flags: SetFlags): void {
   }
   if (!acceptOwner && given.length === 0) {
     throw new GdnError('usage', 'no setting is specified', {
-      hint: 'Name what to set: --royalty 5%, for example. `gdn collection set --help` lists the settings.',
+      hint: 'Add a setting, such as --royalty 5%. `gdn collection set --help` lists the settings.',
     })
   }
 }

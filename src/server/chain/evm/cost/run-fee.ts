@@ -35,7 +35,7 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
  * @param enough the limit that pays for everything that was accepted; null if it isn't known
  */
 export const waitingForLimit = (least: bigint, most: bigint, enough: bigint | null): string =>
-  `${LOWER_FEES}blocks take ${inGwei(least)} gwei, and what is left of the run's cost limit pays for ${inGwei(most)} gwei; repeat its command with ${enough === null ? 'a higher --max-cost' : `--max-cost ${inCoins(enough, 'up')} or more`} to raise the limit`
+  `${LOWER_FEES}blocks take ${inGwei(least)} gwei, and the rest of the run's cost limit pays for ${inGwei(most)} gwei; repeat its command with ${enough === null ? 'a higher --max-cost' : `--max-cost ${inCoins(enough, 'up')} or more`} to raise the limit`
 
 /** Returns fees that are no higher than the limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

@@ -70,9 +70,13 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
         })
       }
       if (status >= 300 && status < 400) {
-        throw new GdnError('bad_answer', `the signer at ${host} redirects, which is not followed (HTTP ${status})`, {
-          hint: 'Set remote_signer to the final URL.',
-        })
+        throw new GdnError(
+          'bad_answer',
+          `the signer at ${host} returned a redirect, which gdn does not follow (HTTP ${status})`,
+          {
+            hint: 'Set remote_signer to the final URL.',
+          },
+        )
       }
       const answer = objectIn(parseJson(text))
       const error = objectIn(answer?.error)
