@@ -1,12 +1,14 @@
+import type { PlannedEvent } from '../../batch/types.ts'
 import type { Server } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
 import { formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
 import type { UrlFinding } from '../../files/check-urls.ts'
 import type { Prober } from '../../files/prober.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
-import type { Deps } from '../deps.ts'
+import type { Connection, Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
+import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 
 /** The first place of a file URL in a manifest, and the number of rows that use it. */
 interface Use {
@@ -129,3 +131,30 @@ function asIssue({ url, message, hint }: UrlFinding, files: FileUrls): ManifestI
 
 const byPlace = (issues: ManifestIssue[]): ManifestIssue[] =>
   issues.sort((a, b) => (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0))
+
+interface PlannedFiles {
+  client: Connection['client']
+  server: Server
+  files: FileUrls | null
+  localFiles: LocalFiles | null
+}
+
+/**
+ * Checks that there is a storage for local files and, if requested, that file URLs can be read. Returns the warnings
+ * that it printed.
+ */
+export async function checkPlannedFiles(
+  deps: Deps,
+  planned: PlannedEvent,
+  { client, server, files, localFiles }: PlannedFiles,
+): Promise<ManifestIssue[]> {
+  if (planned.files > 0 && !(await client.hasPlaceForFiles(deps.signals.signal))) {
+    throw noPlaceForFiles(server.origin, localFiles)
+  }
+  if (files === null) return []
+  const check = await checkFiles(deps, files, server)
+  printWarnings(deps.io, check)
+  const problem = filesProblem(check)
+  if (problem !== null) throw problem
+  return check.warnings
+}

@@ -19,7 +19,7 @@ import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import type { Output } from '../render/output.ts'
 import type { Card, View } from '../render/view.ts'
-import { type FileUrls, printWarnings } from './check-files.ts'
+import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
 import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
@@ -27,7 +27,7 @@ import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
 import { spendingOfRun } from './run-costs.ts'
-import { checkPlannedFiles, hasBegun } from './send-run.ts'
+import { hasBegun } from './run-sender.ts'
 
 export const DRY_RUN_VIEW: View = {
   fields: [

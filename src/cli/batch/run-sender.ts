@@ -1,0 +1,253 @@
+import type { runBatch } from '../../batch/run.ts'
+import type {
+  BatchDeps,
+  BatchEvent,
+  BatchOptions,
+  BatchSummary,
+  PlannedEvent,
+  PlannedMints,
+  RunStatus,
+} from '../../batch/types.ts'
+import { limitIn, type RunLimit } from '../../client/run-limit.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { ManifestItem } from '../../manifest/read.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
+import type { RowWarnings } from '../../manifest/row-warnings.ts'
+import type { VerifyFlags } from '../connect/open-verifier.ts'
+import { noteCost, shortageOfRun, sufficientLimit, type Unsent, warnOfSigned } from '../cost/at-most.ts'
+import { confirmSpending } from '../cost/confirm-spending.ts'
+import type { costLimit, LimitFlags } from '../cost/limit.ts'
+import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
+import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import type { Connection, Deps } from '../deps.ts'
+import type { DataRecord } from '../render/cells.ts'
+import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
+import type { BatchMintFlags } from './flags.ts'
+import type { LocalFiles } from './local-files.ts'
+import { printPlan } from './print-plan.ts'
+import type { BatchProgress } from './progress.ts'
+import { confirmDuplicates, duplicateWarnings } from './row-warnings.ts'
+import { permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
+import { recordsOf } from './verify-rows.ts'
+import { verifyRun } from './verify-run.ts'
+import type { VerifyTally } from './verify-tally.ts'
+
+export interface Sending {
+  settings: Settings
+  options: BatchOptions
+  /** Null resumes with the rows as recorded. */
+  read: (() => AsyncIterable<ManifestItem>) | null
+  /** File URLs to check after the manifest was read and before anything is sent. */
+  files?: FileUrls | null
+  /** The local files of the manifest; null if it isn't read. */
+  localFiles?: LocalFiles | null
+  /** What is valid in the manifest, but most likely not intended. */
+  warnings?: RowWarnings
+  flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
+  run: typeof runBatch
+  /** Called after the confirmation. Throws to refuse the run. */
+  check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
+  /**
+   * Called once the limit of the run is set, before anything that costs is sent. Requests of the run carry the limit.
+   */
+  beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
+  /** Requests of the run in addition to its mints. */
+  others?: number
+  /** The changes of NFTs that follow the mints, and what they use at most. */
+  changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
+  /** The limit that this command was given, in wei; read from the flags if undefined. */
+  given?: bigint | null
+  /** The command that resumes the run; `gdn batch resume` if undefined. */
+  resumedBy?: string | undefined
+  /** Whether `gdn apply` sends it, which also retries rows, and updates edited ones. */
+  isApplied?: boolean
+  /** The status of a resumed run. */
+  known?: RunStatus
+  onEvent?: (event: BatchEvent) => void
+}
+
+const NO_CHANGES: Required<Pick<Unsent, 'changes' | 'worst'>> = { changes: 0, worst: { gasLimit: 0n, bytes: 0 } }
+
+/** The outcome of a run, and of its verification if one was requested. */
+export interface SentRun {
+  summary: BatchSummary
+  verified: VerifyTally | null
+  /** What is valid in the manifest, but most likely not intended, if it has rows to send. */
+  warnings: readonly ManifestIssue[]
+  /** What the run has paid meanwhile. The fields are null if the server doesn't say it. */
+  paid: DataRecord
+}
+
+export interface RunLimits {
+  /** Set if the flags of this command contain the limit of the cost. */
+  stated: Awaited<ReturnType<typeof costLimit>> | null
+  /** The limit of the cost that this command was given, in wei. */
+  maxCost: bigint | null
+  maxFee: bigint | null
+}
+
+/** Whether a run may have sent rows, for which its limit holds. */
+export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
+  accepted + unknown + deployed > 0
+
+/** Answers the questions of a run while it is planned and sent: about its cost, and with prompts. */
+export class RunSender {
+  readonly #deps: Deps
+  readonly #sending: Sending
+  readonly #connection: Connection
+  readonly #limits: RunLimits
+  readonly #progress: BatchProgress
+  #run = ''
+  #pending = 0
+  /** Number of rows in the largest request. */
+  #largest = 1
+  #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
+  #warnings: ManifestIssue[] = []
+  #paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
+
+  constructor(deps: Deps, sending: Sending, connection: Connection, limits: RunLimits, progress: BatchProgress) {
+    this.#deps = deps
+    this.#sending = sending
+    this.#connection = connection
+    this.#limits = limits
+    this.#progress = progress
+  }
+
+  callbacks(): BatchDeps {
+    const { client, pacer } = this.#connection
+    return {
+      client,
+      pacer,
+      now: this.#deps.steadyNow,
+      sleep: this.#deps.sleep,
+      readManifest: this.#sending.read,
+      shortage: () => this.#shortage(),
+      sufficientLimit: () => this.#sufficientLimit(),
+      onEvent: (event) => this.#tell(event),
+      permit: (planned, kept) => this.#permit(planned, kept),
+      confirm: (planned, runLimit, mints) => this.#confirm(planned, runLimit, mints),
+      beforeSending: (planned, runLimit) => this.#beforeSending(planned, runLimit),
+    }
+  }
+
+  /** Returns the outcome, which is verified if requested. */
+  async result(summary: BatchSummary): Promise<SentRun> {
+    const { options, flags } = this.#sending
+    const verifies = flags.verify && summary.stopped === null
+    const { server } = this.#connection
+    const records = recordsOf(this.#deps, async () => this.#connection)
+    const paid = await this.#paidSince()
+    return {
+      summary: await withEnoughCost(summary, () => this.#sufficientLimit()),
+      paid,
+      warnings: this.#warnings,
+      verified: verifies ? await verifyRun(this.#deps, summary, options, { flags, server, records }) : null,
+    }
+  }
+
+  #tell(event: BatchEvent): void {
+    if (event.type === 'planned') this.#run = event.run.id
+    if (event.type === 'rows') this.#pending = event.counts.pending
+    this.#progress.tell(event)
+    this.#sending.onEvent?.(event)
+  }
+
+  async #permit(planned: PlannedEvent, kept: bigint | null): Promise<bigint | null> {
+    const { options, others = 0 } = this.#sending
+    const { stated, maxCost: given, maxFee } = this.#limits
+    await stated?.refuseBelowOne(hasBegun(planned))
+    const { blockchain } = options
+    return await permitRun(this.#deps, planned, {
+      connection: this.#connection,
+      blockchain,
+      given,
+      kept,
+      maxFee,
+      others,
+    })
+  }
+
+  async #confirm(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
+    this.#largest = Math.max(this.#largest, mints.largest)
+    this.#progress.stop()
+    printPlan(this.#deps, planned, this.#sending.isApplied ?? false)
+    if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
+    await this.#confirmCost(planned, runLimit, mints)
+    this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)
+    await this.#sending.check?.(planned, this.#connection)
+  }
+
+  /** Checks duplicates and files, and returns the warnings that it printed. */
+  async #checkRows(planned: PlannedEvent): Promise<ManifestIssue[]> {
+    const { warnings, flags, files = null, localFiles = null } = this.#sending
+    const { client, server } = this.#connection
+    const inRows = warnings?.all ?? []
+    printWarnings(this.#deps.io, { warnings: inRows })
+    await confirmDuplicates(this.#deps, flags.allowDuplicates, planned.duplicates, warnings?.file)
+    const inFiles = await checkPlannedFiles(this.#deps, planned, { client, server, files, localFiles })
+    return [...inRows, ...duplicateWarnings(warnings?.file ?? '', planned.duplicates), ...inFiles]
+  }
+
+  /** Prompts with the most that the run can cost, or notes it with `--yes`. @throws GdnError `not_confirmed` */
+  async #confirmCost(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
+    const { options, flags, others = 0 } = this.#sending
+    const { maxCost: limit, maxFee } = this.#limits
+    const { blockchain } = options
+    const connection = this.#connection
+    const worst = () => worstOfMints(mints, others)
+    const priced = { limit, kept: limitIn(runLimit), maxFee, run: planned.run.id, worst }
+    if (flags.yes) {
+      if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)
+      return
+    }
+    const question = await questionOfRun(this.#deps, planned, { connection, given: limit, maxFee, ...options })
+    if (question === null) return
+    const { what, accepted } = question
+    await confirmSpending(this.#deps, false, blockchain, connection, what, { ...priced, accepted })
+  }
+
+  async #beforeSending(planned: PlannedEvent, runLimit: RunLimit): Promise<void> {
+    const { maxCost: limit } = this.#limits
+    if (limit !== null && planned.rows.accepted + planned.rows.unknown > 0)
+      await warnOfSigned(this.#deps, this.#connection, { limit, run: planned.run.id })
+    await this.#sending.beforeSending?.(planned, this.#connection, runLimit)
+    await this.#progress.start()
+  }
+
+  /** Reads unsent rows again only after some were sent: a large run has many. */
+  #readUnsent(): ReturnType<typeof unsentRows> {
+    if (this.#unsent?.pending === this.#pending) return this.#unsent.rows
+    const rows = unsentRows(this.#run, { ...this.#sending.options, largest: this.#largest })
+    this.#unsent = { pending: this.#pending, rows }
+    return rows
+  }
+
+  /** Returns the limit that is enough for the unsent rows at the current fees; null if it isn't known. */
+  async #sufficientLimit(): Promise<string | null> {
+    const { options, others = 0 } = this.#sending
+    const provenance = await worstOfChanges('provenance', others)
+    const worst = async () => sumOf([(await this.#readUnsent()).reserved, provenance])
+    return await sufficientLimit(this.#deps, this.#connection, {
+      blockchain: options.blockchain,
+      run: this.#run,
+      worst,
+    })
+  }
+
+  /** Describes what the signer lacks for the unsent rows and changes. */
+  async #shortage(): ReturnType<typeof shortageOfRun> {
+    const { options, changes = NO_CHANGES } = this.#sending
+    const withChanges = (use: WorstUse) => sumOf([use, changes.worst])
+    const unsent = async () => {
+      const { rows, worst, smallestMint, reserved } = await this.#readUnsent()
+      return {
+        rows,
+        changes: changes.changes,
+        worst: withChanges(worst),
+        smallestMint: changes.changes === 0 ? smallestMint : 0n,
+        reserved: withChanges(reserved),
+      }
+    }
+    return await shortageOfRun(this.#deps, this.#connection, { blockchain: options.blockchain, run: this.#run, unsent })
+  }
+}
