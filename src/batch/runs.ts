@@ -11,7 +11,6 @@ import { commandRuns } from '../state/runs.ts'
 import { countDrop, noCounts } from './row-counts.ts'
 import type { Run, RunStatus } from './types.ts'
 
-export { runResults } from './run-rows.ts'
 export type { Run }
 
 /** A server that selects runs. */

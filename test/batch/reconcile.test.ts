@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { removeRun } from '../../src/batch/remove-run.ts'
-import { openRun, runResults } from '../../src/batch/runs.ts'
+import { runResults } from '../../src/batch/run-rows.ts'
+import { openRun } from '../../src/batch/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import type { ResponseOf } from '../../src/client/api-client.ts'
 import { GdnError } from '../../src/core/errors.ts'

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
-import { TRANSITIONS } from '../../../src/server/state/transitions.ts'
 import type { Db } from '../../../src/server/store/schema.ts'
 import {
   createTestCollection,
@@ -18,6 +17,7 @@ import {
 } from '../../helpers/backend.ts'
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { useEverything } from '../../helpers/use-everything.ts'
+import { TRANSITIONS } from './transitions.ts'
 
 const SERVER = fileURLToPath(new URL('../../../src/server/', import.meta.url))
 

@@ -6,7 +6,7 @@ import type {
   TransferStatus,
   UpdateStatus,
   UpdateStep,
-} from '../store/schema.ts'
+} from '../../../src/server/store/schema.ts'
 
 type Transitions<Value extends string> = Readonly<Record<Value, readonly Value[]>>
 
