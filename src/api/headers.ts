@@ -79,6 +79,6 @@ export const CHAIN_ERRORS = {
 
 /** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */
 export const RUN_ERRORS = {
-  /** 409: the rows may cost more than what is left of the run's limit. With Retry-After, more may be left later. */
+  /** 409: the rows may cost more than the remaining limit of the run. With Retry-After, more may be left later. */
   maxCost: 'run_max_cost',
 } as const

@@ -12,8 +12,8 @@ export interface LabelRoots {
 
 /**
  * Returns the label of a run's reference IDs: its name, or else the path of its manifest in the repository or project.
- * So it is the same on every machine, and tells manifests of one file name apart. A run that is named as its manifest's
- * file has the same reference IDs as one without a name, so its label is the path too.
+ * It is the same on every machine, and differs between manifests with the same file name. A run that is named as its
+ * manifest's file has the same reference IDs as one without a name, so its label is the path too.
  *
  * @returns null for a run without a name, of a manifest outside of any repository or project
  */

@@ -209,7 +209,7 @@ const detailsOf = (runs: readonly Run[]) => ({
   runs: runs.map((run) => ({ run: run.name, run_id: run.id, server: run.url })),
 })
 
-/** Names what tells the matching runs apart. */
+/** Describes the differences between the matching runs. */
 function hintFor(fits: readonly Run[], newest: Run): string {
   const differ = (of: (run: Run) => string | null) => new Set(fits.map(of)).size > 1
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''

@@ -358,7 +358,7 @@ export interface DryRun {
   /** The duration at the rate limit, without the wait for deployment. */
   seconds: number
   changes: ManifestChanges
-  /** Notes for people before the run starts. */
+  /** Notes that are shown to the user before the run starts. */
   notes: readonly string[]
   /** The first request as it would be sent. */
   firstRequest: { endpoint: MintEndpoint; body: unknown } | null

@@ -83,7 +83,7 @@ export interface WalletSpending {
 export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bigint | null>
 
 /**
- * Called by a dry run with what it would send. At a terminal, the prompt before the request shows its cost.
+ * Called by a dry run with the request that it would send. At a terminal, the prompt before the request shows its cost.
  *
  * @param gas what the requests typically use; null if that isn't known
  */

@@ -68,7 +68,7 @@ export function skipWhite(text: string, at: number): number {
   return WHITE.lastIndex
 }
 
-/** Counts the members of all objects of a parsed value. Fewer than in the text means that keys were repeated. */
+/** Counts the members of all objects in a parsed value. If the text contains more, it repeats keys. */
 export function countMembers(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0
   const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)

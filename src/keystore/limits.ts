@@ -4,7 +4,7 @@ export const MAX_KEYSTORE_BYTES = 256 * 1024
 /** scrypt parameters of geth's standard: 256 MiB, about half a second. */
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
-// The limits of what a keystore may require from the machine that opens it. The file sets the parameters, and may come
+// Limits on the memory and time that opening a keystore may take. The file sets the parameters, and may come
 // from anywhere. The limits are four times the work of the standard, as in the strongest settings in use. That is at
 // most 1 GiB, because scrypt needs 128 bytes for each step of n · r.
 const MAX_SCRYPT_WORK = 2 ** 23

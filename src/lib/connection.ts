@@ -20,7 +20,7 @@ export interface Identified {
   readonly backend: SeenBackend
 }
 
-/** A server, its key, and what sends requests to it. */
+/** A server, its key, and the client that sends requests to it. */
 export interface Connection {
   readonly baseUrl: string
   readonly apiKey: Secret

@@ -1,6 +1,6 @@
-/** The metadata key of the leaves file, in what is minted before a reveal. */
+/** The metadata key of the leaves file in unrevealed metadata. */
 export const PROVENANCE = 'provenance'
-/** The metadata key of the number of the row, in what is minted before a reveal. */
+/** The metadata key of the row number in unrevealed metadata. */
 export const PROVENANCE_ROW = 'provenance_row'
-/** The metadata key of the salt, in what is revealed. */
+/** The metadata key of the salt in revealed metadata. */
 export const PROVENANCE_SALT = 'provenance_salt'

@@ -11,7 +11,7 @@ import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { MintOperation } from '../state/row-requests.ts'
 import type { RowRecord } from '../state/rows.ts'
 
-/** A row of a page, with what is known of its mint. */
+/** A row of a page, with the known facts about its mint. */
 export interface Candidate {
   row: KeptRow
   /** The reference ID of its mint. */

@@ -350,7 +350,7 @@ class Planner {
   /** Names NFTs that may be of rows that are gone, and that another machine minted. */
   async #noteUnnamed(place: Place): Promise<void> {
     const hasRun = this.#store.drop.setId !== null
-    // Without reference IDs, nothing tells which NFTs this run has minted.
+    // Without reference IDs, gdn can't determine which NFTs this run has minted.
     if (hasRun && !place.hasReferences) return
     const ids = await this.#findUnnamed(place)
     if (ids !== null) this.notes.push(...(await notesOfUnnamed(place, ids)))
@@ -384,7 +384,7 @@ class Planner {
     await this.#store.read((sql) => refuseTaken(sql, this.#store, options, checked))
   }
 
-  /** Counts the mints that the state has as deployed, and those whose end it doesn't know yet. */
+  /** Counts the mints that the state records as deployed, and those whose outcome is not known yet. */
   async recorded(): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
     const { drop } = this.#store
     const states = drop.setId === null ? [] : await this.#store.read((sql) => statesOf(sql, drop.id))

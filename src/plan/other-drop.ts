@@ -13,7 +13,7 @@ const MANY = 0.5
 
 /**
  * Finds out whether the IDs of a manifest are those of another drop. Manifests of one file name have the same reference
- * IDs in a collection. A machine that has minted neither tells them apart by their labels, or else by their content.
+ * IDs in a collection. A machine that has minted neither distinguishes them by their labels, or else by their content.
  */
 export class OtherDrop {
   readonly #label: string | null

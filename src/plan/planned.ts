@@ -99,7 +99,7 @@ export const plannedRun = ({ id, name, maxCost, dynamic, setId }: Drop): Planned
   isKnown: setId !== null,
 })
 
-/** The differences between a manifest and what exists. */
+/** The differences between a manifest and the existing NFTs. */
 export interface ChangePlan {
   run: PlannedRun
   counts: PlanCounts

@@ -67,7 +67,7 @@ export const saltOf = (seed: Uint8Array, row: number): Buffer => createHmac('sha
 /** Returns the hash that commits to the rows of a leaves file: `0x…`. */
 export const provenanceOf = (leaves: Uint8Array): `0x${string}` => `0x${sha256(leaves).toString('hex')}`
 
-/** The rows of a manifest with what commits to them. */
+/** The rows of a manifest with their commitment. */
 export class Commitment {
   readonly seed: Buffer
   /** The content of the leaves file. */

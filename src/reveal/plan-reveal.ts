@@ -30,7 +30,7 @@ export interface LeftRow {
   reason: string
 }
 
-/** Rows by what is to be done. */
+/** Rows by the action that they need. */
 interface RevealCounts {
   /** Rows whose NFTs are revealed already. */
   revealed: number

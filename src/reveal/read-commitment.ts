@@ -7,7 +7,7 @@ import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import { Commitment, contentOf, isIpfsUrl } from './leaves.ts'
 
-/** A manifest with what commits to its rows. */
+/** A manifest with the commitment to its rows. */
 export interface ReadCommitment {
   commitment: Commitment
   /** The line of each row. */

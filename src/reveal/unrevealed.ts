@@ -107,7 +107,7 @@ const edited = (what: string) =>
 /** What the run of an unrevealed drop keeps, so that the manifest can't be edited unseen. */
 export interface KeptCommitment {
   provenance: string
-  /** In hex. Tells which rows differ. */
+  /** In hex. Needed to find out which rows differ. */
   seed: string
 }
 

@@ -80,8 +80,8 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: bool
 }
 
 /**
- * Loads libsql without the diagnostic report of the process, by which it tells glibc from musl. The report takes 5 ms,
- * and looks up the host name of each open connection. Without it, libsql reads /usr/bin/ldd.
+ * Loads libsql without the diagnostic report of the process, with which it distinguishes glibc from musl. The report
+ * takes 5 ms, and looks up the host name of each open connection. Without it, libsql reads /usr/bin/ldd.
  */
 function loadLibsql(): unknown {
   const { report } = process

@@ -162,7 +162,7 @@ export class SharedDatabase {
 
   #setUp(): void {
     if (this.#isPrepared) return
-    // First, because the others may need a lock. SQLite's own waiting would block the event loop.
+    // First, because the others may need a lock. SQLite's busy timeout would block the event loop.
     for (const pragma of ['busy_timeout = 0', ...this.#options.pragmas]) this.#raw.prepare(`PRAGMA ${pragma}`).all([])
     this.#isPrepared = true
   }

@@ -32,11 +32,11 @@ export interface ExchangedField {
   field: string
   /** The number of rows that change in it. */
   changed: number
-  /** How many of them get a value that as many rows lose as get it. */
+  /** Number of them that get a value that an equal number of rows lose. */
   moved: number
   /** The number of these values. */
   values: number
-  /** How many rows get a value that another row loses, each of which is counted once. */
+  /** Number of rows that get a value that another row loses. Each lost value counts once. */
   swapped: number
 }
 

@@ -20,7 +20,7 @@ interface NewRun {
   id: string
   kind: 'command' | 'manifest'
   name: string
-  /** Description of what its process does. */
+  /** Description of the work of its process. */
   note: string
   /** Whether it is never forgotten. */
   isKept?: boolean

@@ -1,4 +1,4 @@
-// Queries that tell rows and NFTs with an ID from those without one, whose keys have their content.
+// Queries that distinguish rows and NFTs with an ID from those without one, whose keys have their content.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'

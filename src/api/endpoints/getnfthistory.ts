@@ -22,7 +22,7 @@ export const historyRecord = z.looseObject({
   /** On Solana the slot. */
   block_number: z.number().nullable(),
   transaction_hash: text,
-  /** The owner before and after it; null for what changes no owner. */
+  /** The owner before and after it; null if the event changes no owner. */
   from: text,
   to: text,
   /** The revision that an update made. */

@@ -24,7 +24,7 @@ const parties = {
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 
-/** v1.2 finds the collection by its address alone. A blockchain tells apart collections with the same address. */
+/** v1.2 finds the collection by its address alone. The blockchain distinguishes collections with the same address. */
 export const transferRequest12 = z.preprocess(
   spellTokenId,
   z.strictObject({ ...parties, blockchain: transferBlockchain.optional() }).check(checkParties),

@@ -57,7 +57,7 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
 
-/** Endpoints that create nothing, and may conflict with what reference IDs name. */
+/** Endpoints that create nothing, but can conflict with existing reference IDs. */
 const CONFLICTING = ['relabelreferences', 'aliasreferences']
 
 function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {

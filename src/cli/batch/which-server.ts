@@ -15,7 +15,7 @@ export interface RunFlags extends ServerFlags {
   contract?: string
 }
 
-/** A run, by what finds its server. */
+/** A run with the values that identify its server. */
 type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
 /** Returns the server that a flag selects; undefined means any server. It may be unreachable. */
@@ -38,8 +38,8 @@ async function configuredServer(deps: Deps, settings: Settings): Promise<ServerO
 }
 
 /**
- * Finds a run by what names it. Flags limit the search to one server and one collection. If several runs match, the
- * server and the contract of the environment, the project or the profile select one.
+ * Finds a run by its ID, name or manifest. Flags limit the search to one server and one collection. If several runs
+ * match, the server and the contract of the environment, the project or the profile select one.
  *
  * @throws GdnError `not_found_locally`, also if several runs match
  */

@@ -16,7 +16,7 @@ import { costOfRun, type LeftOfLimit, leftOf, limitOfRun, sumOf, type WorstUse }
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000
 
-/** What requests use at most, and what they are estimated to use where less than the most may be permitted. */
+/** The maximum use of requests, and their estimated use where less than the maximum may be permitted. */
 export type PricedUse = WorstUse & { estimate?: DropGas }
 
 /** Requests that a prompt is about. */
@@ -85,8 +85,7 @@ export async function atMostText(
   const ofThese = isReserved && accepted === null ? 'for these ' : ''
   const now =
     needed === null || needed >= left ? '' : `, ${ofThese}an estimated maximum of ${atFees} at the current fees`
-  const source =
-    payable < limit ? 'what is left of the limit' : run === undefined ? 'the limit' : 'the limit of the run'
+  const source = payable < limit ? 'the remaining limit' : run === undefined ? 'the limit' : 'the limit of the run'
   return limitedText(costs, { limit, counted, left, payable }, { coin, source, now })
 }
 

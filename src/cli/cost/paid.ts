@@ -13,9 +13,9 @@ import { spentText } from './spent.ts'
 
 type Transaction = Partial<z.output<typeof transactionRecord>>
 
-/** The fields of what a transaction has paid. */
+/** Fields with the fees that a transaction has paid. */
 const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
-/** The fields of what a run has paid. */
+/** Fields with the fees that a run has paid. */
 const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions']
 
 /** What a run has paid, if the server doesn't say it or if the run sent nothing. */
@@ -46,7 +46,7 @@ export async function paidBy(
   }
 }
 
-/** How long a command whose --timeout is over waits for what it has paid. */
+/** How long a command waits for its costs after --timeout has expired. */
 const LATE_MS = 5_000
 
 /**
@@ -105,7 +105,7 @@ export async function paidByMints(
   return paid
 }
 
-/** Returns a view of a run with what it has paid. */
+/** Returns a view of a run with its fees. */
 export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
 
 /** Prints what transactions have paid, below a table on a terminal. NFTs of one transaction share what it paid. */
@@ -117,7 +117,7 @@ export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readon
   }
 }
 
-/** Returns a view with what was paid. A terminal shows it in coins. */
+/** Returns a view with the fees that were paid. A terminal shows it in coins. */
 export function withPaid(view: View, paidFields: readonly string[] = PAID_FIELDS): View {
   const own = view.fields.filter((field) => !paidFields.includes(field))
   const at = own.includes('error') ? own.indexOf('error') : own.length

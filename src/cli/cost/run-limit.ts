@@ -64,7 +64,7 @@ export async function refuseAboveLimit(
   )
 }
 
-/** Returns the limit of a run: the one that this command was given, or the lower one of this machine and the server. */
+/** Returns the limit of a run: the limit of this command, or the lower of the limits on this machine and the server. */
 export function limitOfRun(
   { given, kept }: Pick<LimitedRequests, 'given' | 'kept'>,
   costs: RunCosts | null,
@@ -97,7 +97,7 @@ export interface LeftOfLimit {
   payable: bigint
 }
 
-/** Returns what is left of a limit. */
+/** Returns the remaining amount of a limit. */
 export function leftOf(limit: bigint, costs: RunCosts | null): LeftOfLimit {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
   // A reorg can move a transaction that isn't final to a block with higher fees.

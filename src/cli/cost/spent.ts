@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { coinsIn } from './estimate.ts'
 
-/** The fields of what a run has spent. */
+/** Fields with the costs of a run. */
 export const SPENT_FIELDS = [
   'gas_used',
   'fee_paid_wei',

@@ -32,11 +32,11 @@ interface Declined {
 export interface Io {
   readonly settings: IoSettings
   /**
-   * Writes data to stdout, inert on a terminal, and with secrets redacted unless they were disclosed. Resolves when
+   * Writes data to stdout, escaped on a terminal, and with secrets redacted unless they were disclosed. Resolves when
    * there is room for more.
    */
   data(text: string): Promise<void>
-  /** Writes text for people to stdout, with colors, such as a table. External text in it must be inert already. */
+  /** Writes text for people to stdout, with colors, such as a table. External text in it must already be escaped. */
   read(text: string): Promise<void>
   /** Like read, but shows text that is longer than the terminal in the user's pager. */
   page(text: string): Promise<void>
@@ -45,7 +45,7 @@ export interface Io {
   /** Like note, but also written with -q. */
   warn(line: string): void
   debug(line: string): void
-  /** Writes a log line to stderr in every mode. On a terminal, it is inert and still the same JSON. */
+  /** Writes a log line to stderr in every mode. On a terminal, it is escaped and still the same JSON. */
   log(line: string): void
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
@@ -88,7 +88,7 @@ interface IoEdge {
 /** Redacts our own secrets. External text was already redacted thoroughly when it was received. */
 const withoutSecrets = (text: string) => redactSecrets(text, 'plain')
 
-/** Makes external text inert for a terminal. */
+/** Escapes external text for a terminal. */
 export const safe = terminalText
 
 const PROGRESS_EVERY_MS = 5000

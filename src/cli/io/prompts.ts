@@ -130,7 +130,7 @@ function hidden(problem: string | undefined): string {
 const ANSWER_WIDTH = 10
 
 /**
- * Makes a question inert and wraps it between words, because inquirer breaks it at any character. Its last line has
+ * Escapes a question and wraps it between words, because inquirer breaks it at any character. Its last line has
  * room for the answer. inquirer shows it after `? `.
  */
 export function unbroken(question: string, columns: number | undefined): string {

@@ -133,7 +133,7 @@ export class Ledger {
   }
 
   /**
-   * Returns what is left of the limit before an amount in wei.
+   * Returns the remaining limit before an amount in wei.
    *
    * @param enough a `max_cost` with which the requests count less
    * @throws GdnError `max_cost` if the amount exceeds it

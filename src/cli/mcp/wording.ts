@@ -31,7 +31,7 @@ const LISTS = new Set(['issues', 'warnings'])
 /** The replacement of a command in a text. */
 interface Replaced {
   text: string
-  /** The verb for what an agent does instead of running it; null if a person runs it. */
+  /** The verb for the agent's action instead of running the command; null if a person runs it. */
   verb: string | null
 }
 

@@ -6,7 +6,7 @@ import { escapeHtml } from '../sheet/html.ts'
 /** GitHub accepts comments of up to 65,536 characters. */
 const MAX_CHARS = 60_000
 const MAX_VALUE = 200
-/** Room for what follows the changes. */
+/** Space for the text after the changes. */
 const END_CHARS = 500
 
 /**
@@ -66,7 +66,7 @@ function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedC
 
 const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
 
-/** Returns text from outside as inert code. */
+/** Returns external text as escaped code. */
 function code(text: string): string {
   const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
   return `<code>${escapeHtml(safe(short))}</code>`

@@ -37,6 +37,6 @@ function short(value: string | null): string {
   return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
 }
 
-/** Returns the ends of a hash, so that there is room for what happened. */
+/** Returns the ends of a hash, so that there is room for the event. */
 export const shortHash = (hash: unknown): string | null =>
   typeof hash === 'string' ? `${hash.slice(0, 10)}…${hash.slice(-4)}` : null

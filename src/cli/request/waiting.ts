@@ -11,7 +11,7 @@ import { withProgress } from '../io/progress.ts'
 
 type Target = Pick<Connection, 'client' | 'server'>
 
-/** What waiting for a chain needs, from what a command has. */
+/** The parts of a command's dependencies that waiting for a chain needs. */
 export const waitDeps = ({ sleep, signals }: Deps, client: Connection['client']): waiting.WaitDeps => ({
   client,
   sleep,

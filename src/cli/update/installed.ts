@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { packageRoot } from '../package-root.ts'
 
-/** This package as npm installed it. */
+/** The installed npm package that contains this program. */
 export interface Installed {
   name: string
   version: string

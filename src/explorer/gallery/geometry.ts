@@ -61,7 +61,7 @@ export function scaleOf(full: number, max = MAX_HEIGHT): Scale {
 export interface Span {
   /** Index of the first item. */
   start: number
-  /** Index after the last. */
+  /** Index after the last item. */
   end: number
 }
 

@@ -23,12 +23,12 @@ interface Collection {
   blockchain: Blockchain
 }
 
-/** IDs in one getnfts request. */
+/** Maximum number of IDs in a getnfts request. */
 export const IDS_PER_CALL = 100
 
 /** How long the listing of a collection may lag behind what the server accepted, at least. */
 export const LISTING_LAG_MS = 30_000
-/** Time between two looks. */
+/** Time between two listings. */
 export const LOOK_GAP_MS = 5_000
 
 /**

@@ -47,7 +47,7 @@ const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'und
 export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred since'
 
 /**
- * Resolves the copies of one content by what the collection holds. At most as many copies were accepted as there are
+ * Resolves the copies of one content by the NFTs in the collection. At most as many copies were accepted as there are
  * matches. Only owners show which ones, and owners change. So a row is adopted if an owner identifies it, absent only
  * if no NFT could be it, and undecided otherwise.
  */

@@ -116,7 +116,7 @@ export interface Transaction {
 export interface HistoryEvent {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
   status: Status
-  /** The owner before and after it; null for what changes no owner. */
+  /** The owner before and after it; null if the event changes no owner. */
   from: string | null
   to: string | null
   /** The revision that an update made. */

@@ -8,7 +8,7 @@ import { countRequest } from '../store/rate-windows.ts'
 /** Counts a request of a key against an endpoint's limit; resolves with the rate limit headers. */
 export type RateLimit = (keyId: string) => Promise<Record<string, string>>
 
-/** Header with what is left of a limit. */
+/** Header with the remaining limit. */
 export const RATE_LIMIT_HEADER = 'ratelimit'
 
 const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))

@@ -28,9 +28,9 @@ export interface FileStepOptions extends FileSourceOptions {
   maxAttempts?: number | undefined
   /** Number of NFTs that are processed at once; 16 by default. */
   concurrency?: number | undefined
-  /** An NFT of this collection, or its update, is ready to be signed for. */
+  /** Called when an NFT of this collection, or an update of one, can be signed. */
   onMintable: (collectionId: string) => void
-  /** There is capacity for another NFT. */
+  /** Called when there is capacity for another NFT. */
   onFree: () => void
 }
 

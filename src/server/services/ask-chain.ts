@@ -7,7 +7,7 @@ import type { CollectionRow } from '../store/collections.ts'
 import { notNow } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Timeout of the chain for what a request depends on. */
+/** Timeout for reads from the chain that a request depends on. */
 const CHAIN_PATIENCE_MS = 10_000
 
 /**

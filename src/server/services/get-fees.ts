@@ -62,7 +62,7 @@ export const feesIfKnown = (gas: GasFacts): Promise<Awaited<ReturnType<GasFacts[
     return null
   })
 
-/** Resolves with what a node returns. @throws Refusal 503 if none does */
+/** Resolves with the response of a node. @throws Refusal 503 if none does */
 export async function answered<Answer>(gas: GasFacts, asked: Promise<Answer>, what: string): Promise<Answer> {
   try {
     return await asked

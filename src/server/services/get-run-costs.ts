@@ -131,7 +131,7 @@ async function waitingOf(
   const price = isUnsigned ? await gas.waitingForPrice(db, run, current) : null
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(run) ? await gas.budgetOf(db, run, current) : null
-  // Another transaction as large as those of the run doesn't fit into what is left of the limit of its cost.
+  // Another transaction as large as those of the run doesn't fit into the remaining limit of its cost.
   const isTight = budget !== null && budget.left < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null

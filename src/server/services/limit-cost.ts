@@ -159,7 +159,7 @@ export async function keepRefusedLimit(
   })
 }
 
-/** @throws Refusal 409 if a request needs more than what is left */
+/** @throws Refusal 409 if a request needs more than the remaining limit */
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   const { left } = budget
   if (needed <= left) return

@@ -6,7 +6,7 @@ import { knownHash } from './transactions.ts'
 
 export interface HistoryRow {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
-  /** Null for the mint, and for what the database has only from the chain. */
+  /** Null for the mint, and for events that the database has only from the chain. */
   id: string | null
   status: NftStatus
   error: string | null

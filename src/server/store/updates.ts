@@ -122,7 +122,7 @@ const isOfOtherRuns = (runs: readonly string[]) => sql<boolean>`
     where earlier.nft_id = updates.nft_id and earlier.seq < updates.seq and earlier.status = 'initiated'
       and requests.run in (${sql.join(runs)}))`
 
-/** An update with what is known of its NFT. A commitment has none. */
+/** An update with the known facts about its NFT. A commitment has none. */
 export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]
 
 /** Returns the pending updates of a transaction. */

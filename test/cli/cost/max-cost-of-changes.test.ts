@@ -383,7 +383,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     await client.edit(row('a', 'A') + row('b', 'B'))
     const asked = await client.ask(command.split(' '))
     expect(errorOf(asked).message).toMatch(
-      /, for at most 0\.[45]\d* POL( with the requests accepted before)? \((what is left of the limit|the limit of the run), (for these )?an estimated maximum of 0\.\d+ POL at the current fees\)\?$/,
+      /, for at most 0\.[45]\d* POL( with the requests accepted before)? \((the remaining limit|the limit of the run), (for these )?an estimated maximum of 0\.\d+ POL at the current fees\)\?$/,
     )
     expect(Number(priceIn(asked))).toBeGreaterThan(0)
     expect(Number(priceIn(asked))).toBeLessThan(0.1)
@@ -462,7 +462,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     await call(backend, 'setrunmaxcost', { run, ...ofCollection(collection), max_cost })
     await first.edit(row('a', 'A') + row('b', 'B'))
     const { message } = errorOf(await first.ask(['batch', 'mint'], '--run', 'spring'))
-    expect(message).toContain(', for at most 0.000001 POL (what is left of the limit)?')
+    expect(message).toContain(', for at most 0.000001 POL (the remaining limit)?')
   })
 })
 

@@ -26,7 +26,7 @@ const VIEW: View = {
     date: record.block_date ?? record.accepted_date,
     what: whatOf(record as HistoryEvent),
     block: record.block_number,
-    // Not the column that is never shortened, so that a terminal has room for what happened.
+    // Not the column that is never shortened, so that a terminal has room for the event.
     transaction: record.transaction_hash,
   }),
 }
@@ -63,7 +63,7 @@ export function command(deps: Deps, run = history): GdnCommand {
 export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {
   const output = createOutput(deps.io, flags, viewFor(deps.io))
   const { client, server } = await deps.connect(await deps.settings(flags))
-  // Every server has this endpoint, and its response tells whether it has the other one.
+  // Every server has this endpoint, and its response shows whether it has the other one.
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)
   if (nft === undefined) throw unknownNfts([id])

@@ -31,7 +31,7 @@ export interface Signer {
   readonly remote?: boolean
   /** Returns why it can't sign at the moment; null if it can, as far as known. */
   problem?(): string | null
-  /** Asks whether it has the key. Resolves with what it answered. @throws GdnError */
+  /** Asks whether it has the key. Resolves with its response. @throws GdnError */
   check?(): Promise<string>
   close?(): Promise<void>
 }

@@ -52,7 +52,7 @@ export async function readSignerCapacities(
 export interface SignerPool {
   /** Returns the signers with free capacity, largest first; equals in random order. */
   free(): Signer[]
-  /** Reserves a transaction of any signer. Returns false if the capacity of all is reserved. */
+  /** Reserves a transaction slot of any signer. Returns false if no slot is free. */
   reserve(): boolean
   /** Records that a transaction was signed. */
   used(signer: Signer): void

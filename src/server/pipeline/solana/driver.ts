@@ -48,7 +48,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     },
 
     async judge(transaction, { state, seen }) {
-      // A change of a token is signed again by what the token shows then.
+      // A change of a token is signed again according to the token's state at that time.
       if (state === 'lost' && (isUpdate(transaction) || isTransfer(transaction))) return { verdict: 'again' }
       if (state === 'lost') return await signAgain(options, transaction)
       return state === 'final' ? { verdict: 'done' } : failure(transaction, seen)

@@ -82,7 +82,8 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
       warnOnce(transaction, obstacle)
       const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
       if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
-      // An empty transaction costs less than what it replaces. The NFTs are signed for again when the limit allows it.
+      // An empty transaction costs less than the one that it replaces. The NFTs are signed for again when the limit
+      // allows it.
       return await signAgain(network, pending, 'free')
     }
     const replacement = await signReplacement(options, network, pending, { cause, cancels })
