@@ -63,7 +63,7 @@ export interface Client {
    * to the receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
-   * one ended. If the outcome of the request is unknown, it first determines it. A request that the
+   * one ended. If the outcome of the request is unknown, the call first determines it. A request that the
    * server refused had no effect, so its key may be used again.
    *
    * @throws GdnError as the endpoints, and `idempotency_key_reused` if the key identifies another request;
