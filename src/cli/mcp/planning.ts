@@ -30,7 +30,7 @@ interface Caller {
 }
 
 /** The flags of apply that a saved plan doesn't have. */
-const APPLY_FLAGS = /^--(only|max-burns|timeout)\b/
+const APPLY_FLAGS = /^--(only|max-burns|max-cost|price|timeout)\b/
 /** Commands whose effects are all permanent. */
 const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
 
@@ -103,7 +103,8 @@ export class Planning {
     const { command } = tool
     const run = (of: Tool, more: string) => {
       const { flags, args } = wordsOf(tool, values, of.flags)
-      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { signal, progress })
+      const maxCost = of.flags.has('--max-cost') ? undefined : values.max_cost
+      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { signal, progress, maxCost })
     }
     if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
     if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')

@@ -24,6 +24,8 @@ export interface Seen {
 export interface Running {
   signal: AbortSignal
   progress?: Progress
+  /** The value of `max_cost`, where the command that shows a plan has no such flag. */
+  maxCost?: unknown
   /** Updated with the progress that the events of a run report. */
   seen?: Seen
 }
@@ -60,7 +62,7 @@ export class Runner {
     return argvOf(command, { ...words, flags: [...own, ...words.flags] })
   }
 
-  async run(argv: readonly string[], { signal, seen, progress }: Running): Promise<Outcome & Quoted> {
+  async run(argv: readonly string[], { signal, seen, progress, maxCost }: Running): Promise<Outcome & Quoted> {
     let cost: string | undefined
     const hasEvents = argv.some((word) => word === '--output=ndjson')
     const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
@@ -71,7 +73,7 @@ export class Runner {
         signal,
         permit: this.#ledger.permit(this.#deps),
         quote: async (...asked) => {
-          cost = await this.#ledger.quote(this.#deps, ...asked)
+          cost = await this.#ledger.quote(this.#deps, asked, maxCost)
         },
         onEvent: hasEvents ? (event) => see(seen, event) : undefined,
       })

@@ -5,7 +5,8 @@ import { inCoins } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FoundFees, findFees } from '../cost/fees.ts'
-import { type Money, moneyText, worthAtMost } from '../cost/price.ts'
+import { enforcedLimit } from '../cost/limit.ts'
+import { type Money, maxCost, moneyText, worthAtMost } from '../cost/price.ts'
 import { worstCaseOf } from '../cost/worst-case.ts'
 import type {
   Connection,
@@ -80,8 +81,12 @@ export class Ledger {
     }
   }
 
-  /** Returns what requests would cost and whether they are permitted, in sentences. Counts nothing. */
-  async quote(deps: Deps, ...[asked, gas]: Parameters<QuoteSpending>): Promise<string> {
+  /**
+   * Returns what requests would cost and whether they are permitted, in sentences. Counts nothing.
+   *
+   * @param limitText the limit that their run gets, as text, where the command that asks doesn't know it
+   */
+  async quote(deps: Deps, [asked, gas]: Parameters<QuoteSpending>, limitText?: unknown): Promise<string> {
     const spending = await located(asked)
     const { blockchain } = spending
     const fees = await feesOnPublicNetwork(deps, spending)
@@ -92,8 +97,11 @@ export class Ledger {
       blockchain === null
         ? 'The blockchain is unknown, so it may be a public network.'
         : `${blockchain} is a public network.`
-    const most = fees === 'unknown' ? null : await mostOf(deps, spending, fees)
+    const given = fees === 'unknown' ? null : await givenLimit(deps, spending, limitText)
+    const limited = given === null ? null : { limit: given, total: given, before: 0n, enough: null }
+    const most = fees === 'unknown' ? null : (limited ?? (await mostOf(deps, spending, fees)))
     const cost = fees === 'unknown' || most === null ? [] : [await costText(most, fees, gas)]
+    if (fees !== 'unknown' && given !== null) cost.push(...(await tooLowText(given, spending, fees)))
     try {
       const { limit, price } = await this.#unitsOf(deps, spending, fees)
       const left = this.#leftOf(most === null ? 0n : most.total - most.before, price, limit, most?.enough)
@@ -176,15 +184,33 @@ async function located(asked: Spending): Promise<Spending> {
   return { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
 }
 
+/** Returns the symbol of a coin, which the server says, and which is not marked as data. */
+const nameOf = (coin: string | null): string => (coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins')
+
 /** Says what requests cost: typically, if that is known, and at most. */
 async function costText(most: Most, { fees, coin }: FoundFees, gas: Parameters<QuoteSpending>[1]): Promise<string> {
-  // The server says the symbol, and the text is not marked as data.
-  const name = coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins'
+  const name = nameOf(coin)
   const used = await gas?.()
   const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
   // Only the server can limit what fees become.
   const maximum = most.limit === null ? 'Estimated maximum' : 'Maximum'
   return `${estimate}${maximum}: ${inCoins(most.total - most.before, 'up')} ${name}.`
+}
+
+/** Returns the limit in wei that a run gets; null without one. @throws GdnError if it has no effect on the server */
+async function givenLimit(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
+  if (text === undefined || blockchain === null) return null
+  const flags = { maxCost: maxCost(String(text), '--max-cost') }
+  return await enforcedLimit(deps, flags, connection.settings, blockchain, connection)
+}
+
+/** Says that a limit is too low for requests at the current fees; empty if it isn't. */
+async function tooLowText(limit: bigint, spending: Spending, { fees, coin }: FoundFees): Promise<string[]> {
+  const needed = await worstCaseOf(spending, fees)
+  if (limit >= needed) return []
+  return [
+    `max_cost is below the ${inCoins(needed, 'up')} ${nameOf(coin)} that this may cost at the current fees, so it may be refused before anything is sent.`,
+  ]
 }
 
 const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)

@@ -315,7 +315,7 @@ describe('accepted rows that a higher maximum fee lets go on', () => {
     const { raise } = await mintsWith(false)
     const quoted: string[] = []
     const ledger = new Ledger({ amount: 10n ** 18n, currency: 'POL' })
-    const quote: QuoteSpending = async (...asked) => void quoted.push(await ledger.quote(deps, ...asked))
+    const quote: QuoteSpending = async (...asked) => void quoted.push(await ledger.quote(deps, asked))
     expect(await raise(['--max-fee-gwei', '50', '--dry-run'], { ...sessionOf(ledger), quote })).toMatchObject({
       code: 0,
     })

@@ -240,7 +240,19 @@ test.each([
   ],
 ])('quotes %s, and counts nothing', async (_, limit, asked, text) => {
   const ledger = new Ledger(limit)
-  expect(await ledger.quote(deps, asked, gas)).toEqual(text)
+  expect(await ledger.quote(deps, [asked, gas])).toEqual(text)
+  expect(ledger.counted?.amount ?? 0n).toBe(0n)
+})
+
+test('quotes the max_cost of a plan whose command has no such flag, and says if it is too low or has no effect', async () => {
+  const ledger = new Ledger(POL(ONE))
+  const quoted = (max: string, network: Network = {}) => ledger.quote(deps, [spending(2, network), null], max)
+  const left = 'The session has 1 POL of 1 POL left.'
+  expect(await quoted('0.5')).toBe(`polygon is a public network. Maximum: 0.5 POL. ${left}`)
+  expect(await quoted('0.0001')).toBe(
+    `polygon is a public network. Maximum: 0.0001 POL. max_cost is below the 0.0004 POL that this may cost at the current fees, so it may be refused before anything is sent. ${left}`,
+  )
+  await expect(quoted('0.5', { limits: false })).rejects.toMatchObject({ code: 'refused' })
   expect(ledger.counted?.amount ?? 0n).toBe(0n)
 })
 

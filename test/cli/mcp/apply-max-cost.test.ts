@@ -1,0 +1,42 @@
+/** @module-tag slow */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseUnits } from '../../../src/core/units.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  withStore,
+} from '../../helpers/backend.ts'
+import { openMcpSession } from '../../helpers/mcp-session.ts'
+import { CSV, folder } from '../drop.ts'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+test('a plan of apply is done with the max_cost that it was planned with', async () => {
+  const { path } = await folder({ 'project/drop.csv': CSV })
+  const { address: contract } = await createTestCollection(backend)
+  const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const session = await openMcpSession({ home: path(''), url: backend.url, env, maxCost: 10n ** 18n })
+  try {
+    const values = { manifest: path('project/drop.csv'), contract, blockchain: 'polygon', max_cost: '0.5' }
+    const planned = await session.call('apply', values)
+    expect(planned, JSON.stringify(planned)).toMatchObject({ status: 'planned' })
+    const made = await session.call('apply', { dry_run: false, plan_id: planned.plan_id })
+    expect(made).toMatchObject({ status: 'ok', data: { minted: 2 } })
+    const runs = await withStore(dataDir.path, ({ db }) => db.selectFrom('runs').select('max_cost').execute())
+    expect(runs).toEqual([{ max_cost: String(parseUnits('0.5')) }])
+  } finally {
+    await session.close()
+  }
+})
