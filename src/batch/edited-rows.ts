@@ -28,6 +28,19 @@ export const MAX_PAIRS = 50
 const PAGE = 500
 
 /**
+ * Returns the rows that a run has sent and that are no longer in the manifest, apart from those whose NFTs another row
+ * has, or were burned: a new row can't be an edit of them. Every message counts these.
+ *
+ * @param operations of the rows whose NFTs other rows have, or are known to be burned
+ */
+export const missingRows = (
+  sql: Sql,
+  drop: Drop,
+  rows: RowsIn,
+  { operations }: Pick<Paired, 'operations'>,
+): VanishedRow[] => vanishedRows(sql, drop, rows).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
+
+/**
  * Returns the operations of sent rows that are no longer in the manifest, where new rows are minted in addition. A row
  * without an `id` is identified by its content. So an edit makes one row vanish and another appear, and sending that
  * one would mint a second NFT.
@@ -42,8 +55,7 @@ export function findReplaced(
   rows: RowsIn,
   { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: Paired },
 ): string[] {
-  // A new row can't be an edit of a row whose NFT was burned.
-  const vanished = vanishedRows(sql, other, rows).filter(({ id, burned }) => burned !== 1 && !paired.operations.has(id))
+  const vanished = missingRows(sql, other, rows, paired)
   if (vanished.length === 0) return []
   const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return []
@@ -243,7 +255,7 @@ function editedRows(
   const sent = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
   const news = added === 1 ? '1 row is new' : `${added} rows are new`
   const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
-  return new GdnError('edited_rows', `${sent} not in the manifest anymore, and ${news}: ${run}`, {
+  return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
       ...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID),
       rowsAsMinted(run),

@@ -18,6 +18,7 @@ import {
   type PlannedRow,
   pageOf,
   plannedPages,
+  type RowChange,
   type RowRecord,
   type RowsIn,
 } from '../state/rows.ts'
@@ -215,17 +216,18 @@ export async function changesFrom(
   { state, drop }: RunStore,
   rows: RowsIn,
   setId: number,
-): Promise<Pick<Gathered, 'changes' | 'relocated'> & { edited: ReadonlySet<string> }> {
+): Promise<Pick<Gathered, 'changes' | 'relocated'> & { differing: RowChange[] }> {
   const changes = noChanges()
-  const edited = new Set<string>()
+  const differing: RowChange[] = []
   const differences = await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
   const moved = hasChanged ? await state.read((sql) => relocatedRows(sql, drop, rows, setId)) : []
   const unchanged = new Set(moved.map(({ position }) => position))
-  for (const { kind, position, key, line, isKept } of differences) {
+  for (const difference of differences) {
+    const { kind, position, key, line, isKept } = difference
     if (kind === 'changed' && unchanged.has(position)) continue
     changes[kind]++
-    if (kind === 'changed') edited.add(key)
+    if (kind !== 'removed') differing.push(difference)
     if (kind === 'changed' && isKept === 1) changes.keptAccepted++
     if (changes.examples.length >= MAX_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
@@ -233,7 +235,7 @@ export async function changesFrom(
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
-  return { changes, relocated: moved, edited }
+  return { changes, relocated: moved, differing }
 }
 
 /** Plans the rows to be sent, and counts all rows. */

@@ -1,6 +1,9 @@
 import { readDrop } from '../state/drops.ts'
 import { openStateIfThere } from '../state/open-state.ts'
+import { rowsAt } from '../state/rows.ts'
 import { changesFrom, readRows } from './gather.ts'
+import { keptRow } from './manifest-row.ts'
+import { shownKey } from './row-key.ts'
 import { RunStore } from './run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
@@ -10,6 +13,8 @@ export interface ChangesSince {
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from what was sent, or planned. */
   edited: ReadonlySet<string>
+  /** The rows of the manifest that the run doesn't have, or has with other content. */
+  rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
 
 /**
@@ -25,8 +30,16 @@ export async function changesSince({ stateDir, id }: Run, manifest: Items): Prom
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
     await readRows(store, manifest, 'draft')
-    const { changes, edited } = await changesFrom(store, 'draft', drop.setId)
-    return { changes: changes.added + changes.changed + changes.removed === 0 ? null : changes, edited }
+    const { changes, differing } = await changesFrom(store, 'draft', drop.setId)
+    const positions = differing.map(({ position }) => position)
+    const read = await state.read((sql) => rowsAt(sql, 'draft', positions))
+    const rows = read.map((record, at) => {
+      const { line, metadata } = keptRow(record).row
+      const kind = differing[at]?.kind === 'added' ? ('new' as const) : ('edited' as const)
+      return { kind, key: shownKey(record.key), line, title: metadata.title }
+    })
+    const edited = new Set(differing.flatMap(({ kind, key }) => (kind === 'changed' ? key : [])))
+    return { changes: changes.added + changes.changed + changes.removed === 0 ? null : changes, edited, rows }
   } finally {
     state?.close()
   }

@@ -1,6 +1,6 @@
-import { freshRows, vanishedRows } from '../state/edited-rows.ts'
+import { freshRows } from '../state/edited-rows.ts'
 import type { RowsIn } from '../state/rows.ts'
-import type { Paired } from './edited-rows.ts'
+import { missingRows, type Paired } from './edited-rows.ts'
 import { referenceId } from './row-key.ts'
 import type { RunStore } from './run-store.ts'
 import { ServerNames } from './server-names.ts'
@@ -8,7 +8,8 @@ import type { BatchClient, BatchOptions } from './types.ts'
 
 /**
  * Adds the rows that are new to this machine, and that the server knows by their reference IDs: another machine has
- * minted them, so they are no edits of rows that left the manifest.
+ * minted them, so they are no edits of rows that left the manifest. If other rows are new, it also adds the rows that
+ * left the manifest and whose NFTs failed or were burned.
  */
 export async function withMintedElsewhere(
   store: RunStore,
@@ -17,14 +18,18 @@ export async function withMintedElsewhere(
   { rows, paired }: { rows: RowsIn; paired: Paired },
 ): Promise<Paired> {
   const { drop } = store
-  const fresh = await store.read((sql) =>
-    vanishedRows(sql, drop, rows).length === 0 ? [] : freshRows(sql, drop, rows, drop.setId),
-  )
+  const missing = await store.read((sql) => missingRows(sql, drop, rows, paired))
+  const all = missing.length === 0 ? [] : await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
+  const fresh = all.filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return paired
+  const server = new ServerNames(client, options)
   if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
-  if (client.supports('references') !== true) return paired
   const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
-  const nfts = await new ServerNames(client, options).nftsOf(fresh.map(referenceOf))
-  const onServer = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)
-  return { ...paired, positions: new Set([...paired.positions, ...onServer]) }
+  const nfts = client.supports('references') === true ? await server.nftsOf(fresh.map(referenceOf)) : new Map()
+  const known = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)
+  const positions = new Set([...paired.positions, ...known])
+  if (known.length === fresh.length) return { ...paired, positions }
+  const ended = await server.endedOf(missing.flatMap(({ nft }) => nft ?? []))
+  const endedRows = missing.filter(({ nft }) => ended.has(nft ?? '')).map(({ id }) => id)
+  return { operations: new Set([...paired.operations, ...endedRows]), positions }
 }

@@ -8,7 +8,7 @@ export interface StartFacts extends Pick<BatchOptions, 'again' | 'skipLookup' | 
   isSharedScope: boolean
   /** Rows to be sent. */
   pending: number
-  /** Rows to be sent again because reconciling found them absent. */
+  /** Rows to be sent again because reconciling found them absent. A new run has none. */
   repeated: number
 }
 
@@ -41,7 +41,7 @@ export function neededLooks({
   repeated,
 }: StartFacts): NeededLooks {
   const contents = !again && !skipLookup
-  const absent = !isNew && repeated > 0
+  const absent = repeated > 0
   const sends = contents && !reconcileOnly && pending > 0
   if (!isNew && !absent && !sends) return NONE
   // With --again, another machine may have minted the first drop of this name.

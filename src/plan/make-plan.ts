@@ -1,11 +1,10 @@
-import type { NftRecord } from '../api/nft-record.ts'
 import { findReplacedRows, pairRows } from '../batch/check-rows.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/claim.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { newDuplicates } from '../batch/duplicate-rows.ts'
 import { refuseMintedBefore } from '../batch/earlier-mints.ts'
+import { missingRows } from '../batch/edited-rows.ts'
 import { readRows } from '../batch/gather.ts'
-import { givenId } from '../batch/given-id.ts'
 import { withRoomForMarker } from '../batch/marker.ts'
 import { movedRuns, noteOfUnnamed, notesOfRenamed } from '../batch/moved-run.ts'
 import { type Pair, pairedOf, renamedOf } from '../batch/pairing.ts'
@@ -17,26 +16,26 @@ import type { StoredPair } from '../batch/store-pairs.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
-import { countGone } from '../state/draft-rows.ts'
 import { addBurn, addChanges, addNamed } from '../state/plan-tables.ts'
-import { type NftNow, recordedRow, statesOf } from '../state/row-outcomes.ts'
+import { type NftNow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { readPage } from './burned-copies.ts'
-import { type Abilities, BURNED, type Change, compareRow, fileField, isMoved, type Seen } from './compare.ts'
+import { type Abilities, BURNED, type Change, isMoved } from './compare.ts'
 import { refuseExchanged } from './exchanged.ts'
 import { OtherLabels } from './find-labels.ts'
-import { type Candidate, type OwnerHistory, ownerHistories, type Place, readRecords } from './find-nfts.ts'
-import { FAILED, failedMint, HAS_ID, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
+import { type Candidate, ownerHistories, type Place, readRecords } from './find-nfts.ts'
+import { FAILED, HAS_ID } from './mint-changes.ts'
 import { OtherDrop } from './other-drop.ts'
 import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { type BurnedRow, burnsOf, findUnnamed, lookAtGone, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
+import { RowComparer } from './row-comparer.ts'
 import { SavedChanges } from './saved-changes.ts'
 import { SeenNfts } from './seen-nfts.ts'
+import { countUnedited } from './unedited-rows.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
@@ -112,21 +111,21 @@ class Planner {
   readonly #deps: PlanDeps
   readonly #saved: SavedChanges
   readonly #labels: OtherLabels
+  readonly #comparer: RowComparer
   /** Rows that got an ID since their mint, and whose pairs are to be stored. */
   readonly paired: StoredPair[] = []
   #pairs: ReadonlyMap<number, Pair> = new Map()
   readonly #mints: number[] = []
   /** Rows that are recorded as sent, and whose NFTs the server has. */
   #mintedUnsettled = 0
-  /** The names of the first rows that were minted and are no longer in the manifest. */
+  /** The keys of rows that were sent and are no longer in the manifest, by their operations; the names of the first. */
+  #missing = new Map<string, string>()
   readonly #gone: string[] = []
-  /** Rows without an ID that were minted and are no longer in the manifest, and new ones. */
-  #vanishedUnnamed = 0
+  /** New rows without an ID. */
   #newUnnamed = 0
   /** Rows to change whose content is what this machine recorded last. */
   #unedited = 0
   #noTransfersReason: string | null | undefined
-  #isUnrevealed: boolean | undefined
   /** NFTs of the collection that no row names; null where the server doesn't list it. */
   #unnamed: string[] | null | undefined
   readonly #seen: SeenNfts
@@ -138,6 +137,7 @@ class Planner {
     this.#deps = deps
     this.#saved = saved
     this.#labels = new OtherLabels(store, options.label ?? null)
+    this.#comparer = new RowComparer(store, options, deps.contents)
     this.#seen = new SeenNfts(store)
     this.#doubts = new OtherDrop(options.label ?? null)
   }
@@ -175,7 +175,8 @@ class Planner {
     } else if (this.counts.vanished > 0) {
       const { burned, first } = await lookAtGone(this.#store, place)
       for (const row of burned) await this.#seen.addBurned(row)
-      this.counts.vanished -= burned.length
+      for (const { id } of burned) this.#missing.delete(id)
+      this.counts.vanished = this.#missing.size
       this.#gone.push(...first)
     }
     await this.#refuseTaken()
@@ -190,7 +191,7 @@ class Planner {
         gone: {
           count: this.counts.vanished,
           first: this.#gone,
-          unnamed: this.#vanishedUnnamed,
+          unnamed: [...this.#missing.values()].filter(isContentKey).length,
           newUnnamed: this.#newUnnamed,
         },
         unedited: this.#unedited,
@@ -227,10 +228,9 @@ class Planner {
     const pairs = [...identified, ...relocated]
     this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
     if (drop.setId === null) return
-    const gone = await state.read((sql) => countGone(sql, drop))
-    const renamed = renamedOf(pairs).length
-    this.counts.vanished = gone.n - renamed
-    this.#vanishedUnnamed = gone.unnamed - renamed
+    const missing = await state.read((sql) => missingRows(sql, drop, 'draft', pairedOf(pairs)))
+    this.#missing = new Map(missing.map(({ id, key }) => [id, key]))
+    this.counts.vanished = missing.length
   }
 
   async #comparePage(
@@ -261,7 +261,7 @@ class Planner {
       const history = histories.get(candidate.row.position)
       changed.push([
         candidate.row.position,
-        await this.#changesOf(candidate, nftOf(candidate), { ...can, noTransfers }, history),
+        await this.#comparer.changesOf(candidate, nftOf(candidate), { ...can, noTransfers }, history),
       ])
     }
     this.#count(changed)
@@ -277,50 +277,6 @@ class Planner {
     await this.#store.state.scratch((sql) => {
       for (const [position, changes] of changed) addChanges(sql, position, changes)
     })
-  }
-
-  async #changesOf(
-    candidate: Candidate,
-    nft: NftRecord | undefined,
-    can: Abilities,
-    history: OwnerHistory | undefined,
-  ): Promise<Change[]> {
-    const { row } = candidate.row
-    const alias = candidate.named?.alias ?? null
-    if (row.id === null && alias !== null) {
-      const { referenceScope } = this.#store.drop
-      return [identifiedNft(candidate.nftGdnId, givenId(referenceScope, alias, candidate.row, nft?.token_id ?? null))]
-    }
-    const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-    if (missing !== null) {
-      this.#isUnrevealed ??= await this.#readUnrevealed()
-      return [this.#isUnrevealed ? { ...missing, action: 'impossible', reason: UNREVEALED } : missing]
-    }
-    if (nft === undefined) return [unknownNft(candidate)]
-    const update = updateReference(candidate.reference, nft.revision ?? 0)
-    const seen: Seen = {
-      nft,
-      isOwnerOurs: history?.isOurs ?? true,
-      isMoving: history?.isMoving ?? false,
-      isMetadataOurs:
-        (nft.revision ?? 0) === 0 || nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true,
-      isUpdating: nft.pending_change?.reference_id === update,
-    }
-    const { contents } = this.#deps
-    const localFiles = await Promise.all(
-      // Other servers may return any URL for an upload.
-      row.localFiles.map(async ({ key, path }) => ({ key, url: can.updates ? (await contents.of(path)).url : null })),
-    )
-    const references = { update, transfer: history?.reference ?? null }
-    return compareRow({ ...row, localFiles }, seen, can).map((one) =>
-      one.action === 'update' || one.action === 'transfer' ? { ...one, reference: references[one.action] } : one,
-    )
-  }
-
-  /** Returns whether the rows are minted with a placeholder: by the run, or before it has begun by the collection. */
-  async #readUnrevealed(): Promise<boolean> {
-    const { reading, setId } = this.#store.drop
-    return setId === null ? await this.#options.isCommitted() : reading.provenance !== undefined
   }
 
   /** Plans the burns of NFTs whose rows are gone. */
@@ -443,33 +399,4 @@ class Planner {
     const others = (await this.#findUnnamed(place)) ?? []
     if (others.length > 0) this.notes.push(noteOfUnnamed(others.length))
   }
-}
-
-/**
- * Counts rows of a page that are to be changed, though their content is what this machine recorded last. A local file
- * may have other content at the same path.
- */
-async function countUnedited(
-  { state, drop, id }: RunStore,
-  page: readonly RowRecord[],
-  candidates: readonly Candidate[],
-  changed: readonly [number, readonly Change[]][],
-): Promise<number> {
-  if (drop.setId === null) return 0
-  const changing = candidates.flatMap(({ nftGdnId, row }, at) => {
-    const files = new Set(row.row.localFiles.map(({ key }) => fileField(key)))
-    const isChanging = changed[at]?.[1].some(
-      ({ action, fields }) =>
-        (action === 'update' || action === 'transfer') && fields.some(({ field }) => !files.has(field)),
-    )
-    return nftGdnId !== null && isChanging === true ? [{ nftGdnId, body: page[at]?.body }] : []
-  })
-  if (changing.length === 0) return 0
-  return await state.read(
-    (sql) =>
-      changing.filter(({ nftGdnId, body }) => {
-        const recorded = recordedRow(sql, id, nftGdnId)
-        return recorded !== null && body !== undefined && Buffer.from(recorded).equals(Buffer.from(body))
-      }).length,
-  )
 }

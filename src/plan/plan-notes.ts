@@ -8,7 +8,7 @@ export interface NotedFacts {
   label: string
   /** Rows that got an ID since their mint. */
   paired: readonly Pick<StoredPair, 'alias'>[]
-  /** Rows that were minted and are no longer in the manifest. */
+  /** Rows that the run has sent and that are no longer in the manifest. */
   gone: GoneRows
   /** Rows to change whose content is what this machine recorded last. */
   unedited: number
@@ -73,7 +73,7 @@ const identifiedRows = (count: number): string =>
 
 function notesOfGone({ gone: { count, first, unnamed, newUnnamed }, prunes, hasUpdates }: NotedFacts): string[] {
   if (count <= 0 || prunes) return []
-  const rows = count === 1 ? '1 row that was minted is' : `${count} rows that were minted are`
+  const rows = count === 1 ? '1 row that the run has sent is' : `${count} rows that the run has sent are`
   const edited =
     unnamed > 0 && newUnnamed > 0 ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
   const notes = [`${rows} no longer in the manifest${edited}`]

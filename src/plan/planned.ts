@@ -51,7 +51,7 @@ export type PlanCounts = Record<Action, number> & {
   burned: number
   /** Mints of rows whose last mint failed. */
   retries: number
-  /** Rows that the run has minted, and that are no longer in the manifest. */
+  /** Rows that the run has sent, and that are no longer in the manifest. */
   vanished: number
 }
 

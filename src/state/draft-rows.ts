@@ -28,17 +28,6 @@ export function sentBetween(
   )
 }
 
-/** Returns how many rows a run has minted that the draft doesn't have, and how many of them have no ID. */
-export function countGone(sql: Sql, { id, scope }: Drop): { n: number; unnamed: number } {
-  const row = sql.get<{ n: number; unnamed: number }>(
-    `SELECT count(*) AS n, count(*) FILTER (WHERE substr(identity, ?, 4) = 'row:') AS unnamed FROM operations
-      WHERE run_id = ? AND released_at IS NULL AND is_replaced = 0
-      AND state IN ('accepted', 'deployed') AND substr(identity, ?) NOT IN (SELECT key FROM temp.draft)`,
-    ...[scope.length + 1, id, scope.length + 1],
-  )
-  return row ?? { n: 0, unnamed: 0 }
-}
-
 /** A row that a run has minted and that is no longer in the manifest. */
 export interface GoneRow {
   id: string

@@ -75,6 +75,7 @@ describe('the events of a batch', () => {
       warnings: ['no row has an ID', 'no row has an image'].map((text) =>
         expect.objectContaining({ message: expect.stringContaining(text) }),
       ),
+      notes: [expect.stringContaining("The collection can't be listed")],
       // What only other servers state, and what only --verify counts.
       ...{ gas_used: null, fee_paid_wei: null, currency: null, simulated: null, pending_transactions: null },
       ...{ verified: null, changed: null, differing: null, unread: null },
@@ -151,6 +152,7 @@ describe('the events of a batch', () => {
         files: 0,
         reordered: false,
         changes: { added: 1, changed: 2, kept_accepted: 1, removed: 0 },
+        notes: [],
       },
     ],
     [

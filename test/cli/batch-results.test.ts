@@ -355,3 +355,40 @@ test('says on a terminal what the rows are shown as', async () => {
   )
   expect(await shown('--json')).toBe('')
 })
+
+test('counts the rows of the manifest that are not part of the run, and lists them for programs', async () => {
+  const rows = (title: string, more = '') =>
+    `id,title,description,receiver\na,${title},x,${OWNER}\nb,Dusk,x,${OWNER}\n${more}`
+  const { path, options } = await minted('drop.csv', rows('Dawn'))
+  const file = path('drop.csv')
+  const run = async (...argv: string[]) => await cli(['batch', ...argv], options)
+  expect((await run('results', file)).stderr).toBe('')
+  const stranger = `c,Noon,x,${OWNER}\n`
+  await writeFile(file, rows('Morning', stranger))
+  const counted = [
+    `${file} has changed since the run read it: 1 row added, 1 changed, 0 removed.`,
+    '  changed: a (line 2)',
+    '  added: c (line 4)',
+    `2 rows of the file aren't part of the run. Run \`gdn plan ${file}\` to compare the file with the NFTs.`,
+  ]
+  for (const argv of [
+    ['results', file],
+    ['results', file, '-q', '-o', 'csv'],
+    ['report', file, '-q'],
+  ]) {
+    expect((await run(...argv)).stderr.trimEnd().split('\n')).toEqual(counted)
+  }
+  const { stdout, stderr } = await run('results', file, '--json')
+  const listed = JSON.parse(stdout) as Record<string, unknown>[]
+  expect([stderr, listed.map(({ status }) => status)]).toEqual(['', ['deployed', 'deployed', 'edited', 'new']])
+  expect(listed.slice(2)).toMatchObject([
+    { key: 'a', line: 2, title: 'Morning', nft_gdn_id: null, burned: null },
+    { key: 'c', line: 4, title: 'Noon' },
+  ])
+  expect(Object.keys(listed[3] ?? {}).sort()).toEqual(Object.keys(listed[0] ?? {}).sort())
+  expect(JSON.parse((await run('results', file, '--json', '--status', 'deployed')).stdout)).toHaveLength(2)
+  await writeFile(file, 'id,title\n')
+  const broken = await run('results', file)
+  expect([broken.code, broken.stdout.split('\n')]).toMatchObject([0, { length: 3 }])
+  expect(broken.stderr).toContain(`Run \`gdn batch validate ${file}\` to list the errors.`)
+})

@@ -37,6 +37,16 @@ describe('the time of a command', () => {
     expect(signals.signal.aborted).toBe(true)
   })
 
+  test('has listeners for all that runs at once, which Node.js would report as a leak', () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    whenTestDone(() => warned.mockRestore())
+    const { signals } = command()
+    for (let n = 0; n < 40; n++) signals.signal.addEventListener('abort', () => {})
+    expect(warned).not.toHaveBeenCalled()
+    for (let n = 0; n < 40; n++) signals.signal.addEventListener('abort', () => {})
+    expect(warned).toHaveBeenCalledOnce()
+  })
+
   test('leaves Ctrl-C as it is, and ends with the command', () => {
     const { stop, signals } = command()
     signals.endAfter(5000)

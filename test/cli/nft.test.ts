@@ -646,3 +646,19 @@ describe('exit codes of server responses', () => {
     expect(stderr).not.toContain('x-evil')
   })
 })
+
+test('nft list into a pipe shows no spinner, whose line the rows of the next program would follow', async () => {
+  const ids = Array.from({ length: 250 }, (_, n) => `id-${n}`)
+  const api = await fakeApi({
+    getnftgdnids: () => ({
+      body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids },
+    }),
+    getnfts: ({ nft_gdn_ids }: { nft_gdn_ids: string[] }) => ({
+      body: { requests: { nft_gdn_ids }, nfts: nft_gdn_ids.map((id) => nft(id)) },
+    }),
+  })
+  const { env } = await tempHome()
+  const argv = ['nft', 'list', '-c', CONTRACT, '-b', 'polygon', '--base-url', api.url]
+  const { stdout, stderr } = await cli(argv, { env: { ...env, GDN_API_KEY: 'a-key' }, stderrTty: true })
+  expect([stderr, stdout.trimEnd().split('\n').length]).toEqual(['', 250])
+})

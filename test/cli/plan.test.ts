@@ -240,7 +240,7 @@ describe('gdn apply', () => {
     const planned = await plan('--out', out)
     expect(planned.stdout).toMatch(/^mint\t3/m)
     expect(planned.stderr).toContain('sent line 3: Dusk\n')
-    expect(planned.stderr).toContain('1 row that the run has sent is not in the manifest anymore, and 1 row is new')
+    expect(planned.stderr).toContain('1 row that the run has sent is no longer in the manifest, and 1 row is new')
     expect(planned.stderr).toContain('add --new-rows')
     expect(planned.code).toBe(2)
     await expect(readFile(out)).rejects.toThrow('ENOENT')
@@ -272,7 +272,7 @@ describe('gdn apply', () => {
     const sent = api.bodies('createnft').length
     const { code, stderr } = await run('apply', path('drop.csv'))
     expect(stderr).toContain('sent line 3: Dusk\n')
-    expect(stderr).toContain('1 row that the run has sent is not in the manifest anymore, and 1 row is new')
+    expect(stderr).toContain('1 row that the run has sent is no longer in the manifest, and 1 row is new')
     expect(stderr).not.toContain('confirmation required')
     expect(code).toBe(2)
     expect((await run('apply', path('drop.csv'), '--new-rows')).stderr).toContain('confirmation required')

@@ -99,17 +99,24 @@ describe('a column that was sorted without the others', () => {
   })
 
   test.each([
-    ['from one wallet to another', (at: number) => (at < 4 ? WALLETS[0] : WALLETS[1]), () => WALLETS[1]],
+    ['from one wallet to another', 4, (at: number) => (at < 4 ? WALLETS[0] : WALLETS[1]), () => WALLETS[1]],
     [
       'between the wallets of four rows',
+      4,
       (at: number) => WALLETS[at % 2],
       (at: number) => WALLETS[(at + +(at < 4)) % 2],
     ],
-  ])('has no note beside transfers %s', async (_, before, after) => {
+    [
+      'of which a quarter is to new wallets',
+      8,
+      (at: number) => WALLETS[at % 2],
+      (at: number) => WALLETS[at < 6 ? (at + 1) % 2 : at],
+    ],
+  ])('has no note beside transfers %s', async (_, transfers, before, after) => {
     const at = (of: (at: number) => string | undefined) => rows.map((one, n) => ({ ...one, receiver: of(n) ?? '' }))
     await machine.mint(at(before))
     const { counts, notes } = await machine.plan(at(after))
-    expect([counts.transfer, notes]).toEqual([4, []])
+    expect([counts.transfer, notes]).toEqual([transfers, []])
   })
 
   test('is named with the other columns that moved with it', async () => {

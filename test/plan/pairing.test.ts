@@ -547,7 +547,7 @@ describe('a row without an ID', () => {
     const machine = await start()
     await mint(machine, DROPPED)
     const edited = '. Without an id, an edited row is a new row: it would be minted in addition'
-    const gone = '1 row that was minted is no longer in the manifest'
+    const gone = '1 row that the run has sent is no longer in the manifest'
     const burns = 'Its NFT is burned only by a plan that was saved with --prune and --out'
     const named = 'Without a row: C'
     expect((await plan(machine, rowsOf('A', 'B', 'C!'))).notes).toEqual([gone + edited, named, burns])
@@ -557,6 +557,23 @@ describe('a row without an ID', () => {
     const mixed = [...rowsOf('A', 'B'), { ...row('New', 4), id: 'new' }]
     expect((await plan(machine, mixed, { newRows: true })).notes).toEqual([gone, named, burns])
   })
+})
+
+test.each([
+  ['was burned', 2, () => Object.assign(server.nft('B'), { isBurned: true })],
+  [
+    'has an unknown outcome',
+    3,
+    (machine: Machine) => machine.state((sql) => sql.run("UPDATE operations SET state = 'unknown' WHERE line = 3")),
+  ],
+])('the note and the error of missing rows have the same count if one %s', async (_, missing, change) => {
+  const machine = await start()
+  await mint(machine, rowsOf('A', 'B', 'C', 'D'))
+  await change(machine)
+  const edited = [...rowsOf('A'), row('New', 9)]
+  const text = `${missing} rows that the run has sent are no longer in the manifest`
+  expect((await plan(machine, edited)).notes[0]).toContain(text)
+  await expect(mint(machine, edited)).rejects.toMatchObject({ message: expect.stringContaining(text) })
 })
 
 test('NFTs whose reference IDs have no kind on the server are paired on this machine only', async () => {

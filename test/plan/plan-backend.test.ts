@@ -72,7 +72,8 @@ describe('gdn plan and apply against a backend', () => {
       plan: async (manifest: string, ...more: string[]) => {
         const { code, stdout, stderr } = await run(['plan'], manifest, '--json', ...more)
         expect(code, stderr).toBe(0)
-        const found = JSON.parse(stdout) as Found[]
+        const all = JSON.parse(stdout) as Found[]
+        const found = all.filter(({ action }) => action !== 'note')
         return found.map(({ action, want, key, changes, reason }) => {
           const fields = changes.map(({ field, from, to }) => `${field} ${from} → ${to}`)
           return [`${action} ${want} ${key}`, ...fields, ...(reason === null ? [] : [reason])].join(', ')
@@ -238,7 +239,7 @@ describe('gdn plan and apply against a backend', () => {
     await one.mint(rows)
     const { stderr } = await one.run(['plan'], rows.replace('Dusk', 'Dust'))
     expect(stderr).toContain(
-      '1 row that was minted is no longer in the manifest. Without an id, an edited row is a new',
+      '1 row that the run has sent is no longer in the manifest. Without an id, an edited row is a new',
     )
     const named = `id,title,description,receiver\na,Dawn,x,${ALICE}\nb,Dusk,x,${ALICE}`
     expect(await one.plan(named)).toEqual([])
@@ -253,8 +254,11 @@ describe('gdn plan and apply against a backend', () => {
     expect((await other.run(['apply', '--yes'], csv(['a', 'Dawn', ALICE], ['b', 'Dusk', CAROL]))).code).toBe(0)
     const said = '1 row to change was not edited here: its NFT was changed since, for example by another machine'
     expect((await one.run(['plan'], rows)).stderr).toContain(said)
+    const noted = JSON.parse((await one.run(['plan', '--json'], rows)).stdout) as { action: string; reason: string }[]
+    expect(noted.at(-1)).toMatchObject({ action: 'note', reason: expect.stringContaining(said), changes: [] })
     const edited = csv(['a', 'Dawn', CAROL], ['b', 'Dusk', BOB])
-    expect((await one.run(['apply', '--yes'], edited)).stderr).toContain(said)
+    const applied = await one.run(['apply', '--yes', '--json'], edited)
+    expect(JSON.parse(applied.stdout).notes).toEqual([expect.stringContaining(said)])
     const mine = csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB])
     expect((await one.run(['plan'], mine)).stderr).not.toContain('not edited here')
   })
@@ -498,7 +502,8 @@ describe('gdn plan and apply against a backend', () => {
         `c,Noon,x,${CAROL}`,
         '',
       ])
-      const verified = await one.cli(...argv, '--verify', '--json', '--fields', 'title,verified,verify_error')
+      const flags = ['--json', '--status', 'deployed', '--fields', 'title,verified,verify_error']
+      const verified = await one.cli(...argv, '--verify', ...flags)
       expect([verified.code, JSON.parse(verified.stdout)]).toEqual([
         0,
         ['Dawn', 'Dusk', 'Noon'].map((title) => ({ title, verified: true, verify_error: null })),
@@ -929,7 +934,9 @@ describe('gdn plan and apply against a backend', () => {
     test('are announced until they are made', async () => {
       const { one } = await pruned()
       const noted = async (...more: string[]) => (await one.run(['apply'], without, '--yes', ...more)).stderr
-      expect(await noted()).toContain('1 row that was minted is no longer in the manifest.\nWithout a row: Dusk (b).\n')
+      expect(await noted()).toContain(
+        '1 row that the run has sent is no longer in the manifest.\nWithout a row: Dusk (b).\n',
+      )
       const planned = await one.cli('apply', one.path('plan.json'), '--yes', '--only', 'mint')
       expect(planned.stderr).toContain('Left out by --only mint: 1 to burn.')
       expect((await one.cli('apply', one.path('plan.json'), '--yes', '--max-burns', '1')).code).toBe(0)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { WITHOUT_LABEL } from '../../src/batch/other-labels.ts'
 import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
 const NOTHING: NotedFacts = {
@@ -14,6 +15,7 @@ const NOTHING: NotedFacts = {
   mayBeMinted: false,
 }
 const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
+const ELSEWHERE = 'was changed since, for example by another machine. gdn apply would undo that'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
@@ -35,13 +37,13 @@ describe('the notes of a plan', () => {
     [
       'with a row that is gone',
       ONE_GONE,
-      ['1 row that was minted is no longer in the manifest', 'Without a row: Blue (7)', BURNED],
+      ['1 row that the run has sent is no longer in the manifest', 'Without a row: Blue (7)', BURNED],
     ],
     [
       'with a row that may be an edit of one that is gone',
       { ...ONE_GONE, gone: { ...ONE_GONE.gone, newUnnamed: 1 } },
       [
-        '1 row that was minted is no longer in the manifest. Without an id, an edited row is a new row: it would be minted in addition',
+        '1 row that the run has sent is no longer in the manifest. Without an id, an edited row is a new row: it would be minted in addition',
         'Without a row: Blue (7)',
         BURNED,
       ],
@@ -49,7 +51,7 @@ describe('the notes of a plan', () => {
     [
       'with more rows that are gone than it names',
       { ...NOTHING, gone: { ...NOTHING.gone, count: 3, first: ['Blue', 'Red'] }, hasUpdates: false },
-      ['3 rows that were minted are no longer in the manifest', 'Without a row: Blue, Red, and 1 more'],
+      ['3 rows that the run has sent are no longer in the manifest', 'Without a row: Blue, Red, and 1 more'],
     ],
     ['that burns the NFTs of rows that are gone', { ...ONE_GONE, prunes: true }, []],
     [
@@ -57,6 +59,17 @@ describe('the notes of a plan', () => {
       { ...NOTHING, hasReferences: false, isKnown: false },
       ['The server has no reference IDs, and this machine has no run of this manifest: all rows are new'],
     ],
+    [
+      'with a row to change that was not edited here',
+      { ...NOTHING, unedited: 1 },
+      [`1 row to change was not edited here: its NFT ${ELSEWHERE}`],
+    ],
+    [
+      'with rows to change that were not edited here',
+      { ...NOTHING, unedited: 2 },
+      [`2 rows to change were not edited here: their NFTs ${ELSEWHERE.replace('was', 'were')}`],
+    ],
+    ['with new rows that another machine may have minted', { ...NOTHING, mayBeMinted: true }, [WITHOUT_LABEL]],
     ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],
   ])('%s', (_plan, facts, expected) => {
     expect(notesOfPlan(facts)).toEqual(expected)

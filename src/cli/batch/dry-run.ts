@@ -47,6 +47,7 @@ export const DRY_RUN_VIEW: View = {
     'changes',
     'mapped_columns',
     'warnings',
+    'notes',
     ...COST_FIELDS,
     'first_request',
   ],
@@ -156,8 +157,9 @@ async function printPlan(
   const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
   const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
   const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
-  await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings })
-  for (const note of plan.notes) io.note(safe(note))
+  const { notes } = plan
+  await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings, notes })
+  for (const note of notes) io.note(safe(note))
   if (plan.requests > 1) io.note(`${plan.order}.`)
   if (fees?.isSimulated) io.note(SIMULATED)
   if (connection !== null && plan.requests > 0) {

@@ -66,7 +66,7 @@ function eventData(batchEvent: BatchEvent): DataRecord {
   const { type: event } = batchEvent
   switch (batchEvent.type) {
     case 'planned': {
-      const { run, resumed, rows, requests, receivers, reordered, files, changes } = batchEvent
+      const { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] } = batchEvent
       const { added, changed, keptAccepted: kept_accepted, removed } = changes
       return {
         event,
@@ -79,6 +79,7 @@ function eventData(batchEvent: BatchEvent): DataRecord {
         files,
         reordered,
         changes: { added, changed, kept_accepted, removed },
+        notes,
       }
     }
     case 'rows':

@@ -66,6 +66,7 @@ export async function printFinished(
       options,
       verified?.counts ?? null,
       [],
+      [],
     ),
     ...NOTHING_KNOWN,
   }

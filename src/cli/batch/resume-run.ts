@@ -1,25 +1,16 @@
-import { existsSync } from 'node:fs'
-import { changesSince } from '../../batch/manifest-changes.ts'
 import { runBatch } from '../../batch/run.ts'
 import { openRun, type Run, runStatus } from '../../batch/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
-import { count } from '../../core/count.ts'
-import { GdnError } from '../../core/errors.ts'
-import { shellWord } from '../../core/shell-word.ts'
-import { readManifest } from '../../manifest/read.ts'
 import type { Deps } from '../deps.ts'
-import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
+import { editsSince } from './edits-since.ts'
 import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
-import { manifestOptions } from './manifest-options.ts'
 import { labelOf, runOptions } from './mint-manifest.ts'
 import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { findRun, settingsOfRun } from './which-server.ts'
-
-const MAX_SHOWN_EDITS = 5
 
 /** Resumes a run with the rows that it last recorded, for resume, retry and reconcile. */
 export async function resumeRun(
@@ -88,35 +79,19 @@ interface Edits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
   /** Its rows with other content than was sent; undefined where it is unchanged or can't be read. */
-  editedRows?: ReadonlySet<string>
+  editedRows?: ReadonlySet<string> | undefined
 }
 
 /** Warns if the manifest differs from the planned rows, which are sent as planned. */
 async function warnOfEdits(deps: Deps, run: Run): Promise<Edits> {
-  const { manifestPath, blockchain, contractAddress } = run
-  if (manifestPath === null || !existsSync(manifestPath)) return { isEdited: false }
-  const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
-  const { io } = deps
-  const name = safe(manifestPath)
-  const word = shellWord(name)
-  try {
-    const edits = await changesSince(run, readManifest({ path: manifestPath }, options))
-    if (edits === null) return { isEdited: false }
-    const { changes, edited: editedRows } = edits
-    if (changes === null) return { isEdited: false, editedRows }
-    const { added, changed, removed, examples } = changes
-    io.warn(
-      `${name} has changed since the run was planned: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`,
-    )
-    for (const { kind, key, line } of examples.slice(0, MAX_SHOWN_EDITS))
-      io.warn(`  ${kind}: ${safe(key)} (line ${line})`)
-    if (examples.length > MAX_SHOWN_EDITS) io.warn(`  and ${added + changed + removed - MAX_SHOWN_EDITS} more`)
-    io.warn(`The run continues with the planned rows. To make NFTs equal to the manifest, run \`gdn apply ${word}\`.`)
-    return { isEdited: true, editedRows }
-  } catch (error) {
-    if (!(error instanceof GdnError) || error.code !== 'invalid_manifest') throw error
-    io.warn(`${name} has changed since the run was planned, and now has errors: ${safe(error.message)}`)
-    io.warn(`The run continues with the planned rows. Run \`gdn batch validate ${word}\` to list the errors.`)
-    return { isEdited: true }
-  }
+  const edits = await editsSince(deps, run)
+  if (edits === null) return { isEdited: false }
+  const { file, warnings, isInvalid, edited: editedRows } = edits
+  for (const warning of warnings) deps.io.warn(warning)
+  if (warnings.length === 0) return { isEdited: false, editedRows }
+  const next = isInvalid
+    ? `Run \`gdn batch validate ${file}\` to list the errors.`
+    : `To make NFTs equal to the manifest, run \`gdn apply ${file}\`.`
+  deps.io.warn(`The run continues with the planned rows. ${next}`)
+  return { isEdited: true, editedRows }
 }

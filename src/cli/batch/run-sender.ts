@@ -74,6 +74,8 @@ export interface SentRun {
   verified: VerifyTally | null
   /** What is valid in the manifest, but most likely not intended, if it has rows to send. */
   warnings: readonly ManifestIssue[]
+  /** What the plan of the run says to people. */
+  notes: readonly string[]
   /** What the run has paid meanwhile. The fields are null if the server doesn't say it. */
   paid: DataRecord
 }
@@ -103,6 +105,7 @@ export class RunSender {
   #largest = 1
   #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
   #warnings: ManifestIssue[] = []
+  #notes: readonly string[] = []
   #paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
 
   constructor(deps: Deps, sending: Sending, connection: Connection, limits: RunLimits, progress: BatchProgress) {
@@ -141,6 +144,7 @@ export class RunSender {
       summary: await withEnoughCost(summary, () => this.#sufficientLimit()),
       paid,
       warnings: this.#warnings,
+      notes: this.#notes,
       verified: verifies ? await verifyRun(this.#deps, summary, options, { flags, server, records }) : null,
     }
   }
@@ -171,6 +175,7 @@ export class RunSender {
     this.#largest = Math.max(this.#largest, mints.largest)
     this.#progress.stop()
     printPlan(this.#deps, planned, this.#sending.isApplied ?? false)
+    this.#notes = planned.notes ?? []
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)

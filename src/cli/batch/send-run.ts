@@ -22,7 +22,8 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending &
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
     const sent = await sendRun(deps, events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) })
-    const data = { ...summaryData(sent.summary, options, sent.verified?.counts ?? null, sent.warnings), ...sent.paid }
+    const { summary, verified, warnings, notes, paid } = sent
+    const data = { ...summaryData(summary, options, verified?.counts ?? null, warnings, notes), ...paid }
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     await refuseFailure(deps, sent, sending)

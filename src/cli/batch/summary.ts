@@ -42,6 +42,7 @@ export const summaryView = (stateDir: string | undefined): View =>
       'unread',
       'changed',
       'warnings',
+      'notes',
     ],
     columns: ['run', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown'],
     id: 'run',
@@ -73,6 +74,7 @@ const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: n
  * Returns the summary as JSON data, with the same fields for every run. `paid` adds what was paid.
  *
  * @param warnings those of the manifest, if it has rows to send
+ * @param notes those of the plan of the run
  */
 export function summaryData(
   {
@@ -89,6 +91,7 @@ export function summaryData(
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
   verified: VerifiedCounts | null,
   warnings: readonly ManifestIssue[],
+  notes: readonly string[],
 ): DataRecord {
   return {
     run: run.name,
@@ -103,6 +106,7 @@ export function summaryData(
     kept_accepted: changes.keptAccepted,
     ...(verified ?? NOT_VERIFIED),
     warnings,
+    notes,
   }
 }
 

@@ -78,7 +78,7 @@ const FIELDS = [
 /** Fields that people see only if they are not 0. */
 const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
 const VIEW: View = withRunPaid({
-  fields: [...FIELDS, 'warnings'],
+  fields: [...FIELDS, 'warnings', 'notes'],
   columns: FIELDS,
   id: 'run',
   card: (record) => {
@@ -161,6 +161,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
           ...changes,
           ...(await paid()),
           warnings: [...warnings, ...minted.warnings],
+          notes: [...plan.notes, ...minted.notes],
         })
       if (minted.failure !== null) {
         await print({ ...summaryOf(noChanges()), ...minted.left })
@@ -360,6 +361,7 @@ interface Minted {
   left: { pending: number; failed: number; unknown: number }
   /** Warnings about the rows that were sent, in addition to those of the manifest. */
   warnings: readonly ManifestIssue[]
+  notes: readonly string[]
   /** Why the run ended with them; null if all went well. */
   failure: unknown
   /** The limit that was permitted for the mints and the changes that follow. */
@@ -383,7 +385,8 @@ async function mint(
     const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, given })
     const isSent = changes > 0 || given !== null
     const carried = isSent ? await limitChanges(deps, connection, options, { limit, given }) : limit
-    if (plan.unsettled === 0) return { rows: 0, left: NONE_LEFT, warnings: [], failure: null, limit: carried }
+    if (plan.unsettled === 0)
+      return { rows: 0, left: NONE_LEFT, warnings: [], notes: [], failure: null, limit: carried }
     // An earlier command was interrupted while it waited. Nothing is sent.
     const settling = { ...options, reconcileOnly: true }
     const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: runBatch }
@@ -429,5 +432,5 @@ async function runMints(
   )
   const { deployed, pending, accepted, failed, unknown } = sent.summary.counts
   const left = { pending: pending + accepted, failed, unknown }
-  return { rows: deployed - plan.deployed, left, warnings: sent.warnings, failure }
+  return { rows: deployed - plan.deployed, left, warnings: sent.warnings, notes: sent.notes, failure }
 }

@@ -13,12 +13,14 @@ import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import type { OutputMode } from '../flags/output-modes.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
 import {
   firstChanges,
+  noteRecord,
   PLAN_VIEW,
   pendingCount,
   pendingPairs,
@@ -102,10 +104,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       else if (isForPeople) {
         const lines = await planLines(found, { columns: io.columns, paint: io.outPaint })
         await io.read(lines.map((line) => `${line}\n`).join(''))
-      } else
-        await output.many(
-          records(isList ? shownChanges(isBrief ? firstChanges(found) : found.changes()) : found.changes()),
-        )
+      } else if (isList) await output.many(records(shownChanges(isBrief ? firstChanges(found) : found.changes())))
+      else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
       printPlanNotes(io, found, isBrief ? 'Add `-o ndjson` to print all of them.' : null)
       // A plan that apply would refuse is not saved. With --prune, the plan shows the burns of rows that are gone.
       if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
@@ -139,6 +139,12 @@ async function* shownChanges(changes: AsyncIterable<PlannedChange>): AsyncGenera
   for await (const change of changes) yield { ...change, fields: change.shown ?? change.fields }
 }
 
-async function* records(changes: AsyncIterable<Parameters<typeof planRecord>[0]>): AsyncGenerator<DataRecord> {
+const listsNotes = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
+
+async function* records(
+  changes: AsyncIterable<PlannedChange>,
+  notes: readonly string[] = [],
+): AsyncGenerator<DataRecord> {
   for await (const change of changes) yield planRecord(change)
+  for (const note of notes) yield noteRecord(note)
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { timeUp } from '../../core/time-up.ts'
 import type { Signals } from './signals.ts'
 
@@ -13,9 +14,16 @@ export interface CommandSignals extends Signals {
   done(): void
 }
 
+/**
+ * Requests and waits of a command that may listen for its end at once: --check-files has 18 of them. Node.js reports
+ * more than 10 as a leak.
+ */
+const MAX_LISTENERS = 64
+
 /** Returns the signals of a command of this process. */
 export function commandSignals(signals: Signals): CommandSignals {
   const controller = new AbortController()
+  setMaxListeners(MAX_LISTENERS, controller.signal)
   const interrupt = () => controller.abort(signals.signal.reason)
   if (signals.signal.aborted) interrupt()
   else signals.signal.addEventListener('abort', interrupt, { once: true })

@@ -45,6 +45,14 @@ export const planRecord = (change: PlannedChange): DataRecord => {
   }
 }
 
+/** A note of the plan as scripts read it, which follows the changes. */
+export const noteRecord = (note: string): DataRecord => ({
+  ...Object.fromEntries(PLAN_VIEW.fields.map((field) => [field, null])),
+  action: 'note',
+  changes: [],
+  reason: note,
+})
+
 const shown = (value: string | null) => (value === null ? 'none' : `"${safe(value)}"`)
 
 const fieldsText = (fields: PlannedChange['fields']): string =>

@@ -463,7 +463,7 @@ const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
 const RUN_PAID = ['gas_used', 'fee_paid_wei', 'currency', 'simulated', 'pending_transactions']
 const COMPARED = ['verified', 'differing', 'unread', 'changed']
 const SENT = ['burned', 'requests', 'attempts', 'reconciled', 'kept_accepted']
-const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID, 'warnings']
+const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID, 'warnings', 'notes']
 const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
 const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', ...RUN_STATUS]
 const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']
@@ -589,7 +589,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   'batch rm': list(['run', 'run_id', 'removed'], () => withMintedRun('batch', 'rm', 'drop', '--yes')),
   apply: one(
-    [...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED, ...RUN_PAID, 'warnings'],
+    [...TARGETED, 'rows', 'minted', 'updated', 'transferred', 'burned', ...UNSETTLED, ...RUN_PAID, 'warnings', 'notes'],
     () => withManifest(service(), ['apply'], '--yes'),
   ),
   reveal: one(

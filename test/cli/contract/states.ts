@@ -65,7 +65,17 @@ async function onRun(run: RunState, argvOf: (mint: readonly string[]) => string[
 
 const DRY_RUN = [
   ...['run', 'blockchain', 'contract_address', 'rows', 'to_send', 'requests', 'receivers', 'bytes', 'files'],
-  ...['reordered', 'order', 'seconds', 'requests_per_second', 'changes', 'mapped_columns', 'warnings', 'first_request'],
+  ...[
+    'reordered',
+    'order',
+    'seconds',
+    'requests_per_second',
+    'changes',
+    'mapped_columns',
+    'warnings',
+    'notes',
+    'first_request',
+  ],
   ...[
     'transactions',
     'transactions_high',

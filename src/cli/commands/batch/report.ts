@@ -10,6 +10,7 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
+import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
@@ -161,6 +162,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     gas_used: facts.spent?.gas_used ?? null,
   })
   io.note(`Wrote ${safe(path)}`)
+  warnOfEdits(io, await editsSince(deps, run))
   if (flags.open) await openSheet(deps, path)
 }
 

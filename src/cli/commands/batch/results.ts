@@ -1,8 +1,10 @@
+import type { ChangesSince } from '../../../batch/manifest-changes.ts'
 import { type RunRow, runColumns, runRows } from '../../../batch/run-rows.ts'
 import { type Run, runStatus } from '../../../batch/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
+import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
 import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import { verifyFailed } from '../../batch/run-error.ts'
@@ -15,6 +17,7 @@ import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/op
 import { spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
+import type { OutputMode } from '../../flags/output-modes.ts'
 import { someOf } from '../../flags/parse.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
@@ -60,7 +63,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "Shows rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, have the values that this machine last minted or applied. gdn plan compares them with the current NFTs. A row that was removed from the manifest has no line. Status is the outcome of the mint, and burned shows whether the NFT was burned later. CSV output is the manifest itself: its own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes these, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV, --fields also selects the manifest's columns by their names.",
+      "Shows rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs, and the manifest's own columns in CSV output, have the values that this machine last minted or applied. gdn plan compares them with the current NFTs. A row that was removed from the manifest has no line. A warning counts the rows of the manifest that were added or edited since the run read it. JSON output ends with them, with the status new or edited. Status is the outcome of the mint, and burned shows whether the NFT was burned later. CSV output is the manifest itself: its own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes these, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV, --fields also selects the manifest's columns by their names.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -92,12 +95,20 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   // The columns of a manifest are no fields of the view.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
   const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
+  const edits = await editsSince(deps, run)
+  const outside = isListedForPrograms(output.mode) && flags.status === undefined ? (edits?.rows ?? []) : []
   const print = async (wanted: AsyncIterable<ResultRecord>) =>
-    inCsv === null ? await output.many(recordsOf(wanted)) : await printResultsCsv(io, wanted, inCsv)
+    inCsv === null
+      ? await output.many(recordsOf(wanted, { fields: view.fields, rows: outside }))
+      : await printResultsCsv(io, wanted, inCsv)
   let found = 0
   const rows = counted(inStatus(runRows(run), flags.status), () => found++)
-  if (flags.verify) await printVerified(deps, run, rows, flags, print)
-  else await print(plainRecords(rows))
+  try {
+    if (flags.verify) await printVerified(deps, run, rows, flags, print)
+    else await print(plainRecords(rows))
+  } finally {
+    warnOfEdits(io, edits)
+  }
   if (found === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
   else if (io.stdoutTty && output.mode === 'table') {
     io.note(
@@ -109,6 +120,8 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
   io.warn(spent === null ? "The server of the run doesn't say what it has spent." : `Spent: ${spentText(spent)}`)
 }
+
+const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
 
 const withoutFields = ({ fields: _, ...others }: ResultsFlags): OutputFlags => others
 
@@ -189,6 +202,12 @@ async function* verifiedRecords(rows: AsyncIterable<VerifiedRow>, tally: VerifyT
   }
 }
 
-async function* recordsOf(results: AsyncIterable<ResultRecord>): AsyncGenerator<DataRecord> {
+/** Yields the results, and rows of the manifest that aren't part of the run. */
+async function* recordsOf(
+  results: AsyncIterable<ResultRecord>,
+  { fields, rows }: { fields: readonly string[]; rows: ChangesSince['rows'] },
+): AsyncGenerator<DataRecord> {
   for await (const { record } of results) yield record
+  const nothing = Object.fromEntries(fields.map((field) => [field, null]))
+  for (const { kind: status, ...row } of rows) yield { ...nothing, ...row, status }
 }

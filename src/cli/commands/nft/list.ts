@@ -67,9 +67,10 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (!needsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
 
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
-  const progress = await progressOf(deps, ids.length)
   // Records of these modes are complete lines, so each chunk is printed as it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
+  // What `head` prints would be on the line of the spinner. Streamed rows show the progress themselves.
+  const progress = streams ? null : await progressOf(deps, ids.length)
   const records: NftRecord[] = []
   const readAll = async () => {
     for await (const { nfts, done } of pagesOfNfts({ client, signal: signals.signal }, ids)) {

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { type ChangesSince, changesSince } from '../../batch/manifest-changes.ts'
+import type { Run } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { readManifest } from '../../manifest/read.ts'
+import type { Deps } from '../deps.ts'
+import { type Io, safe } from '../io/io.ts'
+import { manifestOptions } from './manifest-options.ts'
+
+const MAX_SHOWN = 5
+
+/** How a manifest was edited since its run read it. */
+interface Edits {
+  /** The manifest, as a word of a command. */
+  file: string
+  /** Says what differs, for people; empty if nothing does. */
+  warnings: string[]
+  /** Whether it has errors now, so that its rows are unknown. */
+  isInvalid: boolean
+  /** The keys of rows with other content than was sent; undefined where they are unknown. */
+  edited: ChangesSince['edited'] | undefined
+  /** The rows that aren't part of the run. */
+  rows: ChangesSince['rows']
+}
+
+/** Compares the manifest of a run with the rows that the run has. Returns null if it is unchanged, or gone. */
+export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
+  const { manifestPath, blockchain, contractAddress } = run
+  if (manifestPath === null || !existsSync(manifestPath)) return null
+  const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
+  const name = safe(manifestPath)
+  const file = shellWord(name)
+  try {
+    const edits = await changesSince(run, readManifest({ path: manifestPath }, options))
+    if (edits === null) return null
+    const { changes, edited, rows } = edits
+    if (changes === null) return { file, warnings: [], isInvalid: false, edited, rows }
+    const { added, changed, removed, examples } = changes
+    const more = added + changed + removed - MAX_SHOWN
+    const warnings = [
+      `${name} has changed since the run read it: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`,
+      ...examples.slice(0, MAX_SHOWN).map(({ kind, key, line }) => `  ${kind}: ${safe(key)} (line ${line})`),
+      ...(more > 0 ? [`  and ${more} more`] : []),
+    ]
+    return { file, warnings, isInvalid: false, edited, rows }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    const isInvalid = error.code === 'invalid_manifest'
+    const problem = isInvalid
+      ? 'has changed since the run read it, and now has errors'
+      : "can't be compared with the run"
+    return { file, warnings: [`${name} ${problem}: ${safe(error.message)}`], isInvalid, edited: undefined, rows: [] }
+  }
+}
+
+/** Warns of rows of a manifest that are missing in what was printed of its run. */
+export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
+  if (edits === null || edits.warnings.length === 0) return
+  const { file, warnings, isInvalid, rows } = edits
+  for (const warning of warnings) io.warn(warning)
+  if (isInvalid) {
+    io.warn(`Run \`gdn batch validate ${file}\` to list the errors.`)
+    return
+  }
+  const isOne = rows.length === 1
+  const outside = `${count(rows.length, 'row')} of the file ${isOne ? "isn't" : "aren't"} part of the run. `
+  io.warn(`${rows.length === 0 ? '' : outside}Run \`gdn plan ${file}\` to compare the file with the NFTs.`)
+}

@@ -1,0 +1,69 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { givenId } from '../batch/given-id.ts'
+import type { RunStore } from '../batch/run-store.ts'
+import { updateReference, updatesPrefix } from './apply-updates.ts'
+import { type Abilities, type Change, compareRow, type Seen } from './compare.ts'
+import type { Candidate, OwnerHistory } from './find-nfts.ts'
+import { failedMint, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
+import type { PlanDeps, PlanOptions } from './planned.ts'
+
+/** Compares rows with their NFTs. */
+export class RowComparer {
+  readonly #store: RunStore
+  readonly #options: Pick<PlanOptions, 'isCommitted'>
+  readonly #contents: PlanDeps['contents']
+  #isUnrevealed: boolean | undefined
+
+  constructor(store: RunStore, options: Pick<PlanOptions, 'isCommitted'>, contents: PlanDeps['contents']) {
+    this.#store = store
+    this.#options = options
+    this.#contents = contents
+  }
+
+  /** Returns what differs between a row and its NFT; a mint if it has none. */
+  async changesOf(
+    candidate: Candidate,
+    nft: NftRecord | undefined,
+    can: Abilities,
+    history: OwnerHistory | undefined,
+  ): Promise<Change[]> {
+    const { row } = candidate.row
+    const alias = candidate.named?.alias ?? null
+    if (row.id === null && alias !== null) {
+      const { referenceScope } = this.#store.drop
+      return [identifiedNft(candidate.nftGdnId, givenId(referenceScope, alias, candidate.row, nft?.token_id ?? null))]
+    }
+    const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
+    if (missing !== null) {
+      this.#isUnrevealed ??= await this.#readUnrevealed()
+      return [this.#isUnrevealed ? { ...missing, action: 'impossible', reason: UNREVEALED } : missing]
+    }
+    if (nft === undefined) return [unknownNft(candidate)]
+    const update = updateReference(candidate.reference, nft.revision ?? 0)
+    const seen: Seen = {
+      nft,
+      isOwnerOurs: history?.isOurs ?? true,
+      isMoving: history?.isMoving ?? false,
+      isMetadataOurs:
+        (nft.revision ?? 0) === 0 || nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true,
+      isUpdating: nft.pending_change?.reference_id === update,
+    }
+    const localFiles = await Promise.all(
+      // Other servers may return any URL for an upload.
+      row.localFiles.map(async ({ key, path }) => ({
+        key,
+        url: can.updates ? (await this.#contents.of(path)).url : null,
+      })),
+    )
+    const references = { update, transfer: history?.reference ?? null }
+    return compareRow({ ...row, localFiles }, seen, can).map((one) =>
+      one.action === 'update' || one.action === 'transfer' ? { ...one, reference: references[one.action] } : one,
+    )
+  }
+
+  /** Returns whether the rows are minted with a placeholder: by the run, or before it has begun by the collection. */
+  async #readUnrevealed(): Promise<boolean> {
+    const { reading, setId } = this.#store.drop
+    return setId === null ? await this.#options.isCommitted() : reading.provenance !== undefined
+  }
+}

@@ -1,0 +1,34 @@
+import type { RunStore } from '../batch/run-store.ts'
+import { recordedRow } from '../state/row-outcomes.ts'
+import type { RowRecord } from '../state/rows.ts'
+import { type Change, fileField } from './compare.ts'
+import type { Candidate } from './find-nfts.ts'
+
+/**
+ * Counts rows of a page that are to be changed, though their content is what this machine recorded last. A local file
+ * may have other content at the same path.
+ */
+export async function countUnedited(
+  { state, drop, id }: RunStore,
+  page: readonly RowRecord[],
+  candidates: readonly Candidate[],
+  changed: readonly [number, readonly Change[]][],
+): Promise<number> {
+  if (drop.setId === null) return 0
+  const changing = candidates.flatMap(({ nftGdnId, row }, at) => {
+    const files = new Set(row.row.localFiles.map(({ key }) => fileField(key)))
+    const isChanging = changed[at]?.[1].some(
+      ({ action, fields }) =>
+        (action === 'update' || action === 'transfer') && fields.some(({ field }) => !files.has(field)),
+    )
+    return nftGdnId !== null && isChanging === true ? [{ nftGdnId, body: page[at]?.body }] : []
+  })
+  if (changing.length === 0) return 0
+  return await state.read(
+    (sql) =>
+      changing.filter(({ nftGdnId, body }) => {
+        const recorded = recordedRow(sql, id, nftGdnId)
+        return recorded !== null && body !== undefined && Buffer.from(recorded).equals(Buffer.from(body))
+      }).length,
+  )
+}
