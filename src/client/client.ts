@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import type { ApiVersion } from '../api/versions.ts'
-import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { lacksEndpoint, statusOf } from './answers.ts'
-import type { ApiClient, PlainAnswer, RawEndpoint, RawOptions, ResponseOf, UploadOptions } from './api-client.ts'
+import type { ApiClient, PlainAnswer, ResponseOf } from './api-client.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
-import { decode, encode, jsonOf } from './codec.ts'
+import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
 import { persist } from './persist.ts'
-import { probeIdempotency } from './probe-idempotency.ts'
-import { postJson, readCreated, type Server, sendOnce, type Target } from './send-once.ts'
+import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf, urlOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
-
-/** The slowest upload speed that the timeout allows for. */
-const UPLOAD_BYTES_PER_MS = 32
 
 export interface ClientOptions extends DispatchOptions {
   baseUrl: string
@@ -48,8 +42,14 @@ export function createClient(options: ClientOptions): ApiClient {
     },
     send: async (name, body, sendOptions) => await sendOnce(server, await targetOf(server, name), body, sendOptions),
     decode: async (name, answer) => await decode(name, await urlOf(server, name), answer),
-    raw: async (endpoint, body, rawOptions) => await callRaw(server, endpoint, body, rawOptions),
-    upload: async (content, name, uploadOptions = {}) => await upload(server, content, name, uploadOptions),
+    async raw(endpoint, body, rawOptions) {
+      const { callRaw } = await import('./call-raw.ts')
+      return await callRaw(server, endpoint, body, rawOptions)
+    },
+    async upload(content, name, uploadOptions = {}) {
+      const { upload } = await import('./upload.ts')
+      return await upload(server, content, name, uploadOptions)
+    },
     get: async (path, { signal } = {}) => await getPath(server, path, signal),
     supports: (capability) => announced.supports(capability),
     incarnation: () => announced.incarnation(),
@@ -60,23 +60,13 @@ export function createClient(options: ClientOptions): ApiClient {
     async learnIdempotency(learnOptions = {}) {
       const learned = announced.supports('idempotency')
       if (learned !== null && learnOptions.refresh !== true) return learned
+      const { probeIdempotency } = await import('./probe-idempotency.ts')
       return await probeIdempotency(server, await urlOf(server, 'getisgdnnft'), learnOptions)
     },
     observedRateLimit: (name) => announced.observedRateLimit(name),
     close: () => transport.close(),
   }
 }
-
-const urlOf = async ({ baseUrl }: Server, name: EndpointName): Promise<string> =>
-  baseUrl + (await loadEndpoint(name)).path
-
-const targetOf = async (server: Server, name: EndpointName): Promise<Target> => ({
-  name,
-  url: await urlOf(server, name),
-})
-
-const hintOf = async (name: EndpointName): Promise<string | undefined> =>
-  (await loadEndpoint(name)).creates?.hints.request
 
 async function callEndpoint<Name extends EndpointName>(
   server: Server,
@@ -93,61 +83,6 @@ async function callEndpoint<Name extends EndpointName>(
   return await read(
     await persist(target.url, server.clock, signal, () => postJson(server, target, body, null, { signal })),
   )
-}
-
-/** Sends a raw body once with its key, or without a key with retries. */
-async function callRaw(
-  server: Server,
-  endpoint: RawEndpoint,
-  body: Uint8Array,
-  { idempotencyKey, signal, onAnswer }: RawOptions,
-): Promise<TransportAnswer> {
-  const isNamed = 'name' in endpoint
-  const target = isNamed ? await targetOf(server, endpoint.name) : { name: null, url: server.baseUrl + endpoint.path }
-  const shownName = isNamed ? endpoint.name : endpoint.path
-  const check = async (answer: TransportAnswer) => {
-    await jsonOf(shownName, target.url, answer)
-    return answer
-  }
-  if (idempotencyKey !== null) {
-    const result = await sendOnce(server, target, body, { idempotencyKey, signal })
-    if (result.kind === 'answered') onAnswer?.(result.answer)
-    return await readCreated(shownName, result, isNamed ? await hintOf(endpoint.name) : undefined, check)
-  }
-  const once = async () => {
-    const answer = await postJson(server, target, body, null, { signal })
-    onAnswer?.(answer)
-    return answer
-  }
-  return await check(await persist(target.url, server.clock, signal, once))
-}
-
-async function upload(
-  server: Server,
-  content: string | Uint8Array,
-  name: string,
-  { signal, sha256 }: UploadOptions,
-): Promise<{ url: string }> {
-  const { multipartFile } = await import('./multipart.ts')
-  const { contentType, body } = await multipartFile(content, name, sha256)
-  const target = await targetOf(server, 'files')
-  const headers = { 'content-type': contentType }
-  const extraMs = Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
-  const once = () => server.dispatch.post({ ...target, content: { stream: body }, headers, signal, extraMs })
-  try {
-    return await decode('files', target.url, await persist(target.url, server.clock, signal, once))
-  } catch (error) {
-    if (!lacksEndpoint(error)) throw error
-    throw new GdnError(
-      'refused',
-      `${server.baseUrl} accepts no uploads, so ${name} can't be used as a file of an NFT`,
-      {
-        hint: 'Put the file where the server can fetch it, and use its http(s) or ipfs URL.',
-        details: { status: statusOf(error) },
-        cause: error,
-      },
-    )
-  }
 }
 
 async function getPath(server: Server, path: string, signal: AbortSignal | undefined): Promise<PlainAnswer> {

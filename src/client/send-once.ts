@@ -1,3 +1,4 @@
+import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import { messageOf } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
@@ -21,6 +22,20 @@ export interface Server {
 
 /** Where a request is sent. */
 export type Target = Pick<Post, 'name' | 'url'>
+
+/** Returns the URL of an endpoint. */
+export const urlOf = async ({ baseUrl }: Server, name: EndpointName): Promise<string> =>
+  baseUrl + (await loadEndpoint(name)).path
+
+/** Returns where requests to an endpoint are sent. */
+export const targetOf = async (server: Server, name: EndpointName): Promise<Target> => ({
+  name,
+  url: await urlOf(server, name),
+})
+
+/** Returns the hint for an unknown outcome of a creating endpoint. */
+export const hintOf = async (name: EndpointName): Promise<string | undefined> =>
+  (await loadEndpoint(name)).creates?.hints.request
 
 type PostOptions = Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & Partial<RunLimit>
 
