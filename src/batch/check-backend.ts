@@ -3,7 +3,7 @@ import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
 import { loseNft, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
-import type { RunStore } from './run-store.ts'
+import type { RunStore } from './runs/run-store.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
 /** What is known about the backend of a run. */

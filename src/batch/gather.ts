@@ -23,14 +23,14 @@ import {
   type RowsIn,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { leaveBurnedCopies } from './burned-copies.ts'
-import { type KeptRow, keptRow, RowNamer } from './manifest-row.ts'
-import { withRoomForMarker } from './marker.ts'
-import { relocated as relocatedRows } from './moved-files.ts'
+import { relocated as relocatedRows } from './identity/moved-files.ts'
 import { type Plan, PlanBuilder } from './plan.ts'
-import { noCounts, STATUS, withTotal } from './row-counts.ts'
-import { isContentKey, shownKey } from './row-key.ts'
-import type { RunStore } from './run-store.ts'
+import { leaveBurnedCopies } from './rows/burned-copies.ts'
+import { type KeptRow, keptRow, RowNamer } from './rows/manifest-row.ts'
+import { withRoomForMarker } from './rows/marker.ts'
+import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
+import { isContentKey, shownKey } from './rows/row-key.ts'
+import type { RunStore } from './runs/run-store.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
 /** The rows of a run. Stored rows are unchanged so far: the run doesn't point to a new set yet. */

@@ -2,9 +2,9 @@ import { readDrop } from '../state/drops.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { rowsAt } from '../state/rows.ts'
 import { changesFrom, readRows } from './gather.ts'
-import { keptRow } from './manifest-row.ts'
-import { shownKey } from './row-key.ts'
-import { RunStore } from './run-store.ts'
+import { keptRow } from './rows/manifest-row.ts'
+import { shownKey } from './rows/row-key.ts'
+import { RunStore } from './runs/run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
 /** How a manifest that was changed differs from the planned rows of a run. */

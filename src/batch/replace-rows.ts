@@ -3,8 +3,8 @@ import { type Drop, updateDrop } from '../state/drops.ts'
 import { keepSent, storeContents } from '../state/edited-rows.ts'
 import { dropRefused } from '../state/row-outcomes.ts'
 import type { Gathered } from './gather.ts'
-import { isFinished } from './open-store.ts'
-import type { RunStore } from './run-store.ts'
+import { isFinished } from './runs/open-store.ts'
+import type { RunStore } from './runs/run-store.ts'
 
 /** Replaces the rows of a run. Sent rows that were edited or removed are kept as they were sent. */
 export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: number): void {

@@ -30,7 +30,7 @@ const GROUPS = {
     rest: ['test/batch/random-faults.test.ts'],
   },
   'batch-claim': {
-    code: ['src/batch/claim.ts'],
+    code: ['src/batch/identity/claim.ts'],
     tests: ['test/batch/{claim,edited-rows}.test.ts', 'test/plan/make-plan.test.ts'],
     rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-dry-run.test.ts'],
   },

@@ -1,5 +1,5 @@
 import { sameAddress } from '../api/same-address.ts'
-import { mixedRow, rowTexts } from '../batch/row-text.ts'
+import { mixedRow, rowTexts } from '../batch/rows/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
 import { type NftNow, noteChanged, recordedRow } from '../state/row-outcomes.ts'

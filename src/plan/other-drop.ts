@@ -1,4 +1,4 @@
-import { shownKey } from '../batch/row-key.ts'
+import { shownKey } from '../batch/rows/row-key.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Change, fileField } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'

@@ -1,5 +1,5 @@
-import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/other-labels.ts'
-import type { StoredPair } from '../batch/store-pairs.ts'
+import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
+import type { StoredPair } from '../batch/identity/store-pairs.ts'
 
 /** What a plan found out, as far as its notes say it. */
 export interface NotedFacts {

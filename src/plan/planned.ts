@@ -1,5 +1,5 @@
-import type { KeptRow } from '../batch/manifest-row.ts'
-import type { StoredPair } from '../batch/store-pairs.ts'
+import type { StoredPair } from '../batch/identity/store-pairs.ts'
+import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import type { BatchClient, BatchOptions, Duplicates, FieldChange, Items, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { givenId } from '../batch/given-id.ts'
-import type { RunStore } from '../batch/run-store.ts'
+import { givenId } from '../batch/rows/given-id.ts'
+import type { RunStore } from '../batch/runs/run-store.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, type Seen } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'

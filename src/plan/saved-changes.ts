@@ -1,4 +1,4 @@
-import { shownKey } from '../batch/row-key.ts'
+import { shownKey } from '../batch/rows/row-key.ts'
 import type { State } from '../state/open-state.ts'
 import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'

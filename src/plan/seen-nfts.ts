@@ -1,5 +1,5 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import type { RunStore } from '../batch/run-store.ts'
+import type { RunStore } from '../batch/runs/run-store.ts'
 import { addSeen, seenPage } from '../state/plan-tables.ts'
 import type { NftNow, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'

@@ -1,4 +1,4 @@
-import type { RunStore } from '../batch/run-store.ts'
+import type { RunStore } from '../batch/runs/run-store.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { type Change, fileField } from './compare.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
-import { lookAtStore } from '../batch/open-store.ts'
+import { lookAtStore } from '../batch/runs/open-store.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'

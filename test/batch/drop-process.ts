@@ -1,6 +1,6 @@
 import { runBatch } from '../../src/batch/run.ts'
-import { runResults } from '../../src/batch/run-rows.ts'
-import { openRun } from '../../src/batch/runs.ts'
+import { runResults } from '../../src/batch/runs/run-rows.ts'
+import { openRun } from '../../src/batch/runs/runs.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import { createClient } from '../../src/client/client.ts'
 import { createTransport } from '../../src/client/create-transport.ts'

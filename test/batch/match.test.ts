@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchIds } from '../../src/batch/match.ts'
+import { matchIds } from '../../src/batch/rows/match.ts'
 
 test('assigns each row its own NFT with equal content, in any order of the response', () => {
   const permutation = fc

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type NeededLooks, neededLooks, type StartFacts } from '../../src/batch/needed-looks.ts'
+import { type NeededLooks, neededLooks, type StartFacts } from '../../src/batch/minted/needed-looks.ts'
 
 const NEW: StartFacts = { isNew: true, isSharedScope: true, pending: 3, repeated: 0 }
 const RESUMED: StartFacts = { ...NEW, isNew: false }

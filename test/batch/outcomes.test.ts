@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runResults } from '../../src/batch/run-rows.ts'
-import { openRun } from '../../src/batch/runs.ts'
+import { runResults } from '../../src/batch/runs/run-rows.ts'
+import { openRun } from '../../src/batch/runs/runs.ts'
 import type { BatchClient, BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type Fault, type FaultOf } from '../helpers/fake-hosted-api.ts'

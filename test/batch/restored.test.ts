@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runResults, runRows } from '../../src/batch/run-rows.ts'
-import { openRun } from '../../src/batch/runs.ts'
+import { runResults, runRows } from '../../src/batch/runs/run-rows.ts'
+import { openRun } from '../../src/batch/runs/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import { contentOf } from '../../src/operations/reconcile/content.ts'
 import { unresolvedContents } from '../../src/operations/reconcile/unresolved.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, posix, win32 } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { labelProblem } from '../../src/api/reference-id.ts'
-import { runLabel } from '../../src/batch/run-label.ts'
+import { runLabel } from '../../src/batch/runs/run-label.ts'
 import { labelOf } from '../../src/cli/batch/mint-manifest.ts'
 
 /** Returns the label of a manifest below these folders. */

@@ -8,7 +8,7 @@ test.each([
   ['a test', 'test/batch/match.test.ts', ['test/batch/match.test.ts']],
   [
     'a source file that tests import',
-    'src/batch/match.ts',
+    'src/batch/rows/match.ts',
     ['test/batch/match.test.ts', 'test/batch/outcomes.test.ts'],
   ],
   ['a helper', 'test/helpers/hurried-clock.ts', ['test/cli/batch.test.ts', 'test/plan/plan-backend.test.ts']],

@@ -2,7 +2,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { listRuns } from '../../src/batch/runs.ts'
+import { listRuns } from '../../src/batch/runs/runs.ts'
 import { openersOf } from '../../src/cli/io/browser.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'

@@ -60,7 +60,7 @@ const STATED: readonly Stated[] = [
   ],
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
   ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/batch/row-warnings.ts', 'MAX_BRIEF ='],
-  ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/attempts.ts', 'GRACE_MS ='],
+  ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/send/attempts.ts', 'GRACE_MS ='],
   [
     'docs/exit-codes.md',
     (n) => `waits up to ${n / MINUTE} minutes after`,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { operationDigest } from '../../src/api/operation-digest.ts'
-import { referenceId, referenceScope } from '../../src/batch/row-key.ts'
+import { referenceId, referenceScope } from '../../src/batch/rows/row-key.ts'
 import { WALLETS } from '../helpers/backend.ts'
 import { report } from '../helpers/seed.ts'
 

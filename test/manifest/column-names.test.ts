@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { contentHash } from '../../src/batch/row-text.ts'
+import { contentHash } from '../../src/batch/rows/row-text.ts'
 import type { ColumnMapping } from '../../src/manifest/columns.ts'
 import type { ManifestOptions } from '../../src/manifest/read.ts'
 import { ALICE, BOB, read, told } from './helpers.ts'

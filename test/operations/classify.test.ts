@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { HEADERS, RUN_ERRORS } from '../../src/api/headers.ts'
-import { verdictOf } from '../../src/batch/attempts.ts'
+import { verdictOf } from '../../src/batch/send/attempts.ts'
 import { UNKNOWN } from '../../src/client/outcome.ts'
 import { GdnError } from '../../src/core/errors.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { holdStore } from '../../src/batch/open-store.ts'
+import { holdStore } from '../../src/batch/runs/open-store.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../src/core/lock-holder.ts'
 import { claimOperation } from '../../src/operations/held-run.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'

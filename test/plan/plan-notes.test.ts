@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { WITHOUT_LABEL } from '../../src/batch/other-labels.ts'
+import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
 import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
 const NOTHING: NotedFacts = {

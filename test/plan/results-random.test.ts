@@ -1,8 +1,8 @@
 /** @module-tag slow */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { runRows } from '../../src/batch/run-rows.ts'
-import { openRun } from '../../src/batch/runs.ts'
+import { runRows } from '../../src/batch/runs/run-rows.ts'
+import { openRun } from '../../src/batch/runs/runs.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'

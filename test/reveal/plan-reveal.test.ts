@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { storeAliases, storePairs } from '../../src/batch/store-pairs.ts'
+import { storeAliases, storePairs } from '../../src/batch/identity/store-pairs.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import type { Update } from '../../src/plan/apply-updates.ts'

@@ -1,8 +1,8 @@
 import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
 import { ownersOf } from '../../operations/reconcile/owners.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
-import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../results.ts'
-import type { RunStore } from '../run-store.ts'
+import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/results.ts'
+import type { RunStore } from '../runs/run-store.ts'
 
 /** A sent row whose outcome isn't known. */
 export interface Sending {

@@ -4,9 +4,9 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.ts'
 import { isPlanned } from '../../state/rows.ts'
-import { MARKED_ABSENT } from '../results.ts'
-import type { RunContext } from '../run-context.ts'
-import type { RunStore } from '../run-store.ts'
+import { MARKED_ABSENT } from '../runs/results.ts'
+import type { RunContext } from '../runs/run-context.ts'
+import type { RunStore } from '../runs/run-store.ts'
 import type { BatchOptions } from '../types.ts'
 
 type Word = NonNullable<BatchOptions['settle']>[number]

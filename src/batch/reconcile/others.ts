@@ -1,6 +1,6 @@
 import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
-import type { RunStore } from '../run-store.ts'
+import type { RunStore } from '../runs/run-store.ts'
 
 /** What this machine knows of a collection apart from one run. */
 export interface Others {

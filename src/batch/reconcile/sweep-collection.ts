@@ -5,8 +5,8 @@ import type { Match } from '../../operations/reconcile/match-groups.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
 import { missingFrom, unrecordedNfts } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
-import { matchIds } from '../match.ts'
-import type { RunContext } from '../run-context.ts'
+import { matchIds } from '../rows/match.ts'
+import type { RunContext } from '../runs/run-context.ts'
 
 /** What accepted rows show about the server: whether it lists what it accepted, unchanged. */
 export interface Proof {

@@ -1,4 +1,4 @@
-import type { ServerOfRuns } from '../../batch/runs.ts'
+import type { ServerOfRuns } from '../../batch/runs/runs.ts'
 import type { RowStatus } from '../../batch/types.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { openStateIfThere } from '../../state/open-state.ts'

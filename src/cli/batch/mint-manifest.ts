@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { runLabel } from '../../batch/run-label.ts'
+import { runLabel } from '../../batch/runs/run-label.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { projectFileIn } from '../../config/project-file.ts'
 import type { Server } from '../../config/server.ts'

@@ -1,4 +1,4 @@
-import type { ManifestColumns } from '../../batch/manifest-cells.ts'
+import type { ManifestColumns } from '../../batch/rows/manifest-cells.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type ColumnNaming, parseColumnName, spellingOf } from '../../manifest/columns.ts'
 import type { CsvHeader } from '../../manifest/csv-header.ts'

@@ -1,5 +1,5 @@
 import { runBatch } from '../../batch/run.ts'
-import { openRun, type Run, runStatus } from '../../batch/runs.ts'
+import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Deps } from '../deps.ts'
 import { createOutput } from '../render/output.ts'

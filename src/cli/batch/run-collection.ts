@@ -1,5 +1,5 @@
 import { sameAddress } from '../../api/same-address.ts'
-import { listRuns, type Run } from '../../batch/runs.ts'
+import { listRuns, type Run } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../client/backend.ts'
 import type { Server } from '../../config/server.ts'

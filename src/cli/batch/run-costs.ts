@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { runRows } from '../../batch/run-rows.ts'
-import { openRun } from '../../batch/runs.ts'
+import { runRows } from '../../batch/runs/run-rows.ts'
+import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import type { PricedUse, Unsent } from '../cost/at-most.ts'

@@ -1,5 +1,5 @@
 import { raisingFlag } from '../../api/stuck-reason.ts'
-import type { NamedRows } from '../../batch/summary.ts'
+import type { NamedRows } from '../../batch/runs/summary.ts'
 import type { BatchSummary } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { type ErrorCode, GdnError } from '../../core/errors.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createnft } from '../../api/endpoints/createnft.ts'
-import { openRows } from '../../batch/row-counts.ts'
+import { openRows } from '../../batch/rows/row-counts.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { withTemporaryFolder } from '../../core/temporary-folder.ts'

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
-import type { RunRow } from '../../batch/run-rows.ts'
+import type { RunRow } from '../../batch/runs/run-rows.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
 import { LocalContents } from '../../files/local-content.ts'

@@ -1,5 +1,5 @@
-import { runRows } from '../../batch/run-rows.ts'
-import { openRun } from '../../batch/runs.ts'
+import { runRows } from '../../batch/runs/run-rows.ts'
+import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions, BatchSummary, RunStatus } from '../../batch/types.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'

@@ -1,4 +1,4 @@
-import { isWithin, listRuns } from '../../batch/runs.ts'
+import { isWithin, listRuns } from '../../batch/runs/runs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'

@@ -1,4 +1,4 @@
-import { openRun, type Run, type ServerOfRuns } from '../../batch/runs.ts'
+import { openRun, type Run, type ServerOfRuns } from '../../batch/runs/runs.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../client/backend.ts'
 import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../config/paths.ts'

@@ -1,5 +1,5 @@
 import { runBatch } from '../../batch/run.ts'
-import { keepMaxCost } from '../../batch/runs.ts'
+import { keepMaxCost } from '../../batch/runs/runs.ts'
 import { storeRows } from '../../batch/store-rows.ts'
 import type { PlannedEvent } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'

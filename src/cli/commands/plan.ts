@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { DuplicateRows } from '../../batch/duplicate-rows.ts'
+import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'

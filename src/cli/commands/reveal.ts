@@ -1,5 +1,5 @@
 import { isEvm } from '../../api/blockchains.ts'
-import { keepMaxCost } from '../../batch/runs.ts'
+import { keepMaxCost } from '../../batch/runs/runs.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'

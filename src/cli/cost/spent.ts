@@ -1,4 +1,4 @@
-import { keptMaxCost, type Run } from '../../batch/runs.ts'
+import { keptMaxCost, type Run } from '../../batch/runs/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { statusOf } from '../../client/answers.ts'
 import type { Settings } from '../../config/settings.ts'

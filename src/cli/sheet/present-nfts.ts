@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
-import { type RunRow, runRowPages } from '../../batch/run-rows.ts'
+import { type RunRow, runRowPages } from '../../batch/runs/run-rows.ts'
 import type { Run } from '../../batch/types.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { IDS_PER_REQUEST, readNfts } from '../../client/read-records.ts'

@@ -1,4 +1,4 @@
-import type { RunTimes } from '../../batch/run-times.ts'
+import type { RunTimes } from '../../batch/runs/run-times.ts'
 import type { RunStatus } from '../../batch/types.ts'
 import { spentText } from '../cost/spent.ts'
 import type { DataRecord } from '../render/cells.ts'

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keptMaxCost } from '../../../src/batch/runs.ts'
+import { keptMaxCost } from '../../../src/batch/runs/runs.ts'
 import type { PermitSpending } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import {

@@ -1,4 +1,4 @@
-import { listRuns, runStatuses } from '../../../batch/runs.ts'
+import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { whichServer } from '../../batch/which-server.ts'

@@ -1,6 +1,6 @@
 import type { ChangesSince } from '../../../batch/manifest-changes.ts'
-import { type RunRow, runColumns, runRows } from '../../../batch/run-rows.ts'
-import { type Run, runStatus } from '../../../batch/runs.ts'
+import { type RunRow, runColumns, runRows } from '../../../batch/runs/run-rows.ts'
+import { type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'

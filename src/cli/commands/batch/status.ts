@@ -1,4 +1,4 @@
-import { runStatus } from '../../../batch/runs.ts'
+import { runStatus } from '../../../batch/runs/runs.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'

@@ -1,6 +1,6 @@
 import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { DuplicateRows } from '../../../batch/duplicate-rows.ts'
+import { DuplicateRows } from '../../../batch/rows/duplicate-rows.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'

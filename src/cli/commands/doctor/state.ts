@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { listRuns, runStatuses } from '../../../batch/runs.ts'
+import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
 import type { Run } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'

@@ -1,0 +1,56 @@
+import type { RowsIn } from '../../state/rows.ts'
+import { findReplaced, type Paired } from '../rows/edited-rows.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import { withMintedElsewhere } from './minted-elsewhere.ts'
+import { rowsWithMovedFiles } from './moved-files.ts'
+import { findPairs, type Pair } from './pairing.ts'
+
+// A mint (`prepare`) and a plan (`withPlan`) find out in the same way which rows were minted under another key. Both
+// then call `refuseTaken`.
+
+/** Rows that were minted under another key, with their NFTs. */
+export interface RowPairs {
+  /** Rows that got an ID since their mint. */
+  identified: Pair[]
+  /** Rows without an ID whose local files were moved since. */
+  relocated: Pair[]
+}
+
+/**
+ * Returns the rows that were minted under another key: no row of them may be minted again.
+ *
+ * @param client null to ask no server
+ * @throws GdnError `edited_rows` as `findPairs`
+ */
+export async function pairRows(
+  store: RunStore,
+  options: BatchOptions,
+  client: BatchClient | null,
+  rows: RowsIn,
+): Promise<RowPairs> {
+  const { drop } = store
+  const identified = await findPairs(store, options, client, rows)
+  const relocated = drop.setId === null ? [] : await store.read((sql) => rowsWithMovedFiles(sql, drop, rows))
+  return { identified, relocated }
+}
+
+/**
+ * Returns the operations of sent rows that new rows of a run are minted in addition to. Rows that another machine has
+ * minted are not new.
+ *
+ * @param client null to ask no server
+ * @param paired rows that were minted under another key, and operations whose rows may be gone
+ * @throws GdnError `edited_rows` unless new rows are permitted
+ */
+export async function findReplacedRows(
+  store: RunStore,
+  options: BatchOptions,
+  client: BatchClient | null,
+  { rows, paired }: { rows: RowsIn; paired: Paired },
+): Promise<string[]> {
+  const { drop } = store
+  const minted = client === null ? paired : await withMintedElsewhere(store, options, client, { rows, paired })
+  const newRows = options.newRows === true
+  return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
+}

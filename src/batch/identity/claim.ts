@@ -1,0 +1,236 @@
+import { existsSync, statSync } from 'node:fs'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { enterChecked, rowsOfOther, rowsWithOtherIds, type SharedRow, sharedRows } from '../../state/claims.ts'
+import { type Drop, listDrops } from '../../state/drops.ts'
+import { addedKeys, type RowsIn } from '../../state/rows.ts'
+import { refuseEdited } from '../rows/edited-rows.ts'
+import type { KeptRow } from '../rows/manifest-row.ts'
+import { countDrop, openRows } from '../rows/row-counts.ts'
+import { shownKey } from '../rows/row-key.ts'
+import { partsOf, rowOfParts } from '../rows/row-text.ts'
+import { howToGoOn, howToMove } from '../runs/moved-run.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { BatchOptions } from '../types.ts'
+import { seemChanged } from './renumbered.ts'
+
+export const MAX_NAMED = 50
+const MAX_MOVES = 3
+
+interface NamedRow {
+  key: string
+  line: number
+  run: string
+}
+
+interface Taken {
+  rows: NamedRow[]
+  /** A row that several runs have is one row. */
+  keys: Set<string>
+  /** By name, and whether the run is finished. */
+  runs: Map<string, boolean>
+  /** Whether each of them has another manifest, which may be another drop with the same IDs. */
+  ofOtherFiles: boolean
+  /** How the run takes over theirs, if their manifests were moved, and how a command uses a run of this manifest. */
+  moves: Set<string>
+}
+
+/** The rows that a run would send. */
+interface Checked {
+  rows: RowsIn
+  /** Whether the manifest was read. Otherwise they are the stored rows. */
+  isRead: boolean
+  /** Positions of pending rows. All other rows have a live operation. */
+  pending: Iterable<number>
+  /** Rows that were minted under another key. They are not sent, so only their keys must be free. */
+  renamed: readonly { row: KeptRow }[]
+}
+
+/**
+ * Throws where another run of the collection has a row that this run would send, whether it was sent or only planned.
+ * Called again in the transaction that enters the rows of the run, where the answer can't be outdated.
+ *
+ * Each other run of the collection is compared by these rules:
+ *
+ * - Rows are the same if their keys are: the ID, or the content and the number of the copy.
+ * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
+ *   their rows are the same only if their content is.
+ * - Rows that are the same only by their content differ if their local files have different sizes.
+ * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added since are compared.
+ * - A row that got an ID since its mint is not sent. Only its new key must be free.
+ * - If a new run shares a row with another run by its key, both are of one manifest. Then rows that were edited since
+ *   are refused as well (`refuseEdited`).
+ *
+ * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
+ * new run is refused because of 1 and 2. With `--run feb`, it may send each of them whose content differs from that in
+ * jan. With `--again`, nothing is compared, and all three rows are sent.
+ *
+ * @throws GdnError `already_accepted`, `edited_rows`
+ */
+export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, checked: Checked): void {
+  const { drop } = store
+  if (options.again === true || options.reconcileOnly === true) return
+  const collections = new Set(store.collections(sql))
+  const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
+  if (others.length === 0) return
+  const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
+  const renamed = new Set(checked.renamed.map(({ row }) => row.key))
+  const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
+  if (positions.length === 0) return
+  enterChecked(sql, checked.rows, positions)
+  const isNew = drop.setId === null && options.skipLookup !== true
+  const alike = new Map<string, NamedRow>()
+  let added: Set<string> | null = null
+  for (const other of others) {
+    let isChecked = (_key: string): boolean => true
+    if (drop.setId !== null && (drop.again || other.again)) {
+      // A second drop repeats rows on purpose, and does not revoke the claim of the first. Rows added since are
+      // checked.
+      if (!checked.isRead) continue
+      added ??= addedKeys(sql, checked.rows, drop)
+      const keys = added
+      isChecked = (key) => keys.has(key)
+    }
+    const isOtherDrop = isAnotherDrop(drop, other)
+    const move = howToMove(drop, other, others)
+    const goOn = howToGoOn(drop, other)
+    let isOneManifest = false
+    for (const row of sharedRows(sql, other)) {
+      // Rows of different drops are the same only by their content, and so are those with different keys.
+      if (isOtherDrop && row.twin !== row.otherTwin) continue
+      if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
+      if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
+      isOneManifest ||= row.key === row.otherKey
+      if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
+      taken.ofOtherFiles &&= move !== null
+      for (const hint of [move, goOn]) if (hint !== null) taken.moves.add(hint)
+      if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
+        taken.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
+      }
+      taken.keys.add(row.key)
+    }
+    if (isNew) {
+      for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
+    }
+    // Shared rows show that both manifests are one, even if path and name differ.
+    if (drop.setId === null && isOneManifest && !isOtherDrop && options.newRows !== true) {
+      refuseEdited(sql, other, checked.rows)
+    }
+  }
+  if (taken.keys.size > 0) throw alreadyAccepted(taken, drop)
+  if (seemChanged(alike.size, positions.length)) throw seemsRenamed([...alike.values()])
+}
+
+function seemsRenamed(rows: NamedRow[]): GdnError {
+  const runs = [...new Set(rows.map(({ run }) => run))].join(', ')
+  const message = `${rows.length} rows of the manifest have the content that other IDs have in another run: ${runs}`
+  return new GdnError('seems_minted', message, {
+    hint: [
+      'Nothing was sent. If you changed the IDs, restore them.',
+      'To mint all rows nevertheless, run `gdn batch mint` with --again.',
+    ].join('\n'),
+    details: { rows: rows.slice(0, MAX_NAMED), count: rows.length },
+  })
+}
+
+/** Whether the collection has runs of other drops, whose rows may have the IDs of this one. */
+export function hasOtherDrops(sql: Sql, store: RunStore): boolean {
+  const collections = new Set(store.collections(sql))
+  return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(store.drop, other))
+}
+
+/**
+ * Whether two runs are different drops, whose rows may have the same IDs: one has a name, and each has a manifest of
+ * its own. Where the manifest of the other is gone, it may have been moved here.
+ */
+function isAnotherDrop(drop: Drop, other: Drop): boolean {
+  const { manifest } = other
+  if (drop.runName === null && other.runName === null) return false
+  if (drop.referenceScope === other.referenceScope) return false
+  if (manifest === null || drop.manifest === null || manifest === drop.manifest) return false
+  return drop.setId === null ? existsSync(manifest) : drop.scope !== other.scope
+}
+
+/**
+ * Throws where another run of the collection minted an NFT that this run would change: a manifest of the same name in
+ * another folder has the same reference IDs. That run may know the NFT under another key, because another machine gave
+ * its row an ID.
+ *
+ * @throws GdnError `already_accepted`
+ */
+export function refuseNftsOfOthers(sql: Sql, store: RunStore): void {
+  const { drop } = store
+  const collections = new Set(store.collections(sql))
+  const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
+  for (const other of others) {
+    const rows = rowsOfOther(sql, drop, other)
+    const [first] = rows
+    if (first === undefined) continue
+    const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
+    throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
+      hint: [
+        `Nothing was sent. ${howToMove(drop, other, others) ?? ''}`.trimEnd(),
+        'If it is another drop, add --run <name>.',
+      ].join('\n'),
+      details: {
+        rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
+      },
+    })
+  }
+}
+
+const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(filesOf(body), filesOf(otherBody))
+
+const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
+  body === null ? [] : rowOfParts(partsOf(body)).localFiles
+
+/** Whether files of the same names differ, by their sizes. A file that no longer exists may have been moved. */
+function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {
+  return files.some(({ key, path }) => {
+    const other = others.find((file) => file.key === key)
+    if (other === undefined || other.path === path) return false
+    const [size, otherSize] = [sizeOf(path), sizeOf(other.path)]
+    return size !== null && otherSize !== null && size !== otherSize
+  })
+}
+
+function isFinished(sql: Sql, drop: Drop): boolean {
+  // A run that was about to send failed rows again has not ended.
+  return drop.endedAt !== null && openRows(countDrop(sql, drop, false)) === 0
+}
+
+const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
+
+const HOW_TO_SEND_OTHERS = 'To send the other rows, remove these from the manifest and run the same command again.'
+
+function howToMint(runName: string | null, ofOtherFiles: boolean): string {
+  if (runName !== null) return 'To mint them a second time, add --again.'
+  return ofOtherFiles
+    ? 'If this manifest is another drop, add --run <name>. Its rows may have the same IDs, but not the same content.'
+    : 'To mint them a second time, add --run <name> --again.'
+}
+
+function alreadyAccepted(
+  { rows, keys: { size: count }, runs, ofOtherFiles, moves }: Taken,
+  { setId, runName }: Drop,
+): GdnError {
+  const isNew = setId === null
+  const names = [...runs.keys()]
+  const open = names.find((name) => runs.get(name) === false)
+  const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
+  return new GdnError('already_accepted', `${many} to another run of this collection: ${names.join(', ')}`, {
+    hint: [
+      ...(open === undefined
+        ? [`Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`]
+        : [
+            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`gdn batch resume ${open}\` to finish it.`,
+            `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
+          ]),
+      'Rows are the same if their IDs are the same or, without IDs, their content.',
+      ...(isNew ? [...moves].slice(0, MAX_MOVES) : []),
+      isNew ? howToMint(runName, ofOtherFiles) : HOW_TO_SEND_OTHERS,
+    ].join('\n'),
+    details: { rows: rows.sort((a, b) => a.line - b.line), count },
+  })
+}

@@ -1,0 +1,127 @@
+import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { MintOperation } from '../../state/row-requests.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import { MAX_NAMED } from './claim.ts'
+
+export const WITHOUT_LABEL =
+  'The drop has no label, so gdn mints a row again if it was edited since another machine minted it without an ID'
+
+/** A row whose reference ID names an NFT of another label. */
+export interface OtherLabel {
+  /** The row. */
+  key: string
+  line: number
+  nftGdnId: string
+  operation: MintOperation
+  reference: string
+  /** The label on the server. */
+  label: string
+}
+
+/** Returns the label of a record if it is another than that of the run; null if they agree, or one has none. */
+export const otherLabelOf = (
+  { reference_label: found }: { reference_label?: string | null | undefined },
+  own: string | null | undefined,
+): string | null => (own == null || found == null || found === own ? null : found)
+
+const MAX_LABELS = 3
+const MAX_LENGTH = 100
+
+/** Returns a label for people: it is text from outside. */
+export const shownLabel = (label: string): string =>
+  JSON.stringify(label.length > MAX_LENGTH ? `${label.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : label)
+
+export function shownLabels(labels: Iterable<string>): string {
+  const all = [...labels]
+  const more = all.length > MAX_LABELS ? `, and ${all.length - MAX_LABELS} more` : ''
+  return `${all.slice(0, MAX_LABELS).map(shownLabel).join(', ')}${more}`
+}
+
+const HINT = [
+  'Nothing was sent. Manifests of one file name have the same reference IDs in a collection.',
+  'If the manifest was moved, add --adopt.',
+  'If it is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
+].join('\n')
+
+/** The error of a run that the server stopped, after other rows may have been minted. */
+export const stoppedByLabel = (message: string) =>
+  new GdnError('seems_minted', message, {
+    hint: [
+      'Rows that were accepted before stay minted. If the manifest was moved, add --adopt.',
+      'If it is another drop, move the rows that were not sent to a manifest of their own, and mint it with --run <name>.',
+    ].join('\n'),
+  })
+
+/** Rows whose NFTs have other labels than the run. */
+interface OtherLabels {
+  /** The first of them. */
+  first: readonly OtherLabel[]
+  count: number
+  labels: Iterable<string>
+  /** The label of the run. */
+  own: string
+}
+
+/** The error of rows whose NFTs belong to another label. */
+export function otherLabels(found: OtherLabels): GdnError {
+  const { count, labels, own } = found
+  const rows = count === 1 ? '1 row was' : `${count} rows were`
+  return new GdnError(
+    'seems_minted',
+    `${rows} minted by the run ${shownLabels(labels)}, and this run is ${shownLabel(own)}`,
+    { hint: HINT, details: detailsOf(found) },
+  )
+}
+
+/** The error of rows that this machine minted, and whose NFTs have got another label since. */
+export function adoptedElsewhere(found: OtherLabels): GdnError {
+  const { count, labels, own } = found
+  const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
+  return new GdnError(
+    'seems_minted',
+    `${nfts} now belong${count === 1 ? 's' : ''} to the run ${shownLabels(labels)}, and this run is ${shownLabel(own)}`,
+    {
+      hint: 'Nothing was sent. Another machine has adopted them since this one minted them. To take them back, add --adopt.',
+      details: detailsOf(found),
+    },
+  )
+}
+
+const detailsOf = ({ first, count, own }: OtherLabels) => ({
+  rows: first
+    .slice(0, MAX_NAMED)
+    .map(({ key, line, nftGdnId: nft_gdn_id, label }) => ({ key, line, nft_gdn_id, label })),
+  count,
+  label: own,
+})
+
+/**
+ * Replaces the labels of reference IDs at the server. It may be repeated.
+ *
+ * @throws GdnError `refused` if one has got a third label since
+ */
+export async function relabel(
+  client: Pick<BatchClient, 'call'>,
+  { contractAddress, blockchain, signal }: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
+  found: readonly Pick<OtherLabel, 'operation' | 'reference' | 'label'>[],
+  reference_label: string,
+): Promise<void> {
+  const groups = new Map<string, { operation: MintOperation; replaces_label: string; ids: string[] }>()
+  for (const { operation, reference, label } of found) {
+    const key = `${operation} ${label}`
+    const group = groups.get(key) ?? { operation, replaces_label: label, ids: [] }
+    group.ids.push(reference)
+    groups.set(key, group)
+  }
+  for (const { operation, replaces_label, ids } of groups.values()) {
+    for (let from = 0; from < ids.length; from += MAX_REFERENCES_PER_REQUEST) {
+      const reference_ids = ids.slice(from, from + MAX_REFERENCES_PER_REQUEST)
+      await client.call(
+        'relabelreferences',
+        { operation, contract_address: contractAddress, blockchain, reference_ids, replaces_label, reference_label },
+        { signal },
+      )
+    }
+  }
+}

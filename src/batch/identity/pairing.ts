@@ -1,0 +1,346 @@
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { type FreshRow, freshRows, type VanishedRow, vanishedRows } from '../../state/edited-rows.ts'
+import type { MintOperation } from '../../state/row-requests.ts'
+import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
+import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
+import {
+  EDITED_WITHOUT_ID,
+  firstOf,
+  MAX_PAIRS,
+  type Paired,
+  pairsOf,
+  renamedUnknown,
+  rowsAsMinted,
+} from '../rows/edited-rows.ts'
+import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { contentOfKey, copyOfKey, isContentKey, referenceId, rowKey, shownKey } from '../rows/row-key.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import { type OtherLabel, otherLabelOf } from './other-labels.ts'
+import { ServerNames } from './server-names.ts'
+
+/** A row that got its `id` after the mint, and its NFT. */
+export interface Pair {
+  row: KeptRow
+  nftGdnId: string
+  /** The operation of its mint, and the reference ID that its `id` makes. */
+  operation: MintOperation
+  reference: string
+  /** The reference ID of its mint, which is made from content. */
+  mintedAs: string
+  /** Its label on the server where only that knows the NFT; null without one. */
+  label: string | null
+  /** Its operation in the state, which has no ID yet; null where the state doesn't know the NFT. */
+  sent: string | null
+  /** `impossible`: the server can't store it, so the pair is known on this machine only. */
+  alias: 'stored' | 'wanted' | 'impossible'
+}
+
+/** An NFT that was minted without an `id`, and whose row is not in the manifest. */
+interface Unnamed {
+  /** Null while the outcome of its mint is unknown. */
+  nftGdnId: string | null
+  operation: MintOperation
+  /** Its reference ID, which is made from content. */
+  reference: string
+  /** Whether the server has the reference ID. */
+  isOnServer: boolean
+  /** Its row in the state; null where only the server knows it. */
+  sent: VanishedRow | null
+  label: string | null
+}
+
+/** Returns the pairs whose NFTs have another label than the run. */
+export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undefined): OtherLabel[] =>
+  pairs.flatMap(({ row: { key, row }, nftGdnId, operation, mintedAs: reference, label: reference_label }) => {
+    const label = otherLabelOf({ reference_label }, own)
+    return label === null ? [] : [{ key: shownKey(key), line: row.line, nftGdnId, operation, reference, label }]
+  })
+
+/** Returns the pairs whose operations in the state get an ID. */
+export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
+  pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
+
+export const pairedOf = (pairs: readonly Pair[]): Paired => ({
+  operations: new Set(renamedOf(pairs).map(({ sent }) => sent)),
+  positions: new Set(pairs.map(({ row }) => row.position)),
+})
+
+type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
+type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
+
+/**
+ * Returns the rows that got an `id` after they were minted without one, each with its NFT.
+ *
+ * A row without an `id` is identified by its content. With an `id`, it has another key and reference ID, so it would
+ * be minted again. These are the steps:
+ *
+ * 1. Collect the NFTs that were minted without an ID, and whose rows are no longer in the manifest. This machine knows
+ *    those of its own run. A server that stores aliases knows those of other machines: by the content of rows, if the
+ *    run is new, and by the label of the run. NFTs that got an ID on any machine are left out.
+ * 2. Collect the rows with an ID that are new to the run.
+ * 3. Ask the server for the reference IDs of these rows. If one is the alias of an NFT of step 1 that this machine
+ *    knows, they are a pair (`alias: 'stored'`). A row whose reference ID names another NFT is left to
+ *    `knownReferences`.
+ * 4. Pair the other rows with the other NFTs by their content, and equal rows in their order. NFTs that failed or were
+ *    burned come last. The pair is to be stored on the server (`'wanted'`), or known on this machine only
+ *    (`'impossible'`).
+ * 5. If rows and NFTs remain on both sides, a row may be an edit of one of these NFTs. Nothing is guessed: the rows are
+ *    refused unless new rows are permitted.
+ *
+ * For example, the rows Blue, Red and Green were minted without IDs. Then Blue gets the ID 1, Red gets the ID 2, and
+ * Green becomes Dark green with the ID 3. Another machine has stored the pair of Blue, so step 3 finds it. Step 4 pairs
+ * Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
+ *
+ * A new run of a label also refuses rows without an ID that are new in the same way. A run that has begun finds these
+ * in the state.
+ *
+ * @param client null to ask no server
+ * @throws GdnError `edited_rows` where rows are new while NFTs without an ID have lost their rows: they may be edits.
+ *   Not if new rows are permitted
+ */
+export async function findPairs(
+  store: RunStore,
+  options: Options,
+  client: Client | null,
+  rows: RowsIn,
+): Promise<Pair[]> {
+  const { drop } = store
+  const { label = null, signal } = options
+  const isNew = drop.setId === null
+  // A run that has begun finds edits of its own rows without an ID in the state: see `findReplacedRows`.
+  const checksUnnamed = isNew && label !== null
+  if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
+  const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
+  const inState = vanished.filter(({ key }) => isContentKey(key)).map((sent) => unnamedOf(drop.referenceScope, sent))
+  if (client?.supports('references') === null) await client.learnIdempotency({ signal })
+  const server = client?.supports('references') === true ? new ServerNames(client, options) : null
+  const storesAliases = client?.supports('aliases') === true
+  const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)
+  if (server !== null && storesAliases) unnamed.push(...(await onServerOnly(server, store, rows, { inState, label })))
+  if (inState.length + unnamed.length === 0) return []
+
+  const all = await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
+  const fresh = all.filter(({ key }) => !isContentKey(key))
+  const referenceOf = ({ key, reference }: FreshRow) => referenceId(drop.referenceScope, reference ?? key)
+  const names = (await server?.nftsOf(fresh.map(referenceOf))) ?? new Map<string, string>()
+  const matches = new Map<FreshRow, Unnamed>()
+  const byNft = new Map(inState.map((nft) => [nft.nftGdnId, nft]))
+  for (const row of fresh) {
+    const nft = byNft.get(names.get(referenceOf(row)) ?? '')
+    if (nft !== undefined) matches.set(row, nft)
+  }
+  const named = new Set<string | null>(names.values())
+  const unpairedNfts = unnamed.filter(({ nftGdnId }) => !named.has(nftGdnId))
+  const unpairedRows = fresh.filter((row) => !names.has(referenceOf(row)))
+  const ids = unpairedNfts.flatMap(({ nftGdnId }) => nftGdnId ?? [])
+  const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
+  const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
+  const taken = new Set(byContent.values())
+  const isLive = (nft: Unnamed) => !taken.has(nft) && !ended.has(nft.nftGdnId)
+  const existing = options.newRows === true ? [] : unpairedNfts.filter(isLive)
+  if (existing.length > 0) {
+    const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
+    const added = [...unpairedRows.filter((row) => !byContent.has(row)), ...(await newTo(server, without, referenceOf))]
+    if (added.length > 0) throw await store.read((sql) => notPaired(sql, store, rows, { existing, added }))
+  }
+
+  const pairOf = (sql: Sql, row: FreshRow, nft: Unnamed, alias: Pair['alias']): Pair => {
+    const { nftGdnId, operation, reference: mintedAs, label, sent } = nft
+    if (nftGdnId === null) throw renamedUnknown(drop.name)
+    const [record] = rowsAt(sql, rows, [row.position])
+    if (record === undefined) throw new Error('a row that was just read is missing')
+    const reference = referenceOf(row)
+    return { row: keptRow(record), nftGdnId, operation, reference, mintedAs, label, sent: sent?.id ?? null, alias }
+  }
+  return await store.read((sql) => [
+    ...[...matches].map(([row, nft]) => pairOf(sql, row, nft, 'stored')),
+    ...[...byContent].map(([row, nft]) =>
+      pairOf(sql, row, nft, storesAliases && nft.isOnServer ? 'wanted' : 'impossible'),
+    ),
+  ])
+}
+
+/** Returns the rows that the server has no NFT for. */
+async function newTo(server: ServerNames | null, rows: readonly FreshRow[], referenceOf: (row: FreshRow) => string) {
+  const nfts = await server?.nftsOf(rows.map(referenceOf))
+  return rows.filter((row) => nfts?.has(referenceOf(row)) !== true)
+}
+
+function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
+  const reference = sent.mintedAs ?? referenceId(scope, sent.reference ?? sent.key)
+  return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
+}
+
+/** Returns the NFTs without those that got an ID on any machine. */
+async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
+  const records = await server.lookUp(unnamed)
+  return unnamed.flatMap((nft): Unnamed[] => {
+    const record = records.get(nft)
+    if (typeof record?.reference_alias === 'string') return []
+    return [{ ...nft, isOnServer: record?.reference_kind === 'content' }]
+  })
+}
+
+/** Returns the NFTs without an ID and a row that the server knows, and this machine doesn't. */
+async function onServerOnly(
+  server: ServerNames,
+  store: RunStore,
+  rows: RowsIn,
+  { inState, label }: { inState: readonly Unnamed[]; label: string | null },
+): Promise<Unnamed[]> {
+  const stored = new Set(inState.map(({ nftGdnId }) => nftGdnId))
+  const listed = new Map<string, Listed>()
+  // The drop may have had another label, or none. Where the run has begun, its NFTs are in the state.
+  if (store.drop.setId === null) {
+    for await (const nft of withContents(server, store, rows)) listed.set(nft.nftGdnId, nft)
+  }
+  if (label !== null) for (const nft of await server.unaliased(label)) listed.set(nft.nftGdnId, { ...nft, label })
+  const others = [...listed.values()].filter(({ nftGdnId }) => !stored.has(nftGdnId))
+  const rowless = await store.read((sql) => withoutRows(sql, store, rows, others))
+  return rowless.map((nft) => ({ ...nft, isOnServer: true, sent: null }))
+}
+
+/** An NFT without an ID that only the server knows. */
+type Listed = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: string }
+
+const PAGE = 1_000
+
+/** Yields the NFTs that were minted with the contents of rows, and whose rows had no ID then. */
+async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn): AsyncGenerator<Listed> {
+  const { state, drop } = store
+  const counts = await store.read((sql) => copyCounts(sql, rows))
+  const pages = pagesOf(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE)
+  for await (const page of pages) {
+    const contentOf = new Map<string, { content: string; copies: number }>()
+    for (const content of page.map((row) => row.twin)) {
+      const copies = counts.get(content) ?? 1
+      // Copies on later pages are asked for by now.
+      if (copies > 1) counts.set(content, 0)
+      for (let copy = 1; copy <= copies; copy++) {
+        contentOf.set(referenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
+      }
+    }
+    const nfts = await server.unaliasedOf([...contentOf.keys()])
+    yield* nfts
+    // The copies after them may be those that are left.
+    const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
+    const wanted = new Map<string, number>()
+    for (const { reference, nftGdnId } of nfts) {
+      const row = contentOf.get(reference)
+      if (row !== undefined && ended.has(nftGdnId)) wanted.set(row.content, row.copies)
+    }
+    const isTaken = (content: string, copy: number) => copy <= (wanted.get(content) ?? 0)
+    yield* await server.otherCopies(drop.referenceScope, [...wanted.keys()], isTaken)
+  }
+}
+
+/** Returns the NFTs that neither a row of the manifest nor another one in the state has. */
+function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
+  const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
+  for (const name of unnamedRows(sql, rows)) byReference.delete(referenceId(drop.referenceScope, name))
+  const nfts = [...byReference.values()].map(({ nftGdnId }) => nftGdnId)
+  const withRows = nftsWithRows(sql, drop, rows, nfts)
+  return [...byReference.values()].filter(({ nftGdnId }) => !withRows.has(nftGdnId))
+}
+
+interface Unpaired {
+  unpairedRows: readonly FreshRow[]
+  unpairedNfts: readonly Unnamed[]
+  /** The IDs of NFTs that failed or were burned. */
+  ended: ReadonlySet<string | null>
+}
+
+/** Pairs rows with NFTs of the same content, the first with the first, and those that failed or were burned last. */
+function matchByContent(
+  sql: Sql,
+  { drop }: RunStore,
+  rows: RowsIn,
+  { unpairedRows, unpairedNfts, ended }: Unpaired,
+): Map<FreshRow, Unnamed> {
+  const unassigned = new Set(unpairedNfts)
+  const contents = new Map<string, Unnamed[]>()
+  for (const nft of unpairedNfts) {
+    // Not by the content that was sent: all rows of an unrevealed drop have that of the placeholder.
+    const content = nft.sent === null ? null : contentOfKey(nft.sent.key)
+    if (content === null) continue
+    const copies = contents.get(content)
+    if (copies === undefined) contents.set(content, [nft])
+    else copies.push(nft)
+  }
+  const isEnded = ({ nftGdnId, sent }: Unnamed) => Number(ended.has(nftGdnId) || sent?.burned === 1)
+  const copyOf = ({ sent }: Unnamed) => copyOfKey(sent?.key ?? '')
+  for (const copies of contents.values()) copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
+  const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
+  const counts = copyCounts(sql, rows)
+  const byTwin = new Map<string, Unnamed[]>()
+  // A copy of the manifest elsewhere has other paths of its files.
+  const copiesOfTwin = (twin: string): Unnamed[] => {
+    const earlier = byTwin.get(twin)
+    if (earlier !== undefined) return earlier
+    const copies: Unnamed[] = []
+    for (let copy = 1; ; copy++) {
+      const nft = references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy)))
+      if (nft !== undefined) copies.push(nft)
+      else if (copy >= (counts.get(twin) ?? 1)) break
+    }
+    // The order of copies stays as it is otherwise.
+    copies.sort((a, b) => isEnded(a) - isEnded(b))
+    byTwin.set(twin, copies)
+    return copies
+  }
+  const matches = new Map<FreshRow, Unnamed>()
+  const takeFirst = (row: FreshRow, copies: Unnamed[]): boolean => {
+    for (let nft = copies.shift(); nft !== undefined; nft = copies.shift()) {
+      if (!unassigned.delete(nft)) continue
+      matches.set(row, nft)
+      return true
+    }
+    return false
+  }
+  for (const row of unpairedRows) {
+    if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesOfTwin(row.twin ?? row.content))
+  }
+  return matches
+}
+
+const EDITED_WITH_ID = [
+  'Nothing was sent. A row that was edited since its mint can only be paired with its NFT if it got its ID before.',
+  'If you edited rows, revert these edits, keep the IDs, and run `gdn apply`. Then edit the rows again.',
+]
+
+function notPaired(
+  sql: Sql,
+  { drop }: RunStore,
+  rows: RowsIn,
+  { existing, added }: { existing: readonly Unnamed[]; added: readonly FreshRow[] },
+): GdnError {
+  const [vanished, fresh] = [existing.length, added.length]
+  const sent =
+    vanished === 1 ? '1 NFT that was minted without an ID has' : `${vanished} NFTs that were minted without an ID have`
+  const isNamed = added.every(({ key }) => !isContentKey(key))
+  const are = `${count(fresh, 'row')}${isNamed ? ' with an ID' : ''} ${fresh === 1 ? 'has' : 'have'}`
+  const first = firstOf(existing.flatMap((nft) => nft.sent ?? []))
+  const lines = rowsAt(
+    sql,
+    rows,
+    added.slice(0, MAX_PAIRS).map(({ position }) => position),
+  )
+  return new GdnError('edited_rows', `${sent} no row, and ${are} no NFT: ${drop.name}`, {
+    hint: [
+      ...(isNamed ? EDITED_WITH_ID : EDITED_WITHOUT_ID),
+      ...(drop.setId === null ? [] : [rowsAsMinted(drop.name)]),
+      `To mint the ${isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'}, add --new-rows.`,
+    ].join('\n'),
+    details: {
+      run: drop.name,
+      vanished,
+      new: fresh,
+      pairs: pairsOf(sql, drop, { vanished: first, fresh: added, rows }),
+      rows: lines.map(({ line }) => ({ line })),
+      count: fresh,
+    },
+  })
+}

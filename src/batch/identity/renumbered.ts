@@ -1,0 +1,68 @@
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import type { Drop } from '../../state/drops.ts'
+import { movedContents, readdedRows } from '../../state/edited-rows.ts'
+import type { RowsIn } from '../../state/rows.ts'
+import { MAX_PAIRS, rowsAsMinted } from '../rows/edited-rows.ts'
+import { shownKey } from '../rows/row-key.ts'
+
+/**
+ * Whether IDs seem to be changed, since so many of all rows have the content that another ID had. With fewer than five
+ * rows, equal contents may well be meant.
+ */
+export const seemChanged = (rows: number, all: number): boolean => rows >= 5 && rows >= all / 2
+
+/**
+ * Refuses rows whose IDs seem to be renumbered, for example by the fill handle of a spreadsheet: most of the edited
+ * rows have the content that another ID had.
+ *
+ * @throws GdnError `edited_rows`
+ */
+export function refuseRenumbered(sql: Sql, drop: Drop, rows: RowsIn): void {
+  const edited = movedContents(sql, drop, rows)
+  const moved = edited.flatMap(({ was, ...row }) => (was === null ? [] : [{ ...row, was }]))
+  const [first] = moved
+  if (first === undefined || !seemChanged(moved.length, edited.length)) return
+  throw new GdnError(
+    'edited_rows',
+    `${moved.length} of ${edited.length} edited rows have the content that another ID had: ${drop.name}`,
+    {
+      hint: [
+        `Nothing was sent. The IDs seem to be renumbered: row ${shownKey(first.key)} has the content that ID ${shownKey(first.was)} had.`,
+        'If you changed IDs, restore them. An ID is never used for another row, also where rows were removed.',
+        rowsAsMinted(drop.name),
+        'To swap the contents of the NFTs on purpose, add --adopt.',
+      ].join('\n'),
+      details: {
+        run: drop.name,
+        rows: moved.slice(0, MAX_PAIRS).map(({ key, line }) => ({ key: shownKey(key), line })),
+        count: moved.length,
+      },
+    },
+  )
+}
+
+/**
+ * Refuses to burn NFTs of rows that are gone while rows with other IDs and the same content are minted.
+ *
+ * @throws GdnError `edited_rows`
+ */
+export function refuseReadded(sql: Sql, drop: Drop): void {
+  const rows = readdedRows(sql, drop)
+  const [first] = rows
+  if (first === undefined) return
+  const message = `${count(rows.length, 'new row')} would be minted with the content of NFTs that --prune burns: ${drop.name}`
+  throw new GdnError('edited_rows', message, {
+    hint: [
+      `Nothing was sent. Row ${shownKey(first.key)} has the content that ID ${shownKey(first.was)} had.`,
+      'If you changed IDs, restore them.',
+      'To mint these rows and burn the others, add --new-rows.',
+    ].join('\n'),
+    details: {
+      run: drop.name,
+      rows: rows.slice(0, MAX_PAIRS).map(({ key, line }) => ({ key: shownKey(key), line })),
+      count: rows.length,
+    },
+  })
+}

@@ -1,0 +1,170 @@
+import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
+import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
+import { hasFailed } from '../../api/nft-status.ts'
+import type { ResponseOf } from '../../client/api-client.ts'
+import { pagesOfNfts } from '../../client/read-records.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { MintOperation } from '../../state/row-requests.ts'
+import { referenceId, rowKey } from '../rows/row-key.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+
+const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
+
+export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
+
+interface Asked {
+  operation: MintOperation
+  reference: string
+}
+
+/** An NFT that was minted from one of equal rows. */
+export interface Copy extends Asked {
+  content: string
+  copy: number
+  nftGdnId: string
+  label: string | null
+}
+
+/** Copies of a content that are asked for at once, after the next one was found. */
+const MOST_COPIES = 20
+
+/** Pages of one listing that are read: more than the NFTs of a collection take. */
+const MAX_PAGES = 10_000
+
+/** The names of NFTs in a collection, as a server with reference IDs has them. */
+export class ServerNames {
+  readonly #client: Pick<BatchClient, 'call'>
+  readonly #of: { contract_address: string; blockchain: BatchOptions['blockchain'] }
+  readonly #signal: AbortSignal | undefined
+
+  constructor(
+    client: Pick<BatchClient, 'call'>,
+    {
+      contractAddress,
+      blockchain,
+      signal,
+    }: Pick<BatchOptions, 'contractAddress' | 'blockchain'> & { signal?: AbortSignal | undefined },
+  ) {
+    this.#client = client
+    this.#of = { contract_address: contractAddress, blockchain }
+    this.#signal = signal
+  }
+
+  /** Returns what reference IDs name, apart from those that a retry may reuse. */
+  async lookUp<One extends Asked>(asked: readonly One[]): Promise<Map<One, ReferenceRecord>> {
+    const records = new Map<One, ReferenceRecord>()
+    for (const operation of OPERATIONS) {
+      const all = asked.filter((one) => one.operation === operation)
+      for (let from = 0; from < all.length; from += MAX_REFERENCES_PER_REQUEST) {
+        const page = new Map(all.slice(from, from + MAX_REFERENCES_PER_REQUEST).map((one) => [one.reference, one]))
+        const { references } = await this.#client.call(
+          'getreferences',
+          { ...this.#of, operation, reference_ids: [...page.keys()] },
+          { signal: this.#signal },
+        )
+        for (const record of references) {
+          const named = page.get(record.reference_id)
+          if (named !== undefined && !record.is_free) records.set(named, record)
+        }
+      }
+    }
+    return records
+  }
+
+  /** Returns the NFTs of reference IDs. A row may have got or lost its sender since its mint. */
+  async nftsOf(references: readonly string[]): Promise<Map<string, string>> {
+    const nfts = new Map<string, string>()
+    for (const operation of OPERATIONS) {
+      const asked = references
+        .filter((reference) => !nfts.has(reference))
+        .map((reference) => ({ operation, reference }))
+      for (const [{ reference }, { nft_gdn_id }] of await this.lookUp(asked)) {
+        if (typeof nft_gdn_id === 'string') nfts.set(reference, nft_gdn_id)
+      }
+    }
+    return nfts
+  }
+
+  /** Returns the NFTs of reference IDs that were made from content and have no alias. */
+  async unaliasedOf(references: readonly string[]): Promise<(Asked & { nftGdnId: string; label: string | null })[]> {
+    const asked = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
+    return [...(await this.lookUp(asked))].flatMap(([one, record]) => {
+      const { nft_gdn_id: nftGdnId, reference_kind, reference_alias, reference_label: label = null } = record
+      const isFree = reference_kind === 'content' && typeof reference_alias !== 'string'
+      return isFree && typeof nftGdnId === 'string' ? [{ ...one, nftGdnId, label }] : []
+    })
+  }
+
+  /**
+   * Returns the NFTs of further copies of contents that have no alias, in the order of the copies.
+   *
+   * @param isKnown whether a copy isn't asked for
+   */
+  async otherCopies(
+    scope: string,
+    contents: readonly string[],
+    isKnown: (content: string, copy: number) => boolean,
+  ): Promise<Copy[]> {
+    const copies: Copy[] = []
+    let open = contents.map((content) => ({ content, next: 1 }))
+    for (let size = 1; open.length > 0; size = MOST_COPIES) {
+      const asked: (Omit<Copy, 'nftGdnId' | 'label'> & { of: (typeof open)[number] })[] = []
+      for (const of of open) {
+        for (let n = 0; n < size; of.next++) {
+          if (isKnown(of.content, of.next)) continue
+          n++
+          const copy = { content: of.content, copy: of.next }
+          const reference = referenceId(scope, rowKey(null, copy.content, copy.copy))
+          asked.push(...OPERATIONS.map((operation) => ({ ...copy, of, operation, reference })))
+        }
+      }
+      const counts = new Map<(typeof open)[number], number>()
+      for (const [{ of, ...one }, record] of await this.lookUp(asked)) {
+        const { nft_gdn_id: nftGdnId, reference_alias, reference_label: label = null } = record
+        counts.set(of, (counts.get(of) ?? 0) + 1)
+        if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string')
+          copies.push({ ...one, nftGdnId, label })
+      }
+      const asMany = size
+      open = open.filter((of) => (counts.get(of) ?? 0) >= asMany)
+    }
+    return copies.sort((a, b) => a.copy - b.copy)
+  }
+
+  /**
+   * Returns the NFTs of a label that were minted without an ID and have no alias, each once.
+   *
+   * @throws GdnError `bad_answer` if the server's list has no end
+   */
+  async unaliased(reference_label: string): Promise<(Asked & { nftGdnId: string })[]> {
+    const nfts = new Map<string, Asked & { nftGdnId: string }>()
+    for (const operation of OPERATIONS) {
+      let after: string | undefined
+      let pages = 0
+      do {
+        if (++pages > MAX_PAGES) throw new GdnError('bad_answer', 'getcontentreferences returned a list without an end')
+        const { references, next } = await this.#client.call(
+          'getcontentreferences',
+          { ...this.#of, operation, reference_label, after },
+          { signal: this.#signal },
+        )
+        for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
+          nfts.set(nftGdnId, { operation, reference, nftGdnId })
+        }
+        // A page that returns to an earlier one would never end.
+        after = next !== null && next > (after ?? '') ? next : undefined
+      } while (after !== undefined)
+    }
+    return [...nfts.values()]
+  }
+
+  /** Returns those of the NFTs that failed or were burned. */
+  async endedOf(nfts: readonly string[]): Promise<Set<string>> {
+    const ended = new Set<string>()
+    const pages = pagesOfNfts({ client: this.#client, signal: this.#signal }, nfts, MAX_IDS_PER_REQUEST)
+    for await (const { nfts: page } of pages) {
+      for (const nft of page) if (nft.burned === true || hasFailed(nft.status)) ended.add(nft.nft_gdn_id)
+    }
+    return ended
+  }
+}

@@ -1,0 +1,70 @@
+import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
+import { GdnError } from '../../core/errors.ts'
+import { openState } from '../../state/open-state.ts'
+import { renameStoredRows } from '../../state/row-outcomes.ts'
+import type { MintOperation } from '../../state/row-requests.ts'
+import { holdStore } from '../runs/open-store.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import type { Pair } from './pairing.ts'
+
+/** A pair as it is stored. */
+export type StoredPair = Pick<Pair, 'nftGdnId' | 'operation' | 'reference' | 'sent' | 'alias'> & { key: string }
+
+/**
+ * Stores pairs as aliases at the server. It may be repeated.
+ *
+ * @throws GdnError `refused` if another machine has stored another pair since
+ */
+export async function storeAliases(
+  client: Pick<BatchClient, 'call'>,
+  { contractAddress, blockchain, signal }: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
+  pairs: readonly Pick<StoredPair, 'nftGdnId' | 'operation' | 'reference' | 'alias'>[],
+): Promise<void> {
+  for (const operation of ['createnft', 'createnfttrans'] as const satisfies MintOperation[]) {
+    const wanted = pairs.filter((pair) => pair.alias === 'wanted' && pair.operation === operation)
+    for (let from = 0; from < wanted.length; from += MAX_REFERENCES_PER_REQUEST) {
+      const page = wanted.slice(from, from + MAX_REFERENCES_PER_REQUEST)
+      await client.call(
+        'aliasreferences',
+        {
+          operation,
+          contract_address: contractAddress,
+          blockchain,
+          reference_ids: page.map(({ reference }) => reference),
+          nft_gdn_ids: page.map(({ nftGdnId }) => nftGdnId),
+        },
+        { signal },
+      )
+    }
+  }
+}
+
+/**
+ * Stores pairs in the state: rows that were sent without an ID get theirs.
+ *
+ * @throws GdnError `run_busy`; `already_accepted` if another run has a row of that ID
+ */
+export async function storePairs(options: BatchOptions, pairs: readonly StoredPair[]): Promise<void> {
+  const renamed = pairs.flatMap(({ sent, key, nftGdnId }) =>
+    sent === null ? [] : [{ operation: sent, key, nftGdnId, line: null }],
+  )
+  if (renamed.length === 0) return
+  const state = await openState(options.stateDir)
+  try {
+    const store = await holdStore(state, options)
+    try {
+      const { drop } = store
+      await store.write((sql) => renameStoredRows(sql, drop, renamed))
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.includes('one_live_operation')) throw error
+      throw new GdnError('already_accepted', 'another run of this collection has a row with an ID of this manifest', {
+        hint: 'Run `gdn batch list` to find it. If both are one drop, add --run <name>.',
+        cause: error,
+      })
+    } finally {
+      await store.release()
+    }
+  } finally {
+    state.close()
+  }
+}

@@ -1,0 +1,180 @@
+import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
+import { operationDigest } from '../../api/operation-digest.ts'
+import { readNfts } from '../../client/read-records.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { MintOperation } from '../../state/row-requests.ts'
+import { rowsAt } from '../../state/rows.ts'
+import type { Gathered } from '../gather.ts'
+import { MAX_NAMED } from '../identity/claim.ts'
+import { type OtherLabel, otherLabelOf, otherLabels } from '../identity/other-labels.ts'
+import { type Plan, positionsOf } from '../plan.ts'
+import { givenId } from '../rows/given-id.ts'
+import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { markerOf } from '../rows/marker.ts'
+import { referenceId, shownKey } from '../rows/row-key.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import { withMarker } from '../send/request.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import { hasOwnerOf, RowLookup } from './lookup.ts'
+
+const PER_CALL = 1_000
+
+/** Rows that the server knows. */
+export interface KnownRows {
+  rows: Adopted[]
+  /** The rows whose label on the server is replaced. */
+  relabeled: OtherLabel[]
+}
+
+/**
+ * Returns the rows that the server knows by their reference IDs: an earlier run, on any machine, created them.
+ *
+ * @returns null where the server doesn't announce reference IDs
+ * @throws GdnError `seems_minted` where the ID of a row names an NFT with other content or of another label, unless it
+ *   is to be adopted
+ */
+export async function knownReferences(
+  store: RunStore,
+  { contractAddress, blockchain, label = null, adopt, keepEdited, signal }: BatchOptions,
+  client: BatchClient,
+  { gathered, plan }: { gathered: Gathered; plan: Plan },
+): Promise<KnownRows | null> {
+  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') !== true) return null
+  const positions = [...positionsOf(plan)].sort((a, b) => a - b)
+  const adopted: Adopted[] = []
+  const doubtful: Adopted[] = []
+  const labeled: OtherLabel[] = []
+  const named: Identified[] = []
+  const markers = markerOf(store.drop)
+  for (let from = 0; from < positions.length; from += PER_CALL) {
+    const page = positions.slice(from, from + PER_CALL)
+    const records = await store.read((sql) => rowsAt(sql, gathered.rows, page))
+    const byId = new Map(records.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
+    // A row may have got or lost its sender since its mint.
+    for (const operation of ['createnft', 'createnfttrans'] as const) {
+      if (byId.size === 0) continue
+      const { references } = await client.call(
+        'getreferences',
+        { operation, reference_ids: [...byId.keys()], contract_address: contractAddress, blockchain },
+        { signal },
+      )
+      for (const reference of references) {
+        const { reference_id, nft_gdn_id, is_free, digest } = reference
+        const record = byId.get(reference_id)
+        if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
+        byId.delete(reference_id)
+        const row = keptRow(record)
+        const nft = { row, nftGdnId: nft_gdn_id }
+        if (row.row.id === null && typeof reference.reference_alias === 'string') {
+          const id = givenId(store.drop.referenceScope, reference.reference_alias, row, null)
+          named.push({ ...nft, id })
+          continue
+        }
+        const other = otherLabelOf(reference, label)
+        if (other !== null)
+          labeled.push({ ...namedRow(row), nftGdnId: nft_gdn_id, operation, reference: reference_id, label: other })
+        // Without an ID of its own, the content of the row is part of its reference ID.
+        const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
+        ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(nft)
+      }
+    }
+  }
+  if (named.length > 0) throw haveIds(named)
+  if (label !== null && labeled.length > 0 && adopt !== true) {
+    throw otherLabels({
+      first: labeled,
+      count: labeled.length,
+      labels: new Set(labeled.map((row) => row.label)),
+      own: label,
+    })
+  }
+  const others = await otherContents(store, client, signal, doubtful)
+  if (others.length > 0) throw otherNfts(others)
+  adopted.push(...doubtful)
+  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, adopted, signal)
+  return { rows: adopted, relabeled: labeled }
+}
+
+const namedRow = ({ key, row }: KeptRow) => ({ key: shownKey(key), line: row.line })
+
+/** The first rows, and the number of all. */
+const detailsOf = (rows: readonly Adopted[]) => ({
+  rows: rows.slice(0, MAX_NAMED).map(({ row, nftGdnId }) => ({ ...namedRow(row), nft_gdn_id: nftGdnId })),
+  count: rows.length,
+})
+
+/** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */
+async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], signal?: AbortSignal): Promise<void> {
+  const ids = adopted.map(({ nftGdnId }) => nftGdnId)
+  const nfts = await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
+  const rows = adopted.filter(({ nftGdnId }) => nfts.get(nftGdnId)?.is_dynamic === false)
+  if (rows.length === 0) return
+  const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
+  throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
+    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint` with --adopt. The NFTs that exist stay as they are.',
+    details: detailsOf(rows),
+  })
+}
+
+function digestOf(
+  operation: MintOperation,
+  { key, row }: Adopted['row'],
+  markers: ReturnType<typeof markerOf>,
+): string {
+  const { receiver: receiver_wallet_address, sender: sender_wallet_address } = row
+  const metadata = withMarker(row.metadata, markers(key))
+  return sender_wallet_address === null
+    ? operationDigest('createnft', { metadata, receiver_wallet_address })
+    : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
+}
+
+/** Rows whose NFTs have other content, by metadata and owners. The URL of a local file makes no difference. */
+async function otherContents(
+  store: RunStore,
+  client: BatchClient,
+  signal: AbortSignal | undefined,
+  doubtful: readonly Adopted[],
+): Promise<Adopted[]> {
+  const rows = async function* () {
+    for (const { row } of doubtful) yield row
+  }
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
+  const ids = doubtful.map(({ nftGdnId }) => nftGdnId)
+  await lookup.read({ client, signal }, ids, () => {})
+  const same = new Set<number>()
+  for await (const match of lookup.found()) if (hasOwnerOf(match)) same.add(match.row.position)
+  return doubtful.filter(({ row }) => !same.has(row.position))
+}
+
+interface Identified extends Adopted {
+  /** Null if gdn doesn't know it. */
+  id: string | null
+}
+
+const MAX_SHOWN = 5
+
+/** Rows without an ID whose NFTs got one. Their reference IDs can't create others. */
+function haveIds(rows: readonly Identified[]): GdnError {
+  const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
+  const withId = rows.filter(({ id }) => id !== null)
+  const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
+  const others = rows.length - first.length
+  const more = first.length > 0 && others > 0 ? [`\nand ${others} more`] : []
+  return new GdnError('seems_minted', [`${many} the content of NFTs whose rows got IDs`, ...first, ...more].join(''), {
+    hint: 'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
+    details: detailsOf(rows),
+  })
+}
+
+function otherNfts(others: readonly Adopted[]): GdnError {
+  const many = others.length === 1 ? '1 row has an ID' : `${others.length} rows have IDs`
+  return new GdnError('seems_minted', `${many} under which this collection has NFTs with other content`, {
+    hint: [
+      'Nothing was sent. Another manifest of this name may have been minted, or the rows were edited since.',
+      'To mint them as a separate run, add --run <name>.',
+      'To treat the NFTs as these rows, add --adopt.',
+    ].join('\n'),
+    details: detailsOf(others),
+  })
+}

@@ -1,0 +1,74 @@
+import { GdnError } from '../../core/errors.ts'
+import { sleep } from '../../core/time.ts'
+import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
+import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../../operations/reconcile/listing.ts'
+import type { BatchOptions, CheckDeps } from '../types.ts'
+import type { LookCounts } from './lookup.ts'
+
+/** Returns the IDs of the collection. Adds a note and returns null where the server refuses to list them. */
+export async function listCollection(
+  asker: Asker,
+  options: BatchOptions,
+  isNeeded: boolean,
+  notes: string[],
+): Promise<Set<string> | null> {
+  try {
+    return await listIds(asker, options)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
+      throw error.with({
+        message: `can't list the NFTs of the collection: ${error.message}`,
+        hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
+      })
+    }
+    notes.push(`The collection can't be listed (${error.message}), so gdn doesn't know whether rows were minted before`)
+    return null
+  }
+}
+
+/**
+ * Reads NFTs again that are listed without a record or without metadata, for as long as a listing may lag. Any of them
+ * may be of a row.
+ */
+export async function untilComplete(
+  { listingWaitMs = LISTING_LAG_MS, signal }: BatchOptions,
+  { sleep: pause = sleep, onEvent }: CheckDeps,
+  { unread, incomplete }: LookCounts,
+  look: () => Promise<LookCounts>,
+): Promise<void> {
+  let missing = unread + incomplete
+  for (let left = listingWaitMs; missing > 0 && left > 0; left -= LOOK_GAP_MS) {
+    onEvent?.({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
+    await pause(Math.min(LOOK_GAP_MS, left), signal)
+    const counts = await look()
+    missing = counts.unread + counts.incomplete
+  }
+}
+
+/**
+ * Lists until two listings in a row, some time apart, have nothing new. A row that isn't listed yet would be sent
+ * again.
+ */
+export async function settleListing(
+  options: BatchOptions,
+  { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
+  asker: Asker,
+  look: (ids: Iterable<string>) => Promise<LookCounts>,
+): Promise<Set<string>> {
+  const began = now()
+  const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  for (let wait = options.listingWaitMs ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
+    if (now() + wait > deadline) {
+      throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {
+        hint: 'Nothing was sent. Try again with a longer --timeout.',
+      })
+    }
+    onEvent?.({ type: 'reconciling', phase: 'waiting', ms: wait, done: 0, total: 0 })
+    await pause(wait, options.signal)
+    const ids = await listIds(asker, options)
+    const { fresh, unread } = await look(ids)
+    looks = fresh === 0 && unread === 0 ? looks + 1 : 0
+    if (looks === 2) return ids
+  }
+}

@@ -1,0 +1,152 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { contentOf } from '../../operations/reconcile/content.ts'
+import { type Asker, readPages } from '../../operations/reconcile/listing.ts'
+import type { Match } from '../../operations/reconcile/match-groups.ts'
+import { addressKey, ownersOf } from '../../operations/reconcile/owners.ts'
+import type { KeptRow } from '../rows/manifest-row.ts'
+
+type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
+
+/** An NFT that matches a row, with its present holder and the hash of its whole metadata. */
+type FoundNft = Match & { holder: string | null; content: string }
+
+/** NFTs of one look at the collection. */
+export interface LookCounts {
+  fresh: number
+  unread: number
+  incomplete: number
+}
+
+/** A row, and the NFT that matches it. */
+export interface FoundRow {
+  row: KeptRow
+  match: FoundNft
+}
+
+/**
+ * Whether an NFT was minted to an owner of its row, or was transferred to one since. An NFT whose owner isn't known yet
+ * may have been.
+ */
+export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean {
+  const owners = ownersOf(row.row)
+  return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
+}
+
+/**
+ * Finds rows of a manifest among NFTs of a collection. It keeps hashes of rows, and only those NFTs that match a row. A
+ * local file matches any file under its key, because its URL isn't known before the upload.
+ */
+export class RowLookup {
+  readonly #rows: () => AsyncIterable<KeptRow>
+  readonly #markerKey: string | undefined
+  readonly #contents = new Set<string>()
+  /** The distinct sets of file keys that rows have local files for. */
+  readonly #localKeys = new Map<string, string[]>()
+  readonly #read = new Set<string>()
+  /** Those of them that had no metadata, which may follow. */
+  readonly #incomplete: string[] = []
+  readonly #matches = new Map<string, FoundNft[]>()
+  #indexed = false
+
+  constructor(rows: () => AsyncIterable<KeptRow>, markerKey: string | undefined) {
+    this.#rows = rows
+    this.#markerKey = markerKey
+  }
+
+  /**
+   * Reads the IDs that weren't read before, and those again that had no metadata.
+   *
+   * @returns how many of them were new, how many have no record yet, and how many have one without metadata
+   * @throws as `readPages`
+   */
+  async read(
+    asker: Asker,
+    ids: Iterable<string>,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<LookCounts> {
+    const fresh = [...ids].filter((id) => !this.#read.has(id))
+    const asked = [...fresh, ...this.#incomplete.splice(0)]
+    if (asked.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }
+    await this.#index()
+    let unread = asked.length
+    for await (const { nfts, done } of readPages(asker, asked)) {
+      unread -= nfts.length
+      for (const nft of nfts) this.#sort(nft)
+      onProgress(done, asked.length)
+    }
+    return { fresh: fresh.length, unread, incomplete: this.#incomplete.length }
+  }
+
+  get hasMatches(): boolean {
+    return this.#matches.size > 0
+  }
+
+  /**
+   * Returns rows with the NFT that has their content. Each of several equal rows gets an NFT of its own, while there
+   * are any.
+   */
+  async *found(): AsyncGenerator<FoundRow> {
+    const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
+    for await (const row of this.#rows()) {
+      const matches = left.get(this.#contentOfRow(row.row))
+      if (matches === undefined || matches.length === 0) continue
+      const match = takeFor(matches, row.row)
+      if (match !== null) yield { row, match }
+    }
+  }
+
+  async #index(): Promise<void> {
+    if (this.#indexed) return
+    this.#indexed = true
+    for await (const { row } of this.#rows()) {
+      this.#contents.add(this.#contentOfRow(row))
+      const keys = row.localFiles.map(({ key }) => key).sort()
+      this.#localKeys.set(JSON.stringify(keys), keys)
+    }
+  }
+
+  #contentOfRow({ metadata, localFiles }: ManifestRow): string {
+    return contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
+  }
+
+  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): void {
+    const holder = receiver_wallet_address ? addressKey(receiver_wallet_address) : null
+    // It may have been transferred or burned since its mint.
+    const owner = minted_to ? addressKey(minted_to) : holder
+    this.#read.add(id)
+    if (request_metadata === null || typeof request_metadata !== 'object') {
+      this.#incomplete.push(id)
+      return
+    }
+    const metadata = { ...request_metadata } as Metadata
+    if (this.#markerKey !== undefined) delete metadata[this.#markerKey]
+    for (const keys of this.#localKeys.values()) {
+      const content = contentOf(blank(metadata, new Set(keys)))
+      if (!this.#contents.has(content)) continue
+      const matches = this.#matches.get(content) ?? []
+      const nft = { id, owner, holder, content: contentOf(request_metadata) }
+      this.#matches.set(content, [...matches, nft])
+      return
+    }
+  }
+}
+
+/**
+ * Returns the NFT that belongs to an owner of the row, else one that was minted to it, else one whose owner isn't known
+ * yet, else any.
+ */
+function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
+  const owners = ownersOf(row)
+  const held = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
+  const minted = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
+  const untold = matches.findIndex(({ owner }) => owner === null)
+  const [match] = matches.splice([held, minted, untold].find((at) => at >= 0) ?? 0, 1)
+  return match ?? null
+}
+
+function blank(metadata: Metadata, keys: ReadonlySet<string>): unknown {
+  if (keys.size === 0 || !Array.isArray(metadata.file_fields)) return metadata
+  const file_fields = metadata.file_fields.map((field) => (keys.has(field.key) ? { key: field.key } : field))
+  return { ...metadata, file_fields }
+}

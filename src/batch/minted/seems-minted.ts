@@ -1,0 +1,115 @@
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import { MAX_NAMED } from '../identity/claim.ts'
+import type { KeptRow } from '../rows/manifest-row.ts'
+import { shownKey } from '../rows/row-key.ts'
+import type { FoundRow } from './lookup.ts'
+
+/** The error of rows that can't be adopted, because their NFTs may be those of another run or command. */
+export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
+  new GdnError(
+    'seems_minted',
+    `${rowsOf(rows)} can't be adopted: another run or command has sent the same metadata, with an unknown outcome`,
+    {
+      hint: 'Nothing was sent. Run `gdn batch list --all` to find it. Resolve its outcome first, or remove it with `gdn batch rm`.',
+      details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
+    },
+  )
+
+/** The error of rows that can't be adopted, because other wallets have their NFTs. */
+export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean): GdnError =>
+  new GdnError(
+    'seems_minted',
+    `${rowsOf(rows)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
+    {
+      hint: [
+        'Nothing was sent.',
+        ...(hasReferences ? [RENAMED] : []),
+        'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
+        'To mint them in addition, move them to a manifest of their own, and mint that with --run <name> --no-lookup.',
+      ].join('\n'),
+      details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
+    },
+  )
+
+const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
+
+const rowsOf = ({ length }: readonly unknown[]): string => count(length, 'row')
+
+const shownRow = ({ row, match }: FoundRow) => ({
+  key: shownKey(row.key),
+  line: row.row.line,
+  nft_gdn_id: match.id,
+})
+
+interface SeemsMinted {
+  run: string
+  /** The rows that would be sent, also those that the collection has. */
+  pending: AsyncIterable<KeptRow>
+  /** Whether the run is new, or a resumed run that has no record of the rows. */
+  which: 'new' | 'forgotten'
+  hasReferences: boolean
+}
+
+/** The error of rows whose content the collection has. */
+export async function seemsMinted(
+  matches: AsyncIterable<FoundRow>,
+  { run, pending, which, hasReferences }: SeemsMinted,
+): Promise<GdnError> {
+  const rows: ReturnType<typeof shownRow>[] = []
+  const matched = new Set<number>()
+  for await (const match of matches) {
+    if (rows.length < MAX_NAMED) rows.push(shownRow(match))
+    matched.add(match.row.position)
+  }
+  const others: number[] = []
+  let left = 0
+  for await (const { position, row } of pending) {
+    if (matched.has(position)) continue
+    if (others.length < MAX_LINES) others.push(row.line)
+    else left++
+  }
+  const adopt = [
+    'To treat these rows as minted, run `gdn batch mint` with --adopt.',
+    ...mintedByAdopt(others, left),
+  ].join(' ')
+  const isNew = which === 'new'
+  const unknown = isNew ? '' : `, and the run ${run} has no record of them`
+  const message = `${count(matched.size, 'row')} of the manifest ${matched.size === 1 ? 'seems' : 'seem'} to be in the collection already${unknown}`
+  return new GdnError('seems_minted', message, {
+    hint: isNew
+      ? [
+          'Nothing was sent, and no run was created that could be resumed or reconciled.',
+          ...(hasReferences ? [`${RENAMED} gdn then also finds the NFTs of edited rows that have an ID.`] : []),
+          adopt,
+          'To mint all rows nevertheless, run `gdn batch mint` with --again.',
+        ].join('\n')
+      : [
+          'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest one.',
+          adopt,
+          'To send all of them nevertheless, run `gdn batch mint` with --no-lookup.',
+        ].join('\n'),
+    details: { rows, count: matched.size },
+  })
+}
+
+const MAX_LINES = 10
+
+function mintedByAdopt(lines: readonly number[], left: number): string[] {
+  if (lines.length === 0) return []
+  const named = `${lines.join(', ')}${left > 0 ? ` and ${left} more` : ''}`
+  return [
+    lines.length === 1 ? `Line ${named} would be minted as a new NFT.` : `Lines ${named} would be minted as new NFTs.`,
+  ]
+}
+
+/** The error of rows to be sent again that had been absent, and that the collection has. */
+export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
+  const rows: ReturnType<typeof shownRow>[] = []
+  let all = 0
+  for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
+  return new GdnError('seems_minted', `${count(all, 'row')} that had been absent are now in the collection`, {
+    hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to find out which rows they are.`,
+    details: { rows, count: all },
+  })
+}

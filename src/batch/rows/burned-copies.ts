@@ -1,0 +1,31 @@
+import type { Sql } from '../../sqlite/shared-database.ts'
+import type { Drop } from '../../state/drops.ts'
+import { countBurned } from '../../state/row-outcomes.ts'
+import { moveRow, type RowRecord, type RowsIn } from '../../state/rows.ts'
+import { burnedRows, leftCopies } from '../../state/unnamed-rows.ts'
+import { copyOfKey, withCopy } from './row-key.ts'
+
+/** Gives a row the number of another copy. */
+export function moveToCopy(
+  sql: Sql,
+  rows: RowsIn,
+  { position, key, reference }: Pick<RowRecord, 'position' | 'key' | 'reference'>,
+  copy: number,
+): void {
+  moveRow(sql, rows, position, {
+    key: withCopy(key, copy),
+    reference: reference === null ? null : withCopy(reference, copy),
+  })
+}
+
+/**
+ * Gives rows whose NFT was burned the number of an equal row that left the manifest and whose NFT is not burned. Equal
+ * rows are numbered in their order, so the manifest does not say which of them was removed: it is the burned one.
+ */
+export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
+  if (countBurned(sql, drop.id) === 0) return
+  for (const row of burnedRows(sql, drop, rows)) {
+    const numbers = leftCopies(sql, drop, rows, withCopy(row.key, 1)).map(copyOfKey)
+    if (numbers.length > 0) moveToCopy(sql, rows, row, Math.min(...numbers))
+  }
+}

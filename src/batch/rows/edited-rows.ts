@@ -1,0 +1,285 @@
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { shownName } from '../../manifest/shown-name.ts'
+import { sentMetadata } from '../../operations/reconcile/content.ts'
+import { addressKey } from '../../operations/reconcile/owners.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import type { Drop } from '../../state/drops.ts'
+import { type FreshRow, freshRows, rowsWithFiles, type VanishedRow, vanishedRows } from '../../state/edited-rows.ts'
+import { bodyOf } from '../../state/row-requests.ts'
+import { pageOf, type RowsIn } from '../../state/rows.ts'
+import type { EditedPair, FieldChange } from '../types.ts'
+import { type KeptRow, keptRow } from './manifest-row.ts'
+import { isContentKey, shownKey } from './row-key.ts'
+import { partsOf, rowOfParts } from './row-text.ts'
+
+/**
+ * Rows that are no edits of each other, because they are paired with their NFTs, or their NFTs are known otherwise:
+ * operations in the state, and positions in the manifest.
+ */
+export interface Paired {
+  operations: ReadonlySet<string>
+  positions: ReadonlySet<number>
+}
+
+export const MAX_PAIRS = 50
+const PAGE = 500
+
+/**
+ * Returns the rows that a run has sent and that are no longer in the manifest, apart from those whose NFTs another row
+ * has, or were burned: a new row can't be an edit of them. Every message counts these.
+ *
+ * @param operations of the rows whose NFTs other rows have, or are known to be burned
+ */
+export const missingRows = (
+  sql: Sql,
+  drop: Drop,
+  rows: RowsIn,
+  { operations }: Pick<Paired, 'operations'>,
+): VanishedRow[] => vanishedRows(sql, drop, rows).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
+
+/**
+ * Returns the operations of sent rows that are no longer in the manifest, where new rows are minted in addition. A row
+ * without an `id` is identified by its content. So an edit makes one row vanish and another appear, and sending that
+ * one would mint a second NFT.
+ *
+ * @param other the run that sent the rows
+ * @param paired rows that got an `id` since
+ * @throws GdnError `edited_rows`
+ */
+export function findReplaced(
+  sql: Sql,
+  other: Drop,
+  rows: RowsIn,
+  { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: Paired },
+): string[] {
+  const vanished = missingRows(sql, other, rows, paired)
+  if (vanished.length === 0) return []
+  const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
+  if (fresh.length === 0) return []
+  if (!newRows) throw editedRows(sql, other, rows, { vanished, fresh })
+  return vanished.map(({ id }) => id)
+}
+
+/** The same for a new run of a manifest that another run has sent. @throws GdnError `edited_rows` */
+export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
+  const unnamed = new Map<string, string[]>()
+  for (const { id, key, content } of vanishedRows(sql, other, rows)) {
+    if (isContentKey(key)) unnamed.set(content, [...(unnamed.get(content) ?? []), id])
+  }
+  const paired = { operations: new Set<string>(), positions: new Set<number>() }
+  for (const { position, key, content } of freshRows(sql, other, rows, null)) {
+    const operation = isContentKey(key) ? undefined : unnamed.get(content)?.shift()
+    if (operation === undefined) continue
+    paired.operations.add(operation)
+    paired.positions.add(position)
+  }
+  findReplaced(sql, other, rows, { newRows: false, setId: null, paired })
+}
+
+export const renamedUnknown = (run: string) =>
+  new GdnError('edited_rows', 'rows got an ID while the outcome of their requests is unknown', {
+    hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add them afterwards.`,
+  })
+
+type Fields = Readonly<Record<string, string>>
+
+interface RowFields {
+  fields: Fields
+  /** The names of its local files, by file field key. */
+  files: Fields
+  /** The file field keys of files that are no longer at their paths. */
+  gone?: ReadonlySet<string> | undefined
+}
+
+/** Returns the first rows to name, in the order of the manifest. They may have been sent in another one. */
+export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
+  vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
+
+/** Pairs vanished rows with the new rows that they have most fields in common with, each new row once. */
+export function pairsOf(
+  sql: Sql,
+  drop: Pick<Drop, 'setId' | 'manifest'>,
+  { vanished, fresh, rows }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
+): EditedPair[] {
+  const stored = storedFiles(sql, drop, vanished)
+  const best = vanished.map((sent) => ({
+    sent,
+    fields: sentFields(sql, sent),
+    ...(stored.get(sent.key) ?? { files: {} }),
+    score: 0,
+    now: null as ({ line: number; position: number } & RowFields) | null,
+  }))
+  const positions = new Set(fresh.map(({ position }) => position))
+  for (let after = -1; ; ) {
+    const page = pageOf(sql, rows, after, PAGE)
+    for (const record of page) {
+      if (!positions.has(record.position)) continue
+      const row = keptRow(record)
+      const now = rowFields(row, drop.manifest)
+      for (const one of best) {
+        const score = similarity(...comparable(one, now)) + (one.sent.line === row.row.line ? 0.5 : 0)
+        const { line } = row.row
+        if (score > one.score) Object.assign(one, { score, now: { line, position: record.position, ...now } })
+      }
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) break
+    after = last.position
+  }
+  const taken = new Set<number>()
+  for (const one of best.toSorted((a, b) => b.score - a.score)) {
+    if (one.now === null) continue
+    const [from, to] = comparable(one, one.now)
+    const isLike = one.score > Math.max(Object.keys(from).length, Object.keys(to).length) / 2
+    if (isLike && !taken.has(one.now.position)) taken.add(one.now.position)
+    else one.now = null
+  }
+  return best.map(({ sent, fields, files, gone, now }) => ({
+    line: sent.line,
+    title: fields.title ?? shownKey(sent.key),
+    now: now === null ? null : { line: now.line, title: now.fields.title ?? '' },
+    changes: now === null ? [] : changesOf(...comparable({ fields, files, gone }, now)),
+  }))
+}
+
+/** Returns the local files of rows as they were minted, by key. */
+function storedFiles(
+  sql: Sql,
+  { setId, manifest }: Pick<Drop, 'setId' | 'manifest'>,
+  vanished: readonly VanishedRow[],
+): Map<string, Omit<RowFields, 'fields'>> {
+  const rows = rowsWithFiles(
+    sql,
+    { setId },
+    vanished.map(({ key }) => key),
+  )
+  return new Map(
+    rows.map(({ key, body }) => {
+      const { localFiles } = rowOfParts(partsOf(body))
+      const gone = new Set(localFiles.flatMap((file) => (existsSync(file.path) ? [] : file.key)))
+      return [key, { files: namesOf(localFiles, manifest), gone }]
+    }),
+  )
+}
+
+const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
+  Object.fromEntries(files.map(({ key, path }) => [key, shownName(manifest, path)]))
+
+/** Returns the fields of a sent row and of a new one, with local files by their names where both are known. */
+function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
+  const from = { ...sent.fields, ...sent.files }
+  const to = { ...now.fields, ...now.files }
+  for (const key of Object.keys(now.files)) {
+    const name = sent.files[key]
+    // The URL of a local file is known only after its upload. A copy of the manifest has its files elsewhere.
+    const isMoved = name !== undefined && sent.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
+    const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
+    if (!isUnknown && !isMoved) continue
+    delete from[key]
+    delete to[key]
+  }
+  return [from, to]
+}
+
+/** Returns the row as its request has it, with the URLs of its local files. */
+function sentFields(sql: Sql, { request_id, outcome, position, key }: VanishedRow): Fields {
+  const id = isContentKey(key) ? {} : { id: shownKey(key) }
+  const body = outcome === 'found' ? undefined : bodyOf(sql, request_id)
+  if (body === undefined) return id
+  const { receiver_wallet_address: receiver } = JSON.parse(body) as { receiver_wallet_address: string }
+  return { ...id, receiver, ...metadataFields(sentMetadata(body)[position]) }
+}
+
+function rowFields({ row }: KeptRow, manifest: string | null): RowFields {
+  const { id, receiver, metadata, localFiles } = row
+  const fields = { ...(id === null ? {} : { id }), receiver, ...metadataFields(metadata) }
+  return { fields, files: namesOf(localFiles, manifest) }
+}
+
+function metadataFields(metadata: unknown): Fields {
+  const {
+    file_fields = [],
+    attribute = [],
+    ...texts
+  } = metadata as {
+    file_fields?: { key: string; url: string }[]
+    attribute?: { tag: string; value: string }[]
+    [name: string]: unknown
+  }
+  return {
+    ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, String(value)])),
+    ...Object.fromEntries(file_fields.map(({ key, url }) => [key, url])),
+    ...Object.fromEntries(attribute.map(({ tag, value }) => [`attr:${tag}`, value])),
+  }
+}
+
+/** The number of fields that two rows share. Titles and descriptions count by the words that they share. */
+function similarity(a: Fields, b: Fields): number {
+  let score = 0
+  for (const [name, value] of Object.entries(a)) {
+    const other = b[name]
+    if (isSame(name, value, other)) score++
+    else if (other !== undefined && (name === 'title' || name === 'description')) score += sharedWords(value, other)
+  }
+  return score
+}
+
+function sharedWords(a: string, b: string): number {
+  const words = new Set(a.toLowerCase().split(/\W+/u))
+  const others = new Set(b.toLowerCase().split(/\W+/u))
+  const shared = [...words].filter((word) => others.has(word)).length
+  return shared / Math.max(words.size, others.size)
+}
+
+function changesOf(from: Fields, to: Fields): FieldChange[] {
+  const names = new Set([...Object.keys(from), ...Object.keys(to)])
+  return [...names]
+    .filter((field) => !isSame(field, from[field], to[field]))
+    .map((field) => ({ field, from: from[field] ?? null, to: to[field] ?? null }))
+}
+
+const isSame = (field: string, a: string | undefined, b: string | undefined): boolean =>
+  a === b || (field === 'receiver' && a !== undefined && b !== undefined && addressKey(a) === addressKey(b))
+
+function editedRows(
+  sql: Sql,
+  drop: Drop,
+  rows: RowsIn,
+  { vanished, fresh }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[] },
+): GdnError {
+  const { name: run } = drop
+  const [gone, added] = [vanished.length, fresh.length]
+  const sent = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
+  const news = added === 1 ? '1 row is new' : `${added} rows are new`
+  const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
+  return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
+    hint: [
+      ...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID),
+      rowsAsMinted(run),
+      'To mint the new rows as well, add --new-rows.',
+    ].join('\n'),
+    details: {
+      run,
+      vanished: gone,
+      new: added,
+      pairs: pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows }),
+    },
+  })
+}
+
+/** Names where the rows are to which an edit is reverted. */
+export const rowsAsMinted = (run: string): string =>
+  `For the rows as they were minted, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
+
+export const EDITED_WITHOUT_ID = [
+  'Nothing was sent. An edited row without an ID would be minted a second time.',
+  'If you edited rows, revert the edit: without an ID, an edited row has no NFT to update.',
+  'To edit the rows later, revert the edit, add an id column, and run `gdn apply`. Then edit them again.',
+]
+const EDITED_ID = [
+  'Nothing was sent. A row whose ID was changed, added or removed would be minted a second time.',
+  'If you changed IDs, restore them.',
+]

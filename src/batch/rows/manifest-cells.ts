@@ -1,0 +1,98 @@
+import { relative } from 'node:path'
+import { PROVENANCE, PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+
+const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
+
+type Cell = readonly [column: string, text: string]
+
+/**
+ * A row as cells, by the names of a manifest's columns. A local file below the manifest's folder has its relative path.
+ * No manifest has the fields that gdn adds to the placeholder of an unrevealed row.
+ */
+function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
+  const { metadata, localFiles } = row
+  const own = isUnrevealed(row) ? UNREVEALED : []
+  const paths = new Map(localFiles.map(({ key, path }) => [key, pathFrom(folder, path)]))
+  const cells: Cell[] = [
+    ['title', metadata.title],
+    ['description', metadata.description],
+  ]
+  for (const { key, url } of metadata.file_fields) {
+    if (own.includes(key)) continue
+    cells.push([key === 'image' ? 'image' : `file:${key}`, paths.get(key) ?? url])
+  }
+  cells.push(['receiver', row.receiver])
+  if (row.sender !== null) cells.push(['sender', row.sender])
+  if (row.id !== null) cells.push(['id', row.id])
+  for (const { tag, value } of metadata.attribute ?? []) cells.push([`attr:${tag}`, value])
+  for (const [key, value] of Object.entries(metadata)) {
+    if (!NAMED.has(key) && !own.includes(key)) cells.push([`extra:${key}`, String(value)])
+  }
+  return cells
+}
+
+const UNREVEALED: readonly string[] = [PROVENANCE, PROVENANCE_ROW]
+
+const isUnrevealed = ({ metadata }: ManifestRow): boolean =>
+  metadata[PROVENANCE_ROW] !== undefined && metadata.file_fields.some(({ key }) => key === PROVENANCE)
+
+function pathFrom(folder: string | null, path: string): string {
+  const below = folder === null ? '..' : relative(folder, path)
+  return below.startsWith('..') ? path : below
+}
+
+const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 'id', 'attr:', 'extra:']
+
+/**
+ * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of one kind are in
+ * the order of their first rows. An attribute that one NFT has twice (JSON manifests allow it) gets a second column.
+ */
+export class ManifestColumns {
+  /** Names of each group, with how often one row uses the name. */
+  readonly #groups = GROUPS.map(() => new Map<string, number>())
+  readonly #folder: string | null
+
+  /** @param folder the folder of the manifest; null for standard input */
+  constructor(folder: string | null) {
+    this.#folder = folder
+  }
+
+  learn(row: ManifestRow): void {
+    for (const [name, cells] of grouped(cellsOf(row, this.#folder))) {
+      const group = this.#groups[groupOf(name)]
+      if (group !== undefined && (group.get(name) ?? 0) < cells.length) group.set(name, cells.length)
+    }
+  }
+
+  get names(): string[] {
+    return this.#groups.flatMap((group) => [...group].flatMap(([name, times]) => Array<string>(times).fill(name)))
+  }
+
+  /** Returns the row's cells in the order of `names`, or null where it uses an unknown column. */
+  cells(row: ManifestRow): string[] | null {
+    const own = grouped(cellsOf(row, this.#folder))
+    const cells: string[] = []
+    let used = 0
+    for (const group of this.#groups) {
+      for (const [name, times] of group) {
+        const texts = own.get(name)
+        if (texts !== undefined && texts.length <= times) used++
+        for (let i = 0; i < times; i++) cells.push(texts?.[i] ?? '')
+      }
+    }
+    return used === own.size ? cells : null
+  }
+}
+
+const groupOf = (name: string): number => GROUPS.indexOf(/^[^:]*:?/.exec(name)?.[0] ?? name)
+
+function grouped(cells: readonly Cell[]): Map<string, string[]> {
+  const byName = new Map<string, string[]>()
+  for (const [name, text] of cells) {
+    const texts = byName.get(name)
+    if (texts === undefined) byName.set(name, [text])
+    else texts.push(text)
+  }
+  return byName
+}

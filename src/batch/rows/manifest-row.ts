@@ -1,0 +1,87 @@
+import { GdnError } from '../../core/errors.ts'
+import { HashTable } from '../../manifest/hash-table.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import type { RowRecord } from '../../state/rows.ts'
+import { rowKey } from './row-key.ts'
+import { contentHash, copyHash, hashOfText, isCopyHashContent, partsOf, rowOfParts, rowTexts } from './row-text.ts'
+
+/** A row as the run stores it. */
+export interface KeptRow {
+  key: string
+  content: string
+  position: number
+  row: ManifestRow
+}
+
+/** A row that was minted before, and its NFT. */
+export interface Adopted {
+  row: KeptRow
+  nftGdnId: string
+}
+
+/** Assigns keys to rows in the manifest's order. Equal rows get different numbers. */
+export class RowNamer {
+  readonly #ids = new HashTable()
+  readonly #contents = new HashTable()
+  /** Twins of rows whose content differs. A content that is its own twin is counted above: this table takes 25 MB. */
+  readonly #twins = new HashTable()
+  readonly #pairs = new HashTable()
+  #groups = 0
+  #position = 0
+
+  /** Returns the row as it is stored, or null where an earlier row has the same `id`. */
+  name(row: ManifestRow): RowRecord | null {
+    const { line, id, localFiles } = row
+    if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
+    const { content: text, kept, parties } = rowTexts(row)
+    const content = hashOfText(text)
+    const named = row.identity === undefined ? row : { ...row, ...row.identity }
+    const own = named === row ? content : contentHash(named)
+    const twin = isCopyHashContent(named) ? own : copyHash(named)
+    const copy = id === null ? this.#contents.increment(own) : 1
+    const key = rowKey(id, own, copy)
+    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, own, copy)) : key
+    return {
+      position: this.#position++,
+      line,
+      key,
+      reference: reference === key ? null : reference,
+      content,
+      twin: twin === content ? null : twin,
+      receivers: this.#groupOf(parties),
+      files: localFiles.length,
+      body: Buffer.from(kept),
+    }
+  }
+
+  /** Returns the number of a row among those with this twin; its content is the nth copy. */
+  #copyOf(twin: string, content: string, copy: number): number {
+    if (twin !== content) return (this.#contents.get(twin) ?? 0) + this.#twins.increment(twin)
+    return copy + (this.#twins.get(twin) ?? 0)
+  }
+
+  #groupOf(parties: string): number {
+    const group = this.#pairs.getOrAdd(parties, this.#groups)
+    return group ?? this.#groups++
+  }
+}
+
+/** Restores the row of a record. @throws GdnError `data_dir` if the record is damaged */
+export function keptRow({ position, line, key, content, body }: RowRecord): KeptRow {
+  const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
+  if (contentHash(row) !== content) throw damaged()
+  return { key, content, position, row }
+}
+
+function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
+  try {
+    return rowOfParts(partsOf(body))
+  } catch {
+    throw damaged()
+  }
+}
+
+const damaged = () =>
+  new GdnError('data_dir', 'the state is damaged: a stored row is unreadable', {
+    hint: 'Run the batch from its manifest again. Rows that were sent are known and are not sent twice.',
+  })

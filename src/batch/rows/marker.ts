@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto'
+import { extraKeys, MAX_METADATA_ITEMS, metadataItems, nftMetadata } from '../../api/metadata.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestItem } from '../../manifest/read.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import type { Drop } from '../../state/drops.ts'
+import type { Items } from '../types.ts'
+import type { RowKey } from './row-key.ts'
+
+const DIGITS = 24
+
+/** Returns a unique text for each row of a drop, the same at every start, which identifies its NFT. */
+export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
+
+export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | 'family' | 'generation'>): MarkerOf {
+  if (marker === null) return () => null
+  return (key) => ({
+    key: marker,
+    value: hash('sha256', JSON.stringify([family, generation, key]), 'hex').slice(0, DIGITS),
+  })
+}
+
+/** @throws GdnError `usage` for a key that metadata can't have */
+export function checkMarkerKey(key: string | undefined): void {
+  if (key === undefined) return
+  const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
+  if (parsed.success && extraKeys(parsed.data).includes(key)) return
+  const problem = parsed.error?.issues[0]?.message ?? 'is a reserved key'
+  throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
+}
+
+/** The rows of a manifest. Rows without room for a marker, or with its key, become problems. */
+export function withRoomForMarker(items: Items, marker: string | undefined): Items {
+  return marker === undefined ? items : checked(items, marker)
+}
+
+async function* checked(items: Items, marker: string): AsyncGenerator<ManifestItem> {
+  for await (const item of items) yield ('row' in item ? markerFault(item.row, marker) : null) ?? item
+}
+
+function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestItem | null {
+  const field = `extra:${marker}`
+  if (Object.hasOwn(metadata, marker) || metadata.file_fields.some(({ key }) => key === marker)) {
+    const message = `${JSON.stringify(marker)} is the marker key, and the manifest uses it too`
+    return { issue: { place: { line, field }, message, hint: 'Choose another key with --marker-key.' } }
+  }
+  const items = metadataItems(metadata)
+  if (items < MAX_METADATA_ITEMS) return null
+  const message = `has ${items} metadata items, and no room for the marker: ${MAX_METADATA_ITEMS} are allowed`
+  return { issue: { place: { line, field }, message, hint: 'Remove an item, or omit --marker-key.' } }
+}

@@ -1,0 +1,26 @@
+import { canonicalJson } from '../../core/canonical-json.ts'
+
+/** The records of the IDs in one response; `null` where the server has no record yet. */
+export type Seen = { id: string; metadata: unknown } | null
+
+/**
+ * Assigns the IDs of a response to the rows of the request. The order of the response is only assumed to be that of the
+ * request. An ID whose record has the content of another row belongs to that row. Equal rows are interchangeable.
+ *
+ * @returns the ID of each row, null where no record has the content of the row. Or null while records are missing that
+ *   are needed to decide.
+ */
+export function matchIds(rows: readonly unknown[], seen: readonly Seen[]): (string | null)[] | null {
+  const wanted = rows.map((metadata) => canonicalJson(metadata))
+  const shown = seen.map((record) => (record === null ? null : canonicalJson(record.metadata)))
+  const ids = rows.map((_, index) => (shown[index] === wanted[index] ? (seen[index]?.id ?? null) : null))
+  if (ids.every((id) => id !== null)) return ids
+  if (seen.some((record) => record === null)) return null
+  const strays = new Map<string, string[]>()
+  for (const [index, record] of seen.entries()) {
+    const said = shown[index]
+    if (record === null || said === null || said === undefined || ids[index] !== null) continue
+    strays.set(said, [...(strays.get(said) ?? []), record.id])
+  }
+  return ids.map((id, index) => id ?? strays.get(wanted[index] ?? '')?.shift() ?? null)
+}

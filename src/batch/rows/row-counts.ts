@@ -1,0 +1,43 @@
+import type { Sql } from '../../sqlite/shared-database.ts'
+import type { Drop } from '../../state/drops.ts'
+import { statesOf } from '../../state/row-outcomes.ts'
+import { countUnsent } from '../../state/rows.ts'
+import type { OperationState } from '../../state/transitions.ts'
+import type { RowCounts, RowStatus } from '../types.ts'
+
+/**
+ * Maps the state of a row's operation to its status. Requests in flight count as pending while their process is active.
+ */
+export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
+  planned: 'pending',
+  intended: 'pending',
+  sent: 'unknown',
+  unknown: 'unknown',
+  absent: 'unknown',
+  accepted: 'accepted',
+  deployed: 'deployed',
+  failed: 'failed',
+}
+
+export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
+
+/** Rows that are neither deployed nor failed. */
+export const openRows = ({ pending, unknown, accepted }: RowCounts): number => pending + unknown + accepted
+
+/** Returns the counts with their sum as the total. */
+export const withTotal = (counts: RowCounts): RowCounts => ({
+  ...counts,
+  total: openRows(counts) + counts.deployed + counts.failed,
+})
+
+/**
+ * Counts the rows of a run by state: rows of its manifest, and rows that were removed from it after they had been sent.
+ *
+ * @param live whether a process is sending now, so that requests in flight don't count as unknown
+ */
+export function countDrop(sql: Sql, drop: Drop, live: boolean): RowCounts {
+  const counts = noCounts()
+  for (const { state, n } of statesOf(sql, drop.id)) counts[live && state === 'sent' ? 'pending' : STATUS[state]] += n
+  counts.pending += countUnsent(sql, drop)
+  return withTotal(counts)
+}

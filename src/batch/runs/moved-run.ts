@@ -1,0 +1,182 @@
+import { existsSync } from 'node:fs'
+import { basename, sep } from 'node:path'
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { collectionsOf } from '../../state/collections.ts'
+import { type Drop, dropsOf, listDrops, moveFamily } from '../../state/drops.ts'
+import { openState } from '../../state/open-state.ts'
+import { removeRun } from '../../state/runs.ts'
+import { referenceScope } from '../rows/row-key.ts'
+import type { BatchOptions } from '../types.ts'
+import { familyId } from './run-identity.ts'
+
+/** Returns the runs of this machine in the collection of a run, newest first. */
+export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress: contract }: BatchOptions): Drop[] {
+  const collections = new Set(collectionsOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }))
+  return listDrops(sql).filter(({ collectionId }) => collections.has(collectionId))
+}
+
+type Named = Pick<Drop, 'runName' | 'manifest'>
+
+const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ runName, manifest, order: null })
+
+type Gone = Drop & { manifest: string }
+
+/** Runs whose manifest is gone and may be the one of a command, by their newest drops. */
+interface GoneRuns {
+  /** Those whose rows have the same reference IDs: the manifest may have been moved. */
+  moved: Gone[]
+  /** Others: it may have been renamed, or moved without the --run that it was minted with. */
+  renamed: Gone[]
+}
+
+/**
+ * Returns the runs of a collection whose manifest may be this one. None where this run is known. Without --run, a path
+ * that ends most like the new one decides, also between moved and renamed ones: `feb/drop.csv` was not `jan/drop.csv`.
+ */
+function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
+  const { manifestPath, runName = null } = options
+  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) {
+    return { moved: [], renamed: [] }
+  }
+  const wanted = sharedScope({ runName, manifest: manifestPath })
+  const isMoved = (drop: Named) => sharedScope(drop) === wanted
+  const newest = new Map<string, Gone>()
+  for (const drop of dropsIn(sql, options).toReversed()) {
+    const { manifest, family, setId } = drop
+    if (manifest === null || (setId === null && !isMoved(drop)) || existsSync(manifest)) continue
+    newest.set(family, { ...drop, manifest })
+  }
+  const gone = [...newest.values()]
+  const moved = gone.filter(isMoved)
+  const renamed = gone.filter((drop) => !isMoved(drop))
+  if (runName !== null) return { moved: mostAlike(manifestPath, moved), renamed }
+  const most = new Set(mostAlike(manifestPath, gone))
+  return { moved: moved.filter((drop) => most.has(drop)), renamed: renamed.filter((drop) => most.has(drop)) }
+}
+
+/** Returns the drops whose paths end most like a path. */
+function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[] {
+  const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
+  const most = Math.max(...alike)
+  return drops.filter((_, index) => alike[index] === most)
+}
+
+/**
+ * Returns the family of a run: that of its name or path, or with `adopt` that of the run whose manifest was moved here.
+ *
+ * @throws GdnError `usage` if several may have been moved here
+ */
+export function familyOf(sql: Sql, options: BatchOptions): string {
+  const own = familyId(options)
+  if (options.adopt !== true || options.again === true) return own
+  const { moved, renamed } = goneRuns(sql, options)
+  const [first] = moved
+  if (first === undefined) return own
+  const all = options.runName === undefined ? [...moved, ...renamed] : moved
+  if (all.length === 1) return first.family
+  const runs = all.map(({ name, manifest }) => `\n  ${name} (${manifest})`).join('')
+  const names = all.map((drop) => `--run ${nameOf(drop)}`)
+  throw new GdnError(
+    'usage',
+    `the manifests of several runs no longer exist, and this manifest may be any of them:${runs}`,
+    {
+      place: { flag: '--adopt' },
+      hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the others back first.'}`,
+    },
+  )
+}
+
+/** The name by which --run takes over a run. */
+const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
+
+/**
+ * Returns the newest drop of the run whose manifest was moved to the path of this one: its rows have the same reference
+ * IDs, and its manifest is gone. Of several, its path ends most like the new one; where that decides nothing, all of
+ * them. None where the run is known under the new path, or where the path of another run is more like it.
+ */
+export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
+
+const MAX_RENAMED = 3
+
+/** Returns notes for people that name the runs whose manifests may have been renamed to this one. */
+export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
+  goneRuns(sql, options)
+    .renamed.slice(0, MAX_RENAMED)
+    .map((drop) => {
+      const { name, manifest } = drop
+      return `The run ${name} has a manifest that no longer exists: ${manifest}. If it was ${wasMoved(manifest, options)} to this one, add ${howToTake(drop)}`
+    })
+
+/** How a command takes over a run by its name. A run that has one follows its manifest. */
+const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
+
+const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
+  basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'
+
+/** Says that a manifest may have been renamed since it was minted on another machine. */
+export const noteOfUnnamed = (nfts: number): string =>
+  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If it was renamed since its mint, add --run <former file name>`
+
+/** The number of names that two paths end with. */
+function commonEnd(path: string, other: string): number {
+  const names = path.split(sep).toReversed()
+  const others = other.split(sep).toReversed()
+  const at = names.findIndex((name, index) => name !== others[index])
+  return at === -1 ? names.length : at
+}
+
+/**
+ * Returns the path of a run's manifest before it was moved to that of the options; null if it wasn't. A run with a name
+ * follows its manifest without `adopt`.
+ */
+export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
+  if ((adopt !== true && runName === undefined) || setId === null || manifest === null || manifestPath === null)
+    return null
+  return manifest === manifestPath || existsSync(manifest) ? null : manifest
+}
+
+/** Gives all drops of a run the path and the name that its manifest has now. Later commands find it by these. */
+export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
+  const { manifestPath, runName = null } = options
+  const own = familyId(options)
+  // Left by a process that ended before it entered any rows.
+  if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) removeRun(sql, id)
+  moveFamily(sql, from, { family: own, manifest: manifestPath, runName })
+}
+
+/** Does the same for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */
+export async function storeMove(options: BatchOptions): Promise<void> {
+  const state = await openState(options.stateDir)
+  try {
+    await state.write((sql) => moveRun(sql, familyOf(sql, options), options))
+  } finally {
+    state.close()
+  }
+}
+
+/** Says how a command goes on with the run that took this manifest over under a name; null if it didn't. */
+export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | null =>
+  other.runName !== null && other.runName !== runName && manifest !== null && other.manifest === manifest
+    ? `To use the run that has this manifest, add --run ${shellWord(other.runName)}.`
+    : null
+
+/**
+ * Says how a run takes over the NFTs of another one, whose manifest may be this one, or of the one that it more likely
+ * is.
+ *
+ * @param all the runs of the collection
+ * @returns null where both are the same file, or one is from standard input
+ */
+export function howToMove(drop: Named, other: Named, all: readonly Named[]): string | null {
+  const { manifest } = other
+  if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
+  if (existsSync(manifest)) return `This manifest can't take over that run, whose manifest still exists: ${manifest}`
+  const gone = all.filter((one) => one.manifest !== null && !existsSync(one.manifest))
+  const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
+  const taken = likely.includes(other) ? other : (likely[0] ?? other)
+  if (sharedScope(drop) === sharedScope(taken)) return 'If this manifest was moved, add --adopt.'
+  return `If this manifest was ${wasMoved(taken.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(taken)}.`
+}

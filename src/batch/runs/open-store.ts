@@ -1,0 +1,240 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
+import { type Held, HeldRun, heldByOther, takeFree, waitForEnd } from '../../operations/held-run.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { collectionsOf } from '../../state/collections.ts'
+import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../../state/drops.ts'
+import type { State, StateReader } from '../../state/open-state.ts'
+import { removeOtherSets } from '../../state/rows.ts'
+import { insertRun, type RunHold, releaseOther, removeRun } from '../../state/runs.ts'
+import { settleOpen } from '../../state/send-rows.ts'
+import { DEFAULT_CHUNK_SIZE } from '../plan.ts'
+import { countDrop, openRows } from '../rows/row-counts.ts'
+import { ownScope, referenceScope } from '../rows/row-key.ts'
+import type { BatchOptions, ManifestChanges } from '../types.ts'
+import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
+import { familyId, runRef } from './run-identity.ts'
+import { RunStore } from './run-store.ts'
+
+const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
+
+const FENCES_PER_MS = 1_000
+
+type ClaimAttempt = { kind: 'taken'; hold: RunHold } | Held
+
+/**
+ * Acquires the run of a manifest for this process, or creates it. No two processes work on drops of one run at a time.
+ *
+ * @throws GdnError `run_busy` while another process holds it; `not_found_locally`, `usage`
+ */
+export async function holdStore(
+  state: State,
+  options: BatchOptions,
+  timing: LockTiming = LOCK_TIMING,
+): Promise<RunStore> {
+  // An interrupted command still reads the run, to report its status.
+  const signal = options.signal?.aborted === true ? undefined : options.signal
+  const note = `batch of ${describe(options)}`
+  const mine = await thisProcess(note)
+  for (;;) {
+    const attempt = await state.write((sql) => takeOrSee(sql, options, mine), signal)
+    if (attempt.kind === 'taken') {
+      const { hold } = attempt
+      const drop = await state.read((sql) => readDrop(sql, hold.runId), signal)
+      if (drop === null) throw new Error('a run that was just created is missing')
+      const held = new HeldRun(state, hold, timing.beatMs)
+      return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
+    }
+    await waitForEnd(state, attempt, timing, signal)
+    const { by, runId } = attempt
+    await state.write((sql) => releaseOther(sql, runId, by), signal)
+  }
+}
+
+/** Returns the run of a manifest for reading. A new run is not stored. */
+export async function lookAtStore(state: StateReader, options: BatchOptions): Promise<RunStore> {
+  const drop = await state.read((sql) => {
+    const wanted = wantedDrop(sql, options)
+    return wanted.known ?? virtual(sql, newDrop(sql, options, wanted.generation))
+  }, options.signal)
+  return new RunStore(state, withOptions(drop, options), null, movedFrom(drop, options))
+}
+
+function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): ClaimAttempt {
+  for (const { id } of dropsOf(sql, familyOf(sql, options))) {
+    const held = heldByOther(sql, id)
+    if (held !== null) return held
+  }
+  const { known, generation } = wantedDrop(sql, options)
+  if (known !== null) {
+    const hold = takeFree(sql, known.id, mine)
+    settleOpen(sql, known.id)
+    removeOtherSets(sql, known.id, known.setId)
+    return { kind: 'taken', hold }
+  }
+  const drop = newDrop(sql, options, generation)
+  // Left by a process that ended before it entered any rows.
+  removeRun(sql, drop.id)
+  const { name } = runRef(options, generation)
+  // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to
+  // it.
+  const now = Date.now()
+  const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
+  const hold = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
+  insertDrop(sql, drop)
+  return { kind: 'taken', hold }
+}
+
+/** Returns the newest drop of the run, or with `--again` a new one. */
+function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
+  const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
+  const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
+  let generation = (latest?.generation ?? 0) + 1
+  // A run whose manifest was moved away keeps its ID.
+  while (readDrop(sql, runRef(options, generation).id)?.setId != null) generation++
+  if (latest !== null && options.again !== true) {
+    refuseOtherMarker(latest, options)
+    refuseOtherKind(latest, options)
+    return { known: latest, generation }
+  }
+  if (latest !== null) refuseUnfinished(sql, latest)
+  if (options.reconcileOnly === true) {
+    throw new GdnError(
+      'not_found_locally',
+      `the run ${runRef(options, generation).name} is not known on this machine`,
+      {
+        hint: 'Run `gdn batch list` to list the runs.',
+      },
+    )
+  }
+  return { known: null, generation }
+}
+
+function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
+  const { id } = runRef(options, generation)
+  const again = options.again === true
+  const { origin, blockchain, contractAddress: contract, manifestPath: manifest, backend } = options
+  const runName = options.runName ?? null
+  const named = { runName, manifest }
+  const shared = referenceScope({ ...named, order: null })
+  const isSecond = again && (runName === null || dropsIn(sql, options).some((drop) => drop.referenceScope === shared))
+  return {
+    id,
+    family: familyId(options),
+    generation,
+    origin,
+    blockchain,
+    contract,
+    manifest,
+    runName,
+    reading: options.reading ?? {},
+    chunkSize: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
+    inOrder: options.inOrder ?? false,
+    maxCost: options.maxCost ?? null,
+    maxFee: options.maxFee ?? null,
+    dynamic: options.dynamic ?? false,
+    again,
+    marker: options.markerKey ?? null,
+    // Its rows are live at the same time as those of the runs that they are minted in addition to.
+    scope: again ? ownScope(id) : '',
+    referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
+    url: backend?.url ?? origin,
+    backend: {
+      url: backend?.url ?? origin,
+      id: backend?.id ?? null,
+      incarnation: backend?.incarnation ?? null,
+    },
+  }
+}
+
+function virtual(sql: Sql, drop: NewDrop): Drop {
+  const { origin, blockchain, contract, backend } = drop
+  const [collectionId = -1] = collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
+  const { name } = runRef(
+    {
+      origin,
+      blockchain,
+      contractAddress: contract,
+      manifestPath: drop.manifest,
+      runName: drop.runName ?? undefined,
+    },
+    drop.generation,
+  )
+  return {
+    ...drop,
+    name,
+    collectionId,
+    setId: null,
+    firstSet: null,
+    beatAt: 0,
+    restoredAfter: 0,
+    largest: null,
+    listedAt: null,
+    fingerprint: null,
+    localFiles: [],
+    startedAt: Date.now(),
+    endedAt: null,
+    answeredAt: null,
+    holder: null,
+  }
+}
+
+function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath }: BatchOptions): Drop {
+  const size = chunkSize ?? drop.chunkSize
+  return {
+    ...drop,
+    manifest: manifestPath ?? drop.manifest,
+    chunkSize: Math.min(size, drop.largest ?? size),
+    inOrder: inOrder ?? drop.inOrder,
+    maxCost: maxCost ?? drop.maxCost,
+    maxFee: maxFee ?? drop.maxFee,
+  }
+}
+
+function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions): void {
+  if (markerKey === undefined || markerKey === marker) return
+  const begun = marker === null ? 'without markers' : `with the marker key ${JSON.stringify(marker)}`
+  throw new GdnError('usage', `the run ${name} was started ${begun}`, {
+    place: { flag: '--marker-key' },
+    hint: 'Omit the flag to resume the run as it is.',
+  })
+}
+
+function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
+  if (options.dynamic !== true || dynamic) return
+  throw new GdnError('usage', `the run ${name} was started without it: its NFTs can't be updated`, {
+    place: { flag: '--dynamic' },
+    hint: 'Nothing was sent. Omit the flag to resume the run as it is.',
+  })
+}
+
+/**
+ * Refuses a second drop while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,
+ * for example after Ctrl-C, would mint a third one.
+ */
+function refuseUnfinished(sql: Sql, drop: Drop): void {
+  const open = openRows(countDrop(sql, drop, false))
+  if (open === 0) return
+  const rows = open === 1 ? '1 row is' : `${open} rows are`
+  throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
+    hint: 'To resume the run, omit --again. To start another drop now, add --run <name>.',
+  })
+}
+
+/** A run that was killed between its last outcome and its summary is not finished: it prints the summary now. */
+export const isFinished = ({ drop, counts }: RunStore): boolean => drop.endedAt !== null && openRows(counts) === 0
+
+/** @throws GdnError `run_finished` where there is nothing left to do */
+export function refuseFinished(store: RunStore, { keptAccepted }: ManifestChanges): void {
+  if (!isFinished(store)) return
+  const { drop, counts } = store
+  const { failed, deployed } = counts
+  const rows = deployed === 1 ? '1 row is deployed' : `${failed === 0 ? 'all ' : ''}${deployed} rows are deployed`
+  const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
+  throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
+    hint: 'To mint all rows of this manifest a second time, add --again.',
+    details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },
+  })
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import type { RunLimit } from '../../client/run-limit.ts'
+import { GdnError } from '../../core/errors.ts'
+import { type Now, sleep } from '../../core/time.ts'
+import { isTimeUp } from '../../core/time-up.ts'
+import type { Asker } from '../../operations/reconcile/listing.ts'
+import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from '../types.ts'
+import type { RunStore } from './run-store.ts'
+
+export type Stop = NonNullable<BatchSummary['stopped']>
+
+/** What sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
+export class RunContext {
+  readonly options: BatchOptions
+  /** The ID of the run. */
+  readonly run: string
+  readonly client: BatchClient
+  readonly pacer: BatchPacer
+  readonly store: RunStore
+  readonly limit: RunLimit
+  readonly now: Now
+  readonly newKey: () => string
+  readonly emit: (event: BatchEvent) => void
+  stopped: Stop | null = null
+  /** When this call began, and when the outcome of a request last became unknown, on the monotonic clock. */
+  readonly startedAt: number
+  unknownAt: number
+  /** Requests of unknown outcome that the server refused when they were repeated with their key. */
+  readonly notResolved = new Set<number>()
+  /** When each request of this call was accepted, by its ID in the database. */
+  readonly acceptedAt = new Map<number, number>()
+  readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly #shortage: () => Promise<string | null>
+  readonly #sufficientLimit: () => Promise<string | null>
+  readonly #halt = new AbortController()
+  /** Why requests are held back; null while they are sent. */
+  heldFor: string | null = null
+  readonly #interrupt = () => {
+    const reason: unknown = this.options.signal?.reason
+    this.stop(isTimeUp(reason) ? outOfTime(reason, this.heldFor) : interruption(reason))
+  }
+
+  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore, limit: RunLimit = { run: store.id }) {
+    this.options = options
+    this.limit = limit
+    this.run = store.id
+    this.store = store
+    this.client = deps.client
+    this.pacer = deps.pacer
+    this.now = deps.now ?? (() => performance.now())
+    this.#sleep = deps.sleep ?? sleep
+    this.#shortage = deps.shortage ?? (async () => null)
+    this.#sufficientLimit = deps.sufficientLimit ?? (async () => null)
+    this.startedAt = this.now()
+    // Unknown outcomes of an earlier call began before this call. The wall clock that recorded them may have been set
+    // since.
+    this.unknownAt = this.startedAt
+    this.newKey = deps.newKey ?? randomUUID
+    this.emit = deps.onEvent ?? (() => {})
+    options.signal?.addEventListener('abort', this.#interrupt, { once: true })
+    if (options.signal?.aborted === true) this.#interrupt()
+  }
+
+  /** Aborted when the run is to stop: nothing new is started, and waiting ends. */
+  get halt(): AbortSignal {
+    return this.#halt.signal
+  }
+
+  /** Whether the server makes each request from now on take effect once, however often it is sent. */
+  get isHonored(): boolean {
+    return this.client.supports('idempotency') === true || this.client.supports('references') === true
+  }
+
+  get asker(): Asker {
+    return { client: this.client, signal: this.halt }
+  }
+
+  /** Only the first reason counts. */
+  stop(error: GdnError): void {
+    this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
+    this.#halt.abort(error)
+  }
+
+  /**
+   * Asks why the server signs or accepts nothing more of a run with a limit. Without an answer, returns the last one.
+   */
+  async whyWaiting(last: string | null): Promise<string | null> {
+    const { maxCost, maxFee } = this.store.drop
+    if (maxCost === null && maxFee === null) return null
+    try {
+      return (await this.client.call('getruncosts', { run: this.run }, { signal: this.halt })).costs.waiting
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      return last
+    }
+  }
+
+  /** Returns why requests are held back. @param response what the server says of it, which may be a part only */
+  async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
+    if (cause === 'not_ready') return (await this.#shortage()) ?? response
+    if (cause !== 'max_cost') return response
+    const reason = (await this.whyWaiting(null)) ?? response
+    const enough = await this.#sufficientLimit()
+    return enough === null
+      ? reason
+      : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
+  }
+
+  /** Waits. Returns false if the run was stopped meanwhile. */
+  async pause(ms: number): Promise<boolean> {
+    return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
+  }
+
+  /** Waits for permission to send. Returns null if the run was stopped meanwhile. */
+  take(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
+    return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
+  }
+
+  /**
+   * Runs a function after a delay unless the signal is aborted first. Unlike `pause`, it continues when the run is
+   * stopped.
+   */
+  later(ms: number, signal: AbortSignal, act: () => void): void {
+    this.#sleep(ms, signal).then(act, () => {})
+  }
+
+  emitRows(): void {
+    this.emit({ type: 'rows', counts: { ...this.store.counts } })
+  }
+
+  close(): void {
+    this.options.signal?.removeEventListener('abort', this.#interrupt)
+  }
+
+  async #unlessHalted<Value>(promise: Promise<Value>, giveBack?: (value: Value) => void): Promise<Value | null> {
+    try {
+      const value = await promise
+      if (!this.halt.aborted) return value
+      giveBack?.(value)
+      return null
+    } catch (error) {
+      if (this.halt.aborted) return null
+      throw error
+    }
+  }
+}
+
+/** Rows that are not sent or not deployed yet are pending. */
+const outOfTime = ({ message }: GdnError, heldFor: string | null): GdnError =>
+  new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
+
+export function interruption(reason: unknown): GdnError {
+  return reason instanceof GdnError
+    ? reason
+    : new GdnError('interrupted', 'interrupted', { hint: 'Run the same command again to resume.' })
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { basename, extname } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import type { BatchOptions, RunRef } from '../types.ts'
+
+/** What identifies a run. Never contains the API key or the content of the manifest. */
+export type RunIdentity = Pick<BatchOptions, 'origin' | 'blockchain' | 'contractAddress' | 'manifestPath' | 'runName'>
+
+const ID_DIGITS = 16
+const SHORT_DIGITS = 4
+
+const hash = (parts: readonly (string | number)[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, ID_DIGITS)
+
+/** Returns the ID that all drops of one run share. */
+export function familyId(identity: RunIdentity): string {
+  const { origin, blockchain, contractAddress, manifestPath, runName } = identity
+  if (runName === undefined && manifestPath === null) {
+    throw new GdnError('usage', 'rows from standard input need a run name, so that the run can be resumed', {
+      place: { flag: '--run' },
+      hint: 'Add --run <name>.',
+    })
+  }
+  const named = runName === undefined ? ['file', manifestPath ?? ''] : ['name', runName]
+  return hash([origin, blockchain, contractAddress.toLowerCase(), ...named])
+}
+
+/** Returns the ID and name of a run: `drop-3f9a` for `drop.csv`. */
+export function runRef(identity: RunIdentity, generation: number): RunRef {
+  const id = hash([familyId(identity), generation])
+  const path = identity.manifestPath ?? ''
+  const base = identity.runName ?? basename(path, extname(path))
+  const slug = base.replace(/[^\p{L}\p{N}._-]+/gu, '-').slice(0, 40) || 'run'
+  return { id, name: `${slug}-${id.slice(0, SHORT_DIGITS)}` }
+}

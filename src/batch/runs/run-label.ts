@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import nodePath, { type PlatformPath } from 'node:path'
+import { labelProblem } from '../../api/reference-id.ts'
+
+/** Which folders a label's path may begin at. */
+export interface LabelRoots {
+  /** Whether a folder is the root of a Git repository. */
+  isRepository(folder: string): boolean | Promise<boolean>
+  /** Whether a folder has a configuration file of gdn. */
+  isProject(folder: string): boolean | Promise<boolean>
+}
+
+/**
+ * Returns the label of a run's reference IDs: its name, or else the path of its manifest in the repository or project.
+ * It is the same on every machine, and differs between manifests with the same file name. A run that is named as its
+ * manifest's file has the same reference IDs as one without a name, so its label is the path too.
+ *
+ * @returns null for a run without a name, of a manifest outside of any repository or project
+ */
+export async function runLabel(
+  { runName, manifestPath }: { runName: string | undefined; manifestPath: string | null },
+  { isRepository, isProject }: LabelRoots,
+  path: PlatformPath = nodePath,
+): Promise<string | null> {
+  const named = runName === undefined ? null : labelText(runName)
+  if (manifestPath === null || (named !== null && named !== labelText(path.basename(manifestPath)))) return named
+  const folders = [path.dirname(manifestPath)]
+  for (let folder = folders[0] ?? ''; folder !== path.dirname(folder); ) {
+    folder = path.dirname(folder)
+    folders.push(folder)
+  }
+  for (const isRoot of [isRepository, isProject]) {
+    for (const folder of folders) {
+      if (await isRoot(folder)) return labelText(path.relative(folder, manifestPath).split(path.sep).join('/'))
+    }
+  }
+  return named
+}
+
+/** Returns a text as a label, or its hash if it is too long or can't be printed. */
+function labelText(text: string): string {
+  // macOS may decompose the characters of file names.
+  const label = text.toWellFormed().normalize('NFC')
+  return labelProblem(label) === null ? label : `sha256:${createHash('sha256').update(label).digest('hex')}`
+}

@@ -1,0 +1,135 @@
+import { dirname } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { sentMetadata } from '../../operations/reconcile/content.ts'
+import { type Drop, readDrop } from '../../state/drops.ts'
+import { openStateIfThere, type StateReader } from '../../state/open-state.ts'
+import { type ChangedRow, changedRows } from '../../state/row-outcomes.ts'
+import { bodyOfKey } from '../../state/row-requests.ts'
+import { outcomeOfKey } from '../../state/row-results.ts'
+import { pageOf, pagesOf } from '../../state/rows.ts'
+import { ManifestColumns } from '../rows/manifest-cells.ts'
+import { keptRow, RowNamer } from '../rows/manifest-row.ts'
+import { partsOf, rowOfParts } from '../rows/row-text.ts'
+import type { ResultRow, Run } from '../types.ts'
+import { resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
+
+/** Changed rows that are read together. */
+const PAGE = 100
+
+/** The outcome of a row, and the row itself; null for a row that was removed from the manifest after it was sent. */
+export interface RunRow {
+  result: ResultRow
+  row: ManifestRow | null
+  /** The row as it was last applied or sent, if it was removed since and the state has it. */
+  removed: ManifestRow | null
+  /** Its metadata as it was sent, with URLs for local files. An adopted row has the paths of its local files. */
+  sentMetadata(): Promise<Json | null>
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Yields results with their rows, in the manifest's order, even while a process works on the run. */
+export async function* runRows(run: Run): AsyncGenerator<RunRow> {
+  for await (const page of runRowPages(run)) yield* page
+}
+
+/** Yields the same by pages of at most `limit` rows. */
+export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<RunRow[]> {
+  const { state, drop } = await openDrop(run)
+  try {
+    const pages = pagesOf(
+      state,
+      (sql, after, most) => resultsPage(sql, drop, { after, limit: most, live: run.running }),
+      limit,
+    )
+    for await (const page of pages) {
+      yield page.map(({ key, result, parts }) => {
+        const row = rowOf(key, result.line, parts)
+        return { result, row, removed: null, sentMetadata: () => metadataOf(state, drop, key) }
+      })
+    }
+    const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
+    const most = limit ?? outside.length
+    for (let at = 0; at < outside.length; at += most) {
+      yield outside.slice(at, at + most).map(({ result, key, parts }) => ({
+        result,
+        row: null,
+        removed: parts === null ? null : rowOf(key, result.line, parts),
+        sentMetadata: async () => null,
+      }))
+    }
+  } finally {
+    state.close()
+  }
+}
+
+const rowOf = (key: string, line: number, parts: readonly string[]): ManifestRow => ({
+  line,
+  id: key.startsWith('id:') ? key.slice('id:'.length) : null,
+  ...rowOfParts(parts),
+})
+
+async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateReader; drop: Drop }> {
+  const state = await openStateIfThere(stateDir)
+  const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
+  if (state !== null && drop !== null) return { state, drop }
+  state?.close()
+  throw new GdnError('not_found_locally', `the run ${name} was removed in the meantime`)
+}
+
+async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<Json | null> {
+  const sent = await state.read((sql) => bodyOfKey(sql, drop, key))
+  if (sent === undefined) return null
+  return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
+}
+
+/** The outcomes of a manifest's rows in a run that has sent some of them. */
+export interface RunOutcomes {
+  /** Call it once for each row, in the manifest's order: copies of a row differ by their number. */
+  of(row: ManifestRow): Promise<ResultRow>
+  close(): Promise<void>
+}
+
+/** Opens a run to look up the rows of the current manifest. A row that the run does not have is pending. */
+export async function openOutcomes(run: Run): Promise<RunOutcomes> {
+  const { state, drop } = await openDrop(run)
+  const namer = new RowNamer()
+  return {
+    async of(row) {
+      const key = namer.name(row)?.key ?? `id:${row.id}`
+      const { title } = row.metadata
+      const shown = { key, line: row.line, title, receiver: row.receiver, contract: drop.contract }
+      const outcome = await state.read((sql) => outcomeOfKey(sql, drop, key))
+      return outcome === null ? unsentResult(shown) : resultOf(outcome, shown, run.running)
+    },
+    close: async () => state.close(),
+  }
+}
+
+/** Yields the result of each row, in the manifest's order, even while a process works on the run. */
+export async function* runResults(run: Run): AsyncGenerator<ResultRow> {
+  for await (const { result } of runRows(run)) yield result
+}
+
+/** Returns the columns that the rows of a run use. */
+export async function runColumns(run: Run): Promise<ManifestColumns> {
+  const { state, drop } = await openDrop(run)
+  try {
+    const columns = new ManifestColumns(run.manifestPath === null ? null : dirname(run.manifestPath))
+    const rows = { set: drop.setId ?? -1 }
+    for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
+      for (const record of page) columns.learn(keptRow(record).row)
+    }
+    let after: string | undefined = ''
+    while (after !== undefined) {
+      const page: { after: string; limit: number } = { after, limit: PAGE }
+      const changed: ChangedRow[] = await state.read((sql) => changedRows(sql, drop.id, page))
+      for (const { body } of changed) columns.learn({ line: 0, id: null, ...rowOfParts(partsOf(body)) })
+      after = changed.at(-1)?.id
+    }
+    return columns
+  } finally {
+    state.close()
+  }
+}

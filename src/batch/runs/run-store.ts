@@ -1,0 +1,128 @@
+import type { HeldRun } from '../../operations/held-run.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import { collectionsOf } from '../../state/collections.ts'
+import { type Drop, readDrop } from '../../state/drops.ts'
+import type { StateReader } from '../../state/open-state.ts'
+import { retriedOf, statesOf } from '../../state/row-outcomes.ts'
+import { pageOf, pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
+import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { noCounts, STATUS, withTotal } from '../rows/row-counts.ts'
+import type { RowCounts, RowStatus } from '../types.ts'
+
+interface Waiting {
+  work(sql: Sql): unknown
+  resolve(result: never): void
+  reject(error: unknown): void
+}
+
+/** Access of one run to the database. */
+export class RunStore {
+  readonly state: StateReader
+  drop: Drop
+  /** The rows by state, updated when responses arrive. */
+  counts: RowCounts = noCounts()
+  /** The earlier path of its manifest, which was moved; null if it wasn't. */
+  readonly movedFrom: string | null
+  readonly #run: HeldRun | null
+  #waiting: Waiting[] = []
+  #writing: Promise<void> | null = null
+
+  /** @param run null if the run is only read */
+  constructor(state: StateReader, drop: Drop, run: HeldRun | null, movedFrom: string | null = null) {
+    this.state = state
+    this.drop = drop
+    this.#run = run
+    this.movedFrom = movedFrom
+  }
+
+  get id(): string {
+    return this.drop.id
+  }
+
+  /**
+   * Runs a write transaction of the run. Writes that are requested in one turn of the event loop share a transaction.
+   *
+   * @throws GdnError `run_busy` once another process has taken over, `data_dir`
+   */
+  write<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ work, resolve, reject })
+      this.#writing ??= this.#drain()
+    })
+  }
+
+  async read<Result>(work: (sql: Sql) => Result): Promise<Result> {
+    return await this.state.read(work)
+  }
+
+  /** Waits for pending writes and releases the run. */
+  async release(): Promise<void> {
+    await this.#writing
+    await this.#run?.release()
+  }
+
+  async reload(): Promise<void> {
+    this.drop = (await this.read((sql) => readDrop(sql, this.id))) ?? this.drop
+  }
+
+  /** The server's collections that belong to this run. One collection may be known under several addresses. */
+  collections(sql: Sql): number[] {
+    const { origin, backend, blockchain, contract } = this.drop
+    return collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
+  }
+
+  moved(from: RowStatus, to: RowStatus, rows: number): void {
+    this.counts = { ...this.counts, [from]: this.counts[from] - rows, [to]: this.counts[to] + rows }
+  }
+
+  /** Recounts the rows that were sent. The number of pending rows does not change. */
+  async recount(): Promise<void> {
+    const { states, retried } = await this.read((sql) => ({
+      states: statesOf(sql, this.id),
+      retried: retriedOf(sql, this.id),
+    }))
+    const counts = noCounts()
+    for (const { state, n } of states) counts[STATUS[state]] += n
+    for (const { state, n } of retried) counts[STATUS[state]] -= n
+    this.counts = withTotal({ ...counts, pending: this.counts.pending })
+  }
+
+  /** Yields rows in the manifest's order. */
+  async *rows(rows: RowsIn): AsyncGenerator<KeptRow> {
+    for await (const page of pagesOf(this.state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
+      for (const record of page) yield keptRow(record)
+    }
+  }
+
+  async rowsAt(rows: RowsIn, positions: readonly number[]): Promise<KeptRow[]> {
+    return (await this.read((sql) => rowsAt(sql, rows, positions))).map(keptRow)
+  }
+
+  async #drain(): Promise<void> {
+    // Writes that are requested later in this turn join the transaction.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      let failed: Waiting | null = null
+      try {
+        if (this.#run === null) throw new Error('a run that is only read is not changed')
+        const results = await this.#run.write((sql) => {
+          const done = batch.map((one) => {
+            failed = one
+            return one.work(sql)
+          })
+          failed = null
+          return done
+        })
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
+      } catch (error) {
+        // The others are written without the one that failed. It must not take the record of a response with it.
+        const others = failed === null ? [] : batch.filter((one) => one !== failed)
+        this.#waiting = [...others, ...this.#waiting]
+        for (const one of batch) if (!others.includes(one)) one.reject(error)
+      }
+    }
+    this.#writing = null
+  }
+}

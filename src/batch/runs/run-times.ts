@@ -1,0 +1,24 @@
+import { readDrop } from '../../state/drops.ts'
+import { openStateIfThere } from '../../state/open-state.ts'
+import type { Run } from '../types.ts'
+
+/** Times of a run. ISO 8601, UTC. */
+export interface RunTimes {
+  startedAt: string
+  /** When the server last responded to a request with rows. */
+  answeredAt: string | null
+  /** When every row was deployed or failed. */
+  endedAt: string | null
+}
+
+/** Reads the times of a run, even while a process works on it. */
+export async function runTimes({ stateDir, id, startedAt }: Run): Promise<RunTimes> {
+  const state = await openStateIfThere(stateDir)
+  try {
+    const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
+    const iso = (ms: number | null | undefined) => (ms == null ? null : new Date(ms).toISOString())
+    return { startedAt, answeredAt: iso(drop?.answeredAt), endedAt: iso(drop?.endedAt) }
+  } finally {
+    state?.close()
+  }
+}

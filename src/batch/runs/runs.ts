@@ -1,0 +1,274 @@
+import { access, realpath, stat } from 'node:fs/promises'
+import { basename, extname, resolve, sep } from 'node:path'
+import { sameAddress } from '../../api/same-address.ts'
+import { GdnError } from '../../core/errors.ts'
+import { seemsActive } from '../../core/lock-holder.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { type Drop, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
+import { openState, openStateIfThere, type StateReader } from '../../state/open-state.ts'
+import { countBurned } from '../../state/row-outcomes.ts'
+import { commandRuns } from '../../state/runs.ts'
+import { countDrop, noCounts } from '../rows/row-counts.ts'
+import type { Run, RunStatus } from '../types.ts'
+
+export type { Run }
+
+/** A server that selects runs. */
+export interface ServerOfRuns {
+  /** The server's name in messages. */
+  name: string
+  has(run: Pick<Run, 'origin' | 'backendId'> & { url: string | null }): boolean
+}
+
+async function toRun(stateDir: string, drop: Drop): Promise<Run> {
+  return {
+    stateDir,
+    family: drop.family,
+    id: drop.id,
+    name: drop.name,
+    origin: drop.origin,
+    url: drop.url,
+    backendId: drop.backend.id,
+    blockchain: drop.blockchain,
+    contractAddress: drop.contract,
+    manifestPath: drop.manifest,
+    runName: drop.runName,
+    generation: drop.generation,
+    chunkSize: drop.chunkSize,
+    inOrder: drop.inOrder,
+    startedAt: new Date(drop.startedAt).toISOString(),
+    reading: drop.reading,
+    running: drop.holder !== null && (await seemsActive(drop.holder, drop.beatAt)),
+  }
+}
+
+/** Reads from the state; returns `none` if there is no state yet. */
+async function reading<Value>(
+  stateDir: string,
+  none: Value,
+  act: (state: StateReader) => Promise<Value>,
+): Promise<Value> {
+  const state = await openStateIfThere(stateDir)
+  if (state === null) return none
+  try {
+    return await act(state)
+  } finally {
+    state.close()
+  }
+}
+
+/** Returns the limit of a run's cost that this machine keeps, in wei; null without one. */
+export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
+  await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
+
+/** Keeps the limit of a run's cost, in wei, with the run: a later command must not lower that of the server again. */
+export async function keepMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
+  const state = await openState(stateDir)
+  try {
+    await state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) }))
+  } finally {
+    state.close()
+  }
+}
+
+/** Returns the runs of a state directory, newest first. */
+export async function listRuns(stateDir: string): Promise<Run[]> {
+  return await reading<Run[]>(stateDir, [], async (state) => {
+    const drops = await state.read(listDrops)
+    return await Promise.all(drops.map((drop) => toRun(stateDir, drop)))
+  })
+}
+
+/**
+ * Finds a run by its ID, its name, the path of its manifest, the name given with `--run`, its file name, or the
+ * beginning of its ID, in this order. Of several drops of one run, it returns the newest. If a file or a run of any
+ * server has the path, the file name finds no other run: a manifest of the same name in another folder is another one.
+ *
+ * @param server limits the search to runs of this server
+ * @param collection limits the search to runs in this collection
+ * @param contract selects one of several runs that match
+ * @param cwd where a relative path begins; by default the working directory of the process
+ * @throws GdnError `not_found_locally`, also if several runs match, with `details` if they name runs to choose from
+ */
+export async function openRun(
+  stateDir: string,
+  wanted: string,
+  { server, collection, contract, cwd = '' }: { contract?: string | undefined; cwd?: string } & Limits = {},
+): Promise<Run> {
+  const all = await listRuns(stateDir)
+  const path = resolve(cwd, wanted)
+  const realPath = await realpath(path).catch(() => path)
+  const limits = { server, collection }
+  const runs = all.filter((run) => isWithin(run, limits))
+  // Without --run, the manifest itself is the name of a run.
+  const unnamed = new Set(runs.flatMap(({ runName, manifestPath }) => (runName === null ? manifestPath : [])))
+  const isOf = ({ runName, manifestPath }: Run, fits: (path: string) => boolean): boolean =>
+    manifestPath !== null && fits(manifestPath) && (runName === null || !unnamed.has(manifestPath))
+  const exact: ((run: Run) => boolean)[] = [
+    ({ id, name }) => id === wanted || name === wanted,
+    (run) => isOf(run, (manifest) => manifest === realPath),
+    ({ runName }) => runName === wanted,
+  ]
+  const byName: typeof exact = [
+    (run) => isOf(run, (manifest) => namesFile(wanted, manifest)),
+    ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
+  ]
+  const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((found) => found.length > 0)
+  const candidates =
+    find(exact) ?? (await refuseOtherPaths({ wanted, path, realPath, all, limits })) ?? find(byName) ?? []
+  const named = contract === undefined ? [] : candidates.filter((run) => sameAddress(run.contractAddress, contract))
+  const fits = named.length > 0 ? named : candidates
+  const [newest] = fits
+  if (newest === undefined) {
+    const commands = await reading(stateDir, [], (state) => state.read(commandRuns))
+    throw commands.some(({ id, name }) => id === wanted || name === wanted)
+      ? notADrop(wanted)
+      : noSuchRun(wanted, limits)
+  }
+  const families = new Set(fits.map(({ family }) => family))
+  if (families.size === 1) return newest
+  throw new GdnError('not_found_locally', `${wanted} matches several runs:\n${fits.map(inALine).join('\n')}`, {
+    hint: hintFor(fits, newest),
+    details: detailsOf(fits),
+  })
+}
+
+interface Limits {
+  server?: ServerOfRuns | undefined
+  collection?: string | undefined
+}
+
+/** Whether a run is on the server and in the collection that limit a search. */
+export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
+  (server === undefined || server.has(run)) &&
+  (collection === undefined || sameAddress(run.contractAddress, collection))
+
+/** Throws if a file or a run of any server has the path, so that the name must not find a run of another path. */
+async function refuseOtherPaths({
+  wanted,
+  path,
+  realPath,
+  all,
+  limits: { server, collection },
+}: {
+  wanted: string
+  path: string
+  realPath: string
+  all: readonly Run[]
+  limits: Limits
+}): Promise<undefined> {
+  const file = shownPath(wanted)
+  const ofPath = all.filter(({ manifestPath }) => manifestPath === realPath)
+  const [newest] = ofPath
+  if (newest !== undefined) {
+    const inCollection = collection === undefined ? '' : ` in the collection ${collection}`
+    const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
+    throw new GdnError('not_found_locally', `no run of ${file} is${where}:\n${ofPath.map(inALine).join('\n')}`, {
+      hint: [
+        `Use the ID of one, such as ${newest.id}.`,
+        ...(server === undefined ? [] : [BY_SERVER]),
+        ...(collection === undefined ? [] : [BY_COLLECTION]),
+      ].join(' '),
+      details: detailsOf(ofPath),
+    })
+  }
+  const isFile = await stat(path).then(
+    (seen) => seen.isFile(),
+    () => false,
+  )
+  if (!isFile) return
+  const others = all.filter(({ manifestPath }) => manifestPath !== null && namesFile(basename(wanted), manifestPath))
+  throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
+    hint: await hintForFile(file, others),
+    details: others.length === 0 ? undefined : detailsOf(others),
+  })
+}
+
+async function hintForFile(file: string, others: readonly Run[]): Promise<string> {
+  const mint = `gdn batch mint ${shellWord(file)}`
+  const [newest] = others
+  if (newest === undefined) return START
+  const isThere = ({ manifestPath }: Run) =>
+    access(manifestPath ?? '').then(
+      () => true,
+      () => false,
+    )
+  const isMoved = (await Promise.all(others.map(isThere))).includes(false)
+  return [
+    'Files of the same name in other folders have these runs:',
+    ...others.map(inALine),
+    `To use one, specify its ID, such as ${newest.id}, or the path of its manifest.`,
+    `To start a run of this file, run \`${mint}\`.${isMoved ? ' If the file was moved here, add --adopt.' : ''}`,
+  ].join('\n')
+}
+
+/** Returns a path that can't be taken for the name of a run. */
+const shownPath = (wanted: string): string => (basename(wanted) === wanted ? `.${sep}${wanted}` : wanted)
+
+const detailsOf = (runs: readonly Run[]) => ({
+  runs: runs.map((run) => ({ run: run.name, run_id: run.id, server: run.url })),
+})
+
+/** Describes the differences between the matching runs. */
+function hintFor(fits: readonly Run[], newest: Run): string {
+  const differ = (of: (run: Run) => string | null) => new Set(fits.map(of)).size > 1
+  const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
+  return [
+    `Use the ID of one, such as ${newest.id}${byPath}.`,
+    ...(differ(({ origin }) => origin) ? [BY_SERVER] : []),
+    ...(differ(({ contractAddress }) => contractAddress) ? [BY_COLLECTION] : []),
+  ].join(' ')
+}
+
+const BY_SERVER = 'To select its server, add --local or --base-url <url>.'
+const BY_COLLECTION = 'To select its collection, add --contract <address>.'
+
+const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
+const LISTED = 'Run `gdn batch list` to list the runs.'
+
+const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start one. It finds the NFTs that another machine has minted: on a server without reference IDs, add --adopt.`
+
+const noSuchRun = (wanted: string, { server, collection }: Limits) =>
+  new GdnError(
+    'not_found_locally',
+    `there is no run ${wanted} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}${collection === undefined ? '' : ` in the collection ${collection}`}`,
+    {
+      hint: MANIFEST.test(wanted) ? START : LISTED,
+    },
+  )
+
+const notADrop = (wanted: string) =>
+  new GdnError('not_found_locally', `${wanted} is a single command, not a run of a manifest`, {
+    hint: `Run \`gdn batch status ${wanted}\` to show it. To resume it, run the same command again.`,
+  })
+
+/** Describes a run by everything that distinguishes it from runs with similar names. */
+function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
+  const drop = generation === 1 ? '' : `, drop ${generation}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
+}
+
+const namesFile = (wanted: string, path: string): boolean =>
+  wanted === basename(path) || wanted === basename(path, extname(path))
+
+/** Returns the rows of a run by state, even while a process works on it. */
+export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
+  const [status] = await runStatuses(stateDir, [{ ...info, stateDir }])
+  return status ?? { ...info, counts: noCounts(), burned: 0 }
+}
+
+/** Returns the same for several runs. */
+export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
+  return await reading<RunStatus[]>(stateDir, [], async (state) => {
+    const statuses: RunStatus[] = []
+    for (const { stateDir: _, ...info } of runs) {
+      const rowCounts = await state.read((sql) => {
+        const drop = readDrop(sql, info.id)
+        const counts = drop === null ? noCounts() : countDrop(sql, drop, info.running)
+        return { counts, burned: countBurned(sql, info.id) }
+      })
+      statuses.push({ ...info, ...rowCounts })
+    }
+    return statuses
+  })
+}

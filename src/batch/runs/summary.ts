@@ -1,0 +1,83 @@
+import { GdnError } from '../../core/errors.ts'
+import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
+import type { BatchSummary, ResultRow, RowCounts } from '../types.ts'
+import { ABSENT, TWICE, UNDECIDED } from './results.ts'
+import type { Stop } from './run-context.ts'
+
+/**
+ * Returns the exit code of a run. An interruption has its own code. Otherwise, 9 precedes the reason that stopped the
+ * run, which precedes 8 and 7, because an unknown outcome must not be overlooked.
+ */
+export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
+  if (stopped?.code === 'interrupted') return EXIT.sigint
+  if (stopped?.code === 'terminated') return EXIT.sigterm
+  if (counts.unknown > 0) return EXIT.unknownOutcome
+  if (stopped !== null) return new GdnError(stopped.code, stopped.message).exitCode
+  if (counts.pending > 0 || (waited && counts.accepted > 0)) return EXIT.pending
+  return counts.failed > 0 || twice > 0 ? EXIT.failedRows : EXIT.ok
+}
+
+const MAX_NAMED = 50
+
+/** The first rows of a run that need attention. */
+export type NamedRows = Pick<
+  BatchSummary,
+  'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
+>
+
+/** Lists the rows that need attention, the first 50 of each kind. */
+export async function nameRows(
+  results: AsyncIterable<ResultRow>,
+  counts: RowCounts,
+  twice: number,
+): Promise<NamedRows> {
+  const rows: NamedRows = {
+    unknownRows: [],
+    failedRows: [],
+    pendingRows: [],
+    absentRows: [],
+    undecidedRows: [],
+    doubledRows: [],
+  }
+  const left = {
+    unknown: counts.unknown,
+    failed: counts.failed,
+    pending: counts.pending + counts.accepted,
+    doubled: twice,
+  }
+  const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_NAMED)
+  const isDone = () =>
+    (left.unknown === 0 || isFull(rows.unknownRows, rows.absentRows, rows.undecidedRows)) &&
+    (left.failed === 0 || isFull(rows.failedRows)) &&
+    (left.pending === 0 || isFull(rows.pendingRows)) &&
+    (left.doubled === 0 || isFull(rows.doubledRows))
+  if (isDone()) return rows
+  for await (const { key, line, status, error } of results) {
+    const row = { key, line }
+    if (error?.startsWith(TWICE) === true) {
+      left.doubled--
+      const reason = error.slice(TWICE.length)
+      add(rows.doubledRows, { ...row, reason, nft_gdn_id: reason.slice(reason.lastIndexOf(' ') + 1) })
+    }
+    if (status === 'unknown') {
+      left.unknown--
+      add(rows.unknownRows, row)
+      if (error?.startsWith(ABSENT) === true) add(rows.absentRows, { ...row, reason: error.slice(ABSENT.length) })
+      if (error?.startsWith(UNDECIDED) === true) {
+        add(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED.length) })
+      }
+    } else if (status === 'failed') {
+      left.failed--
+      add(rows.failedRows, { ...row, error: error ?? '' })
+    } else if (status !== 'deployed') {
+      left.pending--
+      add(rows.pendingRows, row)
+    }
+    if (isDone()) break
+  }
+  return rows
+}
+
+function add<Row>(rows: Row[], row: Row): void {
+  if (rows.length < MAX_NAMED) rows.push(row)
+}

@@ -1,0 +1,162 @@
+import * as z from 'zod'
+import { withNfts } from '../../api/creation.ts'
+import { errorFormA } from '../../api/errors.ts'
+import { type Answered, type Sent, UNKNOWN } from '../../client/outcome.ts'
+import { type Attempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
+import { referencesOf } from '../../operations/reconcile/by-reference.ts'
+import { updateDrop } from '../../state/drops.ts'
+import { notNew } from '../../state/known-nfts.ts'
+import { acceptRows, doubtRows, forgetRequest, noEffectOfRows, refuseRows } from '../../state/send-rows.ts'
+import type { RunContext } from '../runs/run-context.ts'
+import type { MintEndpoint } from '../types.ts'
+
+/** The outcome of one attempt, with the IDs of its rows. */
+export type Verdict = Attempt<string[]>
+
+/** A request as it is sent. Each attempt sends the same bytes. */
+export interface Job {
+  /** Its row in the database. */
+  id: number
+  n: number
+  endpoint: MintEndpoint
+  key: string
+  body: string
+  /** As in `RowRequest`. */
+  honorsKey: boolean | null
+  rows: number
+}
+
+/** How long a response is awaited after the run was stopped. */
+const GRACE_MS = 5_000
+
+/** Sends requests, each attempt once, and classifies and records the results. */
+export class Attempts {
+  count = 0
+  readonly #context: RunContext
+  /** IDs from responses that aren't in the database yet. */
+  readonly #given = new Set<string>()
+
+  constructor(context: RunContext) {
+    this.#context = context
+  }
+
+  async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
+    const { client, halt, emit, limit } = this.#context
+    const cut = new AbortController()
+    const answered = new AbortController()
+    const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
+    halt.addEventListener('abort', onHalt, { once: true })
+    if (halt.aborted) onHalt()
+    this.count++
+    emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
+    try {
+      const result = await client.send(job.endpoint, Buffer.from(job.body), {
+        idempotencyKey: job.key,
+        ...limit,
+        signal: cut.signal,
+      })
+      const verdict = await this.#distrust(job, await verdictOf(result, job.rows))
+      const { now } = this.#context
+      if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
+      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
+      return verdict
+    } finally {
+      halt.removeEventListener('abort', onHalt)
+      answered.abort()
+      slot.done()
+    }
+  }
+
+  /** Leaves the outcome unknown if a response has the ID of an NFT that existed before. */
+  async #distrust({ id, body }: Job, verdict: Verdict): Promise<Verdict> {
+    if (verdict.outcome !== 'accepted') return verdict
+    const { store } = this.#context
+    const inFlight = verdict.created.find((id) => this.#given.has(id))
+    const { collectionId, listedAt } = store.drop
+    // A row with a reference ID may be one that another machine had created before, or that failed and is not free.
+    const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
+    const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
+    if (again === null) {
+      for (const id of verdict.created) this.#given.add(id)
+      return verdict
+    }
+    const message = `the server returned the ID ${again}, of an NFT that existed before`
+    return { ...UNKNOWN, status: verdict.status, message }
+  }
+
+  /** Records the outcome of an attempt, and reports it. */
+  async record(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
+    const { store } = this.#context
+    const now = Date.now()
+    await store.write((sql) => {
+      switch (verdict.outcome) {
+        case 'accepted':
+          return acceptRows(sql, job.id, verdict.created, { now })
+        case 'refused':
+          return refuseRows(sql, job.id, verdict.message, now)
+        case 'unknown':
+          return doubtRows(sql, store.id, job.id, `the outcome is unknown: ${verdict.message}`, now)
+        case 'no_effect':
+          return noEffectOfRows(sql, job.id, now)
+      }
+    })
+    if (verdict.outcome === 'accepted') {
+      for (const id of verdict.created) this.#given.delete(id)
+      this.#context.heldFor = null
+    }
+    if (verdict.outcome !== 'no_effect') {
+      store.moved(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
+    }
+    this.report(job, verdict.outcome, verdict)
+  }
+
+  report({ n, rows }: Job, outcome: Verdict['outcome'], verdict: { status: number | null; message?: string }): void {
+    const { status, message = null } = verdict
+    this.#context.emit({ type: 'answered', request: n, rows, outcome, status, message })
+    this.#context.emitRows()
+  }
+
+  /** Removes the record of a request that had no effect and isn't sent again unchanged. */
+  async forget({ id, rows }: Job, { cause, message }: NoEffectAttempt): Promise<void> {
+    const { store, emit } = this.#context
+    const largest = cause === 'too_large' ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
+    await store.write((sql) => {
+      forgetRequest(sql, id)
+      if (largest !== null) updateDrop(sql, store.id, { largest })
+    })
+    if (largest === null) return
+    store.drop = { ...store.drop, largest }
+    emit({ type: 'resized', chunkSize: largest, message })
+  }
+}
+
+/** The number of rows per request after a larger request was rejected. */
+const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
+
+/** Classifies the result of an attempt with this number of rows. One row that is too large is refused. */
+export async function verdictOf(result: Sent, rows: number): Promise<Verdict> {
+  const verdict = await classify<Answered, string[]>(result, {
+    created: ({ status, json }) => readIds(status, json, rows),
+    refusal: (answer) => ({ message: serverMessage(answer) }),
+    describe: serverMessage,
+  })
+  const isTooLarge = verdict.outcome === 'no_effect' && verdict.cause === 'too_large'
+  return isTooLarge && rows === 1 ? { ...verdict, outcome: 'refused' } : verdict
+}
+
+const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
+
+/** Reads only the IDs: the contract would decode each NFT. */
+function readIds(status: number, json: unknown, rows: number): { created: string[] } | { message: string } {
+  const parsed = accepted.safeParse(withNfts(json))
+  if (!parsed.success) return { message: `the server returned ${status} without a list of IDs` }
+  const ids = parsed.data.nfts.map((nft) => nft.nft_gdn_ids)
+  if (ids.length !== rows) return { message: `the server returned ${ids.length} IDs for ${rows} rows` }
+  if (new Set(ids).size !== ids.length) return { message: 'the server returned the same ID for several rows' }
+  return { created: ids }
+}
+
+function serverMessage({ status, json }: Answered): string {
+  const parsed = errorFormA.safeParse(json)
+  return parsed.success ? parsed.data.error.message : `the server returned ${status}`
+}

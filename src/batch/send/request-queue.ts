@@ -1,0 +1,41 @@
+import type { Plan } from '../plan.ts'
+
+/** Rows of a planned request that are sent together: all of them, unless the server refuses so many. */
+export interface RequestPart {
+  request: number
+  from: number
+  size: number
+}
+
+/** What remains to be sent, in order: planned requests, whole or in parts. */
+export class RequestQueue {
+  readonly #plan: Pick<Plan, 'requests' | 'rowsOf'>
+  /** Parts that are sent before the next planned request. */
+  readonly #first: RequestPart[] = []
+  #next = 0
+
+  constructor(plan: Pick<Plan, 'requests' | 'rowsOf'>) {
+    this.#plan = plan
+  }
+
+  get hasMore(): boolean {
+    return this.#first.length > 0 || this.#next < this.#plan.requests
+  }
+
+  /** Returns the next part, with at most this number of rows. */
+  take(most: number): RequestPart {
+    const request = this.#next
+    const part = this.#first.shift() ?? { request, from: 0, size: this.#plan.rowsOf(this.#next++).length }
+    const size = Math.min(part.size, most)
+    if (size < part.size) this.#first.unshift({ ...part, from: part.from + size, size: part.size - size })
+    return { ...part, size }
+  }
+
+  /** Puts a part first, joined with the parts that it was split from if they still wait. */
+  putBack(part: RequestPart): void {
+    const [next] = this.#first
+    const isRest = next !== undefined && next.request === part.request && next.from === part.from + part.size
+    if (isRest) this.#first.shift()
+    this.#first.unshift(isRest ? { ...part, size: part.size + next.size } : part)
+  }
+}

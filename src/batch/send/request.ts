@@ -1,0 +1,159 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import { creatednft } from '../../api/endpoints/creatednft.ts'
+import { createnft } from '../../api/endpoints/createnft.ts'
+import { createnfttrans } from '../../api/endpoints/createnfttrans.ts'
+import type { ReferenceKind } from '../../api/reference-id.ts'
+import { formatIssue, validate } from '../../api/validate.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { addressKey } from '../../operations/reconcile/owners.ts'
+import { type RowsIn, rowsAt } from '../../state/rows.ts'
+import type { Plan } from '../plan.ts'
+import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { type MarkerOf, markerOf } from '../rows/marker.ts'
+import { isContentKey, referenceId } from '../rows/row-key.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { BatchClient, BatchOptions, MintEndpoint, PlannedMint, PlannedMints } from '../types.ts'
+import type { RequestPart } from './request-queue.ts'
+
+/** Returns the URL of an uploaded local file, by its path. */
+export type FileUrls = (path: string) => string
+
+/** A row's metadata as it is sent. Local files are replaced by URLs; the order of file fields stays. */
+export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow['metadata'] {
+  if (row.localFiles.length === 0) return row.metadata
+  const paths = new Map(row.localFiles.map(({ key, path }) => [key, path]))
+  const file_fields = row.metadata.file_fields.map((field) => {
+    const path = paths.get(field.key)
+    return path === undefined ? field : { key: field.key, url: urlOf(path) }
+  })
+  return { ...row.metadata, file_fields }
+}
+
+/** A row's metadata with its unique marker, if the run has markers. */
+export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
+  marker ? { ...metadata, [marker.key]: marker.value } : metadata
+
+/**
+ * The request for rows of one receiver and sender, checked by the contract.
+ *
+ * @throws GdnError `invalid_manifest`, only if an upload returned an invalid URL
+ */
+export function buildRequest(
+  collection: { contractAddress: string; blockchain: Blockchain; dynamic?: boolean },
+  rows: readonly ManifestRow[],
+  urlOf: FileUrls,
+  markers: readonly (ReturnType<MarkerOf> | undefined)[] = [],
+): { endpoint: MintEndpoint; body: Record<string, unknown> } {
+  const [first] = rows
+  if (first === undefined) throw new Error('a request without rows')
+  const endpoint = first.sender !== null ? createnfttrans : collection.dynamic ? creatednft : createnft
+  const body = {
+    contract_address: collection.contractAddress,
+    blockchain: collection.blockchain,
+    ...(first.sender === null ? {} : { sender_wallet_address: first.sender }),
+    receiver_wallet_address: first.receiver,
+    metadata: rows.map((row, index) => withMarker(requestMetadata(row, urlOf), markers[index])),
+  }
+  const checked = validate(endpoint.request, body)
+  if (!checked.ok) {
+    const [issue] = checked.issues
+    const index = issue?.path[0] === 'metadata' ? Number(issue.path[1] ?? 0) : 0
+    throw new GdnError('invalid_manifest', issue === undefined ? 'invalid request' : formatIssue(issue), {
+      place: { file: 'manifest', line: rows[index]?.line ?? first.line },
+      hint: 'Nothing of this request was sent.',
+      details: checked.issues,
+    })
+  }
+  return { endpoint: endpoint.name, body }
+}
+
+interface Source {
+  store: RunStore
+  rows: RowsIn
+  plan: Plan
+  urlOf: FileUrls
+}
+
+/** A request that is about to be sent. */
+export interface Outgoing {
+  endpoint: MintEndpoint
+  body: Record<string, unknown>
+  rows: readonly KeptRow[]
+}
+
+/** The names that a request gives its rows. */
+export interface Naming {
+  references: boolean
+  /** The label of the run, and what each reference ID is made from; null if the server stores neither. */
+  labels: { label: string | null } | null
+}
+
+export const UNNAMED: Naming = { references: false, labels: null }
+
+/** Returns the names that requests give their rows, as far as the server supports them. */
+export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
+  references: client.supports('references') === true,
+  labels: client.supports('labels') === true ? { label } : null,
+})
+
+export type RequestOf = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
+
+/** Builds the requests of a plan from the stored rows, a piece at a time. */
+export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
+  const { drop } = store
+  const markers = markerOf(drop)
+  const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
+  return async ({ request, from, size }, { references, labels }) => {
+    const positions = plan.rowsOf(request).slice(from, from + size)
+    const records = await store.read((sql) => rowsAt(sql, rows, positions))
+    const kept = records.map(keptRow)
+    const manifestRows = kept.map(({ row }) => row)
+    refuseStrangers(manifestRows)
+    const built = buildRequest(
+      collection,
+      manifestRows,
+      urlOf,
+      kept.map(({ key }) => markers(key)),
+    )
+    const reference_ids = records.map(({ reference, key }) => referenceId(drop.referenceScope, reference ?? key))
+    const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
+    const label = labels?.label ?? null
+    const body = {
+      ...built.body,
+      ...(references ? { reference_ids } : {}),
+      ...(references && label !== null ? { reference_label: label } : {}),
+      ...(references && labels !== null ? { reference_kinds } : {}),
+    }
+    return { endpoint: built.endpoint, body, rows: kept }
+  }
+}
+
+const REQUESTS_AT_ONCE = 500
+
+/** Returns the requests of a plan without building them: only the first row of each is read. */
+export const plannedMints = (store: RunStore, rows: RowsIn, plan: Plan): PlannedMints => ({
+  dynamic: store.drop.dynamic,
+  largest: plan.largest,
+  each: () => eachMint(store, rows, plan),
+})
+
+async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenerator<PlannedMint> {
+  for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {
+    const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
+    const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))
+    const firsts = requests.flatMap(([first]) => first ?? [])
+    const byPosition = new Map((await store.rowsAt(rows, firsts)).map(({ position, row }) => [position, row]))
+    for (const positions of requests) {
+      const first = byPosition.get(positions[0] ?? -1)
+      if (first === undefined) throw new Error('a request without rows')
+      yield { receiver: first.receiver, sender: first.sender, count: positions.length }
+    }
+  }
+}
+
+/** Rows are grouped by hashes of their addresses, so the addresses of a request are compared once more. */
+function refuseStrangers(rows: readonly ManifestRow[]): void {
+  const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))
+  if (pairs.size > 1) throw new Error('rows of several receivers were planned for one request')
+}

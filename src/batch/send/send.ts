@@ -1,0 +1,261 @@
+import { GdnError } from '../../core/errors.ts'
+import type { NoEffectAttempt, UnknownAttempt } from '../../operations/classify.ts'
+import { hasMeans, isRepeatable } from '../../operations/repeatable.ts'
+import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
+import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
+import { beginSending, sendRows } from '../../state/send-rows.ts'
+import { stoppedByLabel } from '../identity/other-labels.ts'
+import type { Plan } from '../plan.ts'
+import type { RunContext } from '../runs/run-context.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { MintEndpoint } from '../types.ts'
+import { Attempts, type Job, type Verdict } from './attempts.ts'
+import { type Repetition, Repetitions } from './repetitions.ts'
+import { namingOf, type RequestOf } from './request.ts'
+import { type RequestPart, RequestQueue } from './request-queue.ts'
+import { ServerHealth } from './server-health.ts'
+
+const DEFAULT_IN_FLIGHT = 2
+
+/**
+ * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte leaves, so a
+ * restart knows which outcomes are unknown.
+ *
+ * Each of a few workers (one, if the order of rows matters) takes its next job until none is left:
+ *
+ * 1. A request of unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again. It does so only
+ *    if the server creates each reference ID once, or honors the key of the request.
+ * 2. Otherwise the next rows of the plan: `#sendFirst`. While a server looks as if it weren't the API, `#tryOne` sends
+ *    one row at a time, until one is accepted.
+ * 3. Otherwise the worker waits for the next repetition, or ends.
+ *
+ * An attempt has one of these outcomes:
+ *
+ * - `accepted`: the rows are recorded as accepted.
+ * - `no_effect`: the same bytes are sent again where a retry can help. Otherwise the run is stopped, because other
+ *   requests would fail as well. A request that is too large goes back to the plan in smaller parts.
+ * - `unknown`: the request waits for its repetition. Where it can't be repeated, reconciling resolves it later.
+ *
+ * For example, the rows A, B and C are sent in one request each. A is accepted. The connection breaks while B is sent,
+ * so its outcome is unknown, and it waits with its key. C gets 429, which has no effect: it is sent again after a
+ * pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt created.
+ */
+export class Sender {
+  #requests = 0
+  readonly #context: RunContext
+  readonly #requestOf: RequestOf
+  readonly #onAttempt: () => void
+  readonly #retries: Retries
+  readonly #attempts: Attempts
+  readonly #health: ServerHealth
+  readonly #queue: RequestQueue
+  readonly #repetitions: Repetitions
+  #trial: Promise<void> = Promise.resolve()
+
+  /** @param onAttempt called after each response, when there may be time for other work */
+  constructor(context: RunContext, plan: Plan, requestOf: RequestOf, onAttempt: () => void) {
+    this.#context = context
+    this.#requestOf = requestOf
+    this.#onAttempt = onAttempt
+    this.#retries = dropRetries(context.options.unreachableMs)
+    this.#attempts = new Attempts(context)
+    this.#health = new ServerHealth(context, this.#retries)
+    this.#queue = new RequestQueue(plan)
+    this.#repetitions = new Repetitions(context.now, this.#retries)
+  }
+
+  /** Resolves with what was sent when everything has an outcome or is parked, or the run was stopped. */
+  async run(): Promise<{ requests: number; attempts: number }> {
+    const { client, store, options } = this.#context
+    for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
+    if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
+    // Two requests in flight may be processed in either order.
+    const count = store.drop.inOrder ? 1 : (options.inFlight ?? DEFAULT_IN_FLIGHT)
+    const workers = Array.from({ length: count }, () => this.#work())
+    const results = await Promise.allSettled(workers)
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure !== undefined) throw failure.reason
+    return { requests: this.#requests, attempts: this.#attempts.count }
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (;;) {
+        const job = await this.#nextJob()
+        if (job === null) return
+        await job()
+      }
+    } catch (error) {
+      // Requests in flight still get their responses recorded. Nothing new is started.
+      this.#context.stop(error instanceof GdnError ? error : new GdnError('unexpected', String(error)))
+      throw error
+    }
+  }
+
+  async #nextJob(): Promise<(() => Promise<void>) | null> {
+    const { halt, store } = this.#context
+    while (!halt.aborted) {
+      const due = this.#repetitions.takeDue()
+      if (due !== undefined) return () => this.#sendAgain(due)
+      // While the server is unreachable, the requests in flight are enough to notice when it recovers.
+      const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
+      if (this.#queue.hasMore && !blocked) {
+        if (this.#health.isSuspicious) return () => this.#tryOne()
+        const part = this.#nextPart(Number.POSITIVE_INFINITY)
+        return () => this.#sendFirst(part)
+      }
+      if (this.#repetitions.isEmpty) return null
+      await this.#context.pause(this.#repetitions.waitMs)
+    }
+    return null
+  }
+
+  /** No larger than the server accepts, or than the options ask for. */
+  #nextPart(most: number): RequestPart {
+    return this.#queue.take(Math.min(most, this.#context.store.drop.largest ?? most))
+  }
+
+  /** Sends one row at a time, each after the server responded to a query, until it accepts one. */
+  #tryOne(): Promise<void> {
+    const mine = this.#trial.then(async () => {
+      if (!this.#health.isSuspicious) return
+      if ((await this.#health.answersAgain()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
+    })
+    this.#trial = mine.catch(() => {})
+    return mine
+  }
+
+  async #sendFirst(part: RequestPart): Promise<void> {
+    const { store, client, newKey, options } = this.#context
+    const honorsKey = client.supports('idempotency')
+    const { endpoint, body, rows: kept } = await this.#requestOf(part, namingOf(client, options))
+    const rows = kept.map(({ key, content, row }) => ({ key, content, line: row.line }))
+    const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
+    const slot = await this.#context.take(endpoint)
+    if (slot === null) return
+    // Committed before a byte leaves: after a kill from here on, the next start knows that the outcome is unknown.
+    const { id, n } = await unlessFailed(slot, () =>
+      store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
+    )
+    this.#requests++
+    const job = { ...request, id, n, rows: rows.length }
+    const verdict = await this.#untilOutcome(job, slot)
+    if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
+    if (verdict.outcome !== 'no_effect') return
+    await this.#attempts.forget(job, verdict)
+    // The server accepts no request of so many rows, so they are sent in smaller ones.
+    if (verdict.cause === 'too_large') this.#queue.putBack(part)
+  }
+
+  /** Makes one attempt, and more as long as each is known to have had no effect. Returns the last. */
+  async #untilOutcome(job: Job, first: { done(): void }): Promise<Verdict> {
+    const { now, store } = this.#context
+    const began = now()
+    let slot = first
+    for (let attempt = 1; ; attempt++) {
+      const verdict = await this.#attempts.make(job, slot, attempt)
+      await this.#record(job, verdict, 'pending')
+      if (verdict.outcome !== 'no_effect' || !this.#mayRepeat(verdict, now() - began)) return verdict
+      const next = (await this.#hold(job.endpoint, verdict, attempt)) ? await this.#context.take(job.endpoint) : null
+      if (next === null) return verdict
+      slot = next
+      await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
+    }
+  }
+
+  /** Repeats the stored bytes of an unknown request. Only success changes its recorded outcome. */
+  async #sendAgain(repetition: Repetition): Promise<void> {
+    const context = this.#context
+    const { store } = context
+    const { id } = repetition
+    const job = await store.read((sql) => ({
+      ...readRowRequest(sql, id),
+      rows: rowsOfRequest(sql, store.drop, id).length,
+    }))
+    const { endpoint } = job
+    const attempts = repetition.attempts + 1
+    const mayRepeat = await isRepeatable(context.client, job, { signal: context.halt, refresh: true })
+    if (mayRepeat === null) return void this.#repetitions.add({ ...repetition, attempts })
+    const slot = mayRepeat ? await context.take(endpoint) : null
+    if (slot === null) return
+    const verdict = await this.#attempts.make(job, slot, attempts)
+    if (verdict.outcome === 'accepted') return await this.#record(job, verdict, 'unknown')
+    this.#attempts.report(job, 'unknown', verdict)
+    const isOpen =
+      verdict.outcome === 'unknown' ||
+      (verdict.outcome === 'no_effect' && verdict.cause !== 'other_label' && this.#mayRepeat(verdict, 0))
+    if (!isOpen) return void context.notResolved.add(id)
+    const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
+    if (isHeld) await this.#hold(endpoint, verdict, attempts)
+    // Busy is a response: the server is reachable, and the first attempt is in progress. 429 is one too.
+    const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
+    this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
+  }
+
+  async #record(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
+    await this.#attempts.record(job, verdict, was)
+    this.#onAttempt()
+    this.#health.note(verdict)
+  }
+
+  /** Whether a retry can help. Otherwise the run is stopped, because other requests would fail as well. */
+  #mayRepeat(attempt: NoEffectAttempt, failingMs: number): boolean {
+    const { cause, message, stop } = attempt
+    if (cause === 'too_large') return false
+    if (stop === undefined && mayRetry(this.#retries, attempt, 0, failingMs)) return true
+    this.#context.stop(stop ?? (cause === 'other_label' ? stoppedByLabel(message) : stopOf(cause, message)))
+    return false
+  }
+
+  /** Waits before a retry. Returns false if the run was stopped meanwhile. */
+  async #hold(endpoint: MintEndpoint, attempt: NoEffectAttempt | UnknownAttempt, attempts: number): Promise<boolean> {
+    const { emit, pacer } = this.#context
+    const { cause } = attempt
+    const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
+    // Other commands have to see at once what the operator of the backend has to do.
+    if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
+    const message = isForNow(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
+    this.#context.heldFor = message
+    emit({ type: 'holding', reason: isForNow(cause) ? cause : 'unreachable', ms, message })
+    return this.#context.pause(ms)
+  }
+
+  #afterUnknown(job: Job, { message, foreign, status }: UnknownAttempt): void {
+    if (hasMeans(job)) {
+      const ms = this.#repetitions.add({ ...job, attempts: 1 })
+      this.#context.emit({ type: 'holding', reason: 'unknown', ms, message })
+    } else if (foreign) {
+      // A server that isn't the API would respond to each further request in the same way, and each would be unknown.
+      const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'bad_answer'
+      const hint = 'Check the base URL and the API key.'
+      this.#context.stop(new GdnError(code, `${message}, which is not a response from the API`, { hint }))
+    }
+  }
+}
+
+/** Returns the permission to send if what precedes the request fails. */
+async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act()
+  } catch (error) {
+    slot.done()
+    throw error
+  }
+}
+
+/**
+ * Requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend still has
+ * the record of their keys.
+ */
+export async function resendable(store: RunStore): Promise<RowRequest[]> {
+  return await store.read((sql) =>
+    requestsWith(sql, store.id, 'unknown')
+      .filter(
+        ({ id, n }) =>
+          n > store.drop.restoredAfter &&
+          rowsOfRequest(sql, store.drop, id).every(({ isCurrent, state }) => isCurrent && state === 'unknown'),
+      )
+      .map(({ id }) => readRowRequest(sql, id))
+      .filter(hasMeans),
+  )
+}

@@ -1,0 +1,237 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+import { isFinal } from '../../api/nft-status.ts'
+import { isBackendChange } from '../../client/backend.ts'
+import { GdnError } from '../../core/errors.ts'
+import { identityOf, sentMetadata } from '../../operations/reconcile/content.ts'
+import { IDS_PER_CALL, readRecords } from '../../operations/reconcile/listing.ts'
+import { poll } from '../../operations/waiting.ts'
+import { setAside } from '../../state/known-nfts.ts'
+import { endRow, giveNft, type NftEnd, noteWaiting, takeNft } from '../../state/row-outcomes.ts'
+import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
+import { matchIds, type Seen } from '../rows/match.ts'
+import { NOT_SHOWN, UNDECIDED } from '../runs/results.ts'
+import type { RunContext } from '../runs/run-context.ts'
+
+const PACE = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
+/** Time between two looks while requests are being sent. */
+const ASIDE_INTERVAL_MS = 5_000
+
+/** Number of rows whose records are requested together. */
+interface Question {
+  requests: { request: RowRequest; rows: SentRow[] }[]
+  size: number
+}
+
+/**
+ * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
+ * record with its request before it reports anything of it.
+ */
+export class Sweeper {
+  readonly #context: RunContext
+  readonly #markerKey: string | undefined
+  /** Requests whose IDs are all assigned to their rows. */
+  readonly #checked = new Set<number>()
+
+  /** What the server waits for before it mints accepted rows; null if nothing is known. */
+  waitsFor: string | null = null
+  /** Why the first of the accepted rows waits, as their NFTs say it. */
+  #pendingReason: string | null = null
+  /** Why the last look got no response; null if it got one. */
+  #noResponse: string | null = null
+  #aside: Promise<void> | null = null
+  #asideAt: number
+
+  /** @param markerKey the key of the unique markers, if the run has them */
+  constructor(context: RunContext, markerKey: string | undefined) {
+    this.#context = context
+    this.#markerKey = markerKey
+    this.#asideAt = context.now()
+  }
+
+  /** Polls until all rows are deployed or failed, or the deadline is reached. */
+  async waitForAll(deadline: number): Promise<void> {
+    const context = this.#context
+    const { store, now, halt } = context
+    const look = async () => {
+      const pending = store.counts.accepted
+      if (pending === 0 || halt.aborted) return true
+      if (this.#noResponse === null) context.emit({ type: 'waiting', pending, reason: this.waitsFor })
+      this.#pendingReason = null
+      await this.#sweep(() => now() < deadline)
+      const isOver = store.counts.accepted === 0
+      const noResponse = this.#noResponse
+      if (!isOver && noResponse !== null)
+        context.emit({ type: 'holding', reason: 'unreachable', ms: PACE.maxMs, message: noResponse })
+      const reason = isOver || noResponse !== null ? null : await context.whyWaiting(this.waitsFor)
+      if (noResponse === null) this.waitsFor = reason ?? this.#pendingReason
+      return isOver || undefined
+    }
+    await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), look, PACE)
+  }
+
+  /** Polls all accepted rows once, and compares each record with its request. */
+  async sweepOnce(): Promise<void> {
+    await this.settled()
+    await this.#sweep(() => true)
+  }
+
+  /**
+   * Polls the oldest rows from time to time while others are being sent. The caller needn't wait for it. Errors are
+   * ignored, because the rows are polled again later.
+   */
+  lookAside(): Promise<void> {
+    const { now, halt } = this.#context
+    if (this.#aside !== null) return this.#aside
+    if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
+    // If the oldest rows aren't deployed or failed, the later ones aren't either.
+    this.#aside = this.#sweep((ended) => ended, true).finally(() => {
+      this.#aside = null
+      this.#asideAt = now()
+    })
+    // The next write reports a state that can't be written.
+    this.#aside.catch(() => {})
+    return this.#aside
+  }
+
+  /** Resolves when no poll is in flight. */
+  async settled(): Promise<void> {
+    await this.#aside?.catch(() => {})
+  }
+
+  /**
+   * @param goesOn called after each response with whether all its rows are deployed or failed; returns whether to
+   * continue
+   */
+  async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
+    for await (const question of this.#questions()) {
+      if (this.#context.halt.aborted) return
+      const answers = await this.#ask(question, aside)
+      if (answers === 'later') return
+      let ended = true
+      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, answers)) && ended
+      this.#context.emitRows()
+      if (!goesOn(ended)) return
+    }
+  }
+
+  /** Requests with accepted rows that aren't deployed or failed, as many IDs together as one call allows. */
+  async *#questions(): AsyncGenerator<Question> {
+    const { store } = this.#context
+    let question: Question = { requests: [], size: 0 }
+    for (let from = 1; ; ) {
+      const start = from
+      const next = await store.read((sql) => {
+        const request = nextRequest(sql, store.id, start, ['accepted'])
+        return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }
+      })
+      if (next === null) break
+      from = next.request.n + 1
+      const ids = next.rows.filter(({ nftGdnId }) => nftGdnId !== null).length
+      if (question.size > 0 && question.size + ids > IDS_PER_CALL) {
+        yield question
+        question = { requests: [], size: 0 }
+      }
+      question.requests.push(next)
+      question.size += ids
+    }
+    if (question.size > 0) yield question
+  }
+
+  /** `later`: there is no usable response now, or the run was stopped. */
+  async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
+    const context = this.#context
+    const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
+    try {
+      const records = await readRecords(context.asker, all)
+      this.#noResponse = null
+      return records
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      if (error.code === 'unreachable') this.#noResponse = error.message
+      if (!aside && (error.code === 'unauthorized' || error.code === 'forbidden')) context.stop(error)
+      if (isBackendChange(error)) context.stop(error)
+      return 'later'
+    }
+  }
+
+  /** Returns whether all rows of the request are deployed or failed. */
+  async #settle(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<boolean> {
+    const { store } = this.#context
+    const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
+    if (checked === null) return false
+    const ends: { id: string; end: NftEnd }[] = []
+    const waiting: { id: string; reason: string | null }[] = []
+    for (const row of checked) {
+      const record = found.get(row.nftGdnId ?? '')
+      if (record === undefined || !row.isCurrent || row.state !== 'accepted') continue
+      const end = this.#endOf(record)
+      const reason = record.pending_reason ?? null
+      if (end === null) this.#pendingReason ??= reason
+      if (end !== null) ends.push({ id: row.id, end })
+      else if (reason !== row.error) waiting.push({ id: row.id, reason })
+    }
+    if (ends.length + waiting.length > 0) {
+      await store.write((sql) => {
+        for (const { id, end } of ends) endRow(sql, id, end)
+        for (const { id, reason } of waiting) noteWaiting(sql, id, reason)
+      })
+      for (const { end } of ends) store.moved('accepted', end.status, 1)
+    }
+    return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
+  }
+
+  /** Returns the rows with their IDs after every record was compared; null while records are missing. */
+  async #check(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
+    const { store } = this.#context
+    // Adopted rows were compared when they were reconciled.
+    if (request.outcome !== 'accepted') {
+      this.#checked.add(request.id)
+      return rows
+    }
+    const metadata = sentMetadata(request.body)
+    const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
+    const sent = withNfts.map(({ position }) => this.#identity(metadata[position]))
+    const seen = withNfts.map(({ nftGdnId }, index): Seen => {
+      const record = found.get(nftGdnId ?? '')
+      if (record === undefined) return null
+      // An NFT that was updated since shows other metadata. Only our backend has updates, and it keeps the order.
+      const isUpdated = (record.revision ?? 0) > 0
+      return { id: record.nft_gdn_id, metadata: isUpdated ? sent[index] : this.#identity(record.request_metadata) }
+    })
+    const matched = matchIds(sent, seen)
+    if (matched === null) return null
+    this.#checked.add(request.id)
+    const moved = withNfts.flatMap((row, index) =>
+      matched[index] === row.nftGdnId ? [] : [{ row, id: matched[index] ?? null }],
+    )
+    if (moved.length === 0) return rows
+    const kept = new Set(matched)
+    await store.write((sql) => {
+      const now = Date.now()
+      for (const { row } of moved) takeNft(sql, row.id, UNDECIDED + NOT_SHOWN)
+      for (const { row, id } of moved) giveNft(sql, row.id, id, { now, by: 'answer' })
+      for (const { row } of moved) {
+        if (row.nftGdnId !== null && !kept.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
+      }
+    })
+    store.moved('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
+    return await store.read((sql) => rowsOfRequest(sql, store.drop, request.id))
+  }
+
+  #identity(metadata: unknown): string {
+    return identityOf(metadata, this.#markerKey)
+  }
+
+  #endOf(record: NftRecord): NftEnd | null {
+    if (!isFinal(record.status)) return null
+    return {
+      status: record.status === 'deployed' ? 'deployed' : 'failed',
+      token_id: record.token_id ?? null,
+      contract: record.contract_address ?? this.#context.options.contractAddress,
+      receiver: record.receiver_wallet_address ?? '',
+      url: record.metadata_url ?? null,
+      error: record.error ?? (record.status === 'deployed' ? null : 'the server reported a failure without a reason'),
+      isBurned: record.burned === true,
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { existingPath } from '../../core/existing-path.ts'
+import { enterUpload, uploadsOf } from '../../state/drops.ts'
+import type { RowsIn } from '../../state/rows.ts'
+import type { Plan } from '../plan.ts'
+import type { RunContext } from '../runs/run-context.ts'
+import type { FileUrls } from './request.ts'
+
+async function sha256(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+const DEFAULT_CONCURRENCY = 8
+
+/**
+ * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent. So a
+ * file that the server refuses is found while nothing is minted yet. After a failure no further upload begins. Uploads
+ * in flight finish, so that their URLs are in the database.
+ *
+ * @returns the URL of each path; null if the run was stopped
+ */
+export async function uploadFiles(
+  context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
+  plan: Pick<Plan, 'withFiles'>,
+  rows: RowsIn,
+): Promise<FileUrls | null> {
+  const { halt, options } = context
+  const urls = new Map<string, string>()
+  const lines = new Map<string, number>()
+  const { store } = context
+  for (const position of plan.withFiles) {
+    const [kept] = await store.rowsAt(rows, [position])
+    const row = kept?.row
+    if (row === undefined) continue
+    for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
+  }
+  const uploaded = await store.read((sql) => uploadsOf(sql, store.id))
+  const uploads = new Map([...uploaded].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
+  const failures: { line: number; path: string; error: unknown }[] = []
+  const waiting = lines.entries()
+  const work = async () => {
+    for (const [path, line] of waiting) {
+      if (halt.aborted || failures.length > 0) return
+      try {
+        urls.set(path, await uploadOnce(context, uploads, path))
+        context.emit({ type: 'uploaded', path, url: urls.get(path) ?? '', done: urls.size, files: lines.size })
+      } catch (error) {
+        failures.push({ line, path, error })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: options.uploadConcurrency ?? DEFAULT_CONCURRENCY }, work))
+  if (halt.aborted) return null
+  const [first] = failures.sort((a, b) => a.line - b.line)
+  if (first !== undefined) {
+    const { error, path, line } = first
+    if (error instanceof GdnError && error.code === 'data_dir') throw error
+    context.stop(uploadError(error, path, line))
+    return null
+  }
+  return (path) => {
+    const url = urls.get(path)
+    if (url === undefined) throw new Error(`${path} was not uploaded`)
+    return url
+  }
+}
+
+/** Returns the URL of a file: a known one, that of an upload of the same content in flight, or that of a new upload. */
+async function uploadOnce(
+  { store, client, halt }: Pick<RunContext, 'store' | 'client' | 'halt'>,
+  uploads: Map<string, Promise<string>>,
+  path: string,
+): Promise<string> {
+  const file = await existingPath(path)
+  const hash = await sha256(file)
+  const pending =
+    uploads.get(hash) ??
+    client.upload(file, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
+      await store.write((sql) => enterUpload(sql, store.id, hash, url))
+      return url
+    })
+  uploads.set(hash, pending)
+  return await pending
+}
+
+function uploadError(error: unknown, path: string, line: number): GdnError {
+  const message = `can't upload the file ${path} (line ${line}): ${messageOf(error)}`
+  if (!(error instanceof GdnError)) return new GdnError('invalid_manifest', message, { cause: error })
+  return error.with({ message })
+}
