@@ -48,9 +48,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const isInvalid = error.code === 'invalid_manifest'
-    const problem = isInvalid
-      ? 'has changed since the run read it, and now has errors'
-      : "can't be compared with the run"
+    const problem = isInvalid ? "can't be read as the run read it" : "can't be compared with the run"
     return { file, warnings: [`${name} ${problem}: ${safe(error.message)}`], isInvalid, edited: undefined, rows: [] }
   }
 }
@@ -61,7 +59,7 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   const { file, warnings, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
   if (isInvalid) {
-    io.warn(`Run \`gdn batch validate ${file}\` to list the errors.`)
+    io.warn(`Run \`gdn batch validate ${file}\` to list the errors. If its columns need --map, add it.`)
     return
   }
   const isOne = rows.length === 1
