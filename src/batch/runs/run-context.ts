@@ -95,7 +95,11 @@ export class RunContext {
     }
   }
 
-  /** Returns why requests are held back. @param response what the server says of it, which may be a part only */
+  /**
+   * Returns why requests are held back.
+   *
+   * @param response what the server says of it, which may be a part only
+   */
   async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
     if (cause === 'not_ready') return (await this.#shortage()) ?? response
     if (cause !== 'max_cost') return response

@@ -15,6 +15,8 @@ import { folder } from '../drop.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
 const GWEI = 10n ** 9n
+/** The clock of these commands skips waits of 5 s or more: a minute is over before a busy backend is done. */
+const PATIENT = ['--timeout', '1h']
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
 let real: PublicNetwork
@@ -101,7 +103,7 @@ describe('a signer with exactly what gdn cost says', () => {
     const env = { ...options.env, ...at(backend) }
     expect(await fundingOf([path('drop.csv')], { ...options, env })).toBe(funding)
     const contract = await newCollection({ ...options, env })
-    const argv = ['batch', 'mint', path('drop.csv'), '-b', 'polygon', '-c', contract, '-y', '--json']
+    const argv = ['batch', 'mint', path('drop.csv'), '-b', 'polygon', '-c', contract, '-y', '--json', ...PATIENT]
     const { code, stdout, stderr } = await cli(argv, { ...options, env })
     expect(code, stderr).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ deployed: 160, failed: 0 })
@@ -211,7 +213,7 @@ test('a shortage also names what all waiting NFTs need, as gdn cost does, and th
   // Warnings are read at fees that were asked for before.
   await until(warnings, (list) => list.includes(`polygon: ${problem}`))
   await give(all)
-  const { code, stdout } = await cli(['batch', 'mint', ...argv, '-y', '--json'], { ...options, env })
+  const { code, stdout } = await cli(['batch', 'mint', ...argv, '-y', '--json', ...PATIENT], { ...options, env })
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { deployed: 24, failed: 0 }])
 })
 
@@ -259,7 +261,7 @@ test('a shortage of a run also covers its unsent rows: one payment completes the
   )
   const lack =
     /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 10 waiting NFTs and 30 unsent rows at the current fees/
-  const argv = ['batch', 'mint', path('drop.csv'), ...target, '-y', '-o', 'ndjson', '--timeout', '60s']
+  const argv = ['batch', 'mint', path('drop.csv'), ...target, '-y', '-o', 'ndjson', ...PATIENT]
   const { payment, summary } = await mintAndPay(argv, { ...options, env }, lack)
   expect(summary).toMatchObject({ deployed: 30, failed: 0 })
   // As gdn cost says for all 40 rows: the reserve counts once.
@@ -282,7 +284,7 @@ test('a shortage of a run with a limit names no more than the limit can pay, and
   const funding = await fundingOf([path('drop.csv'), '-c', contract], { ...options, env })
   const lack =
     /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 12 unsent rows at the current fees, until the limit of the run is reached \(0\.0027 POL are left\)/
-  const argv = ['batch', 'mint', ...target, '-y', '-o', 'ndjson', '--timeout', '60s', '--max-cost', '0.0027']
+  const argv = ['batch', 'mint', ...target, '-y', '-o', 'ndjson', ...PATIENT, '--max-cost', '0.0027']
   const { payment, summary } = await mintAndPay(argv, { ...options, env }, lack)
   // A signer keeps 0.009 POL.
   expect(payment).toBe(parseUnits('0.0117'))
