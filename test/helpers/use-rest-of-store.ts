@@ -65,6 +65,8 @@ export async function useRestOfStore(
   await transactions.delaysOthers(db, signed)
   await transactions.lockRunOf(db, signed)
   await runCosts.transactionsOfRun(db, limited)
+  await runCosts.unminedOfRun(db, limited)
+  await runCosts.runsOfUnmined(db, [signed.id])
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])
   await runCosts.feesPaidInVain(db, { collectionId, run: 'limited' })
