@@ -54,6 +54,8 @@ const GROUPS = [
       (name) => `src/cli/cost/${name}.ts`,
     ),
   },
+  // Code of every command that reads the rows of runs.
+  { name: 'rows', paths: ['src/batch/rows'] },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.
   {
