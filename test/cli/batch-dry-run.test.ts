@@ -61,7 +61,7 @@ interface Situation {
 
 const EDITED = CSV.replace('Dusk', 'Dust')
 const command = ({ path, url }: Machine, file: string, ...more: string[]) => [
-  ...['batch', 'mint', path(file), ...TARGET, '--rate', '100', '--timeout', '10s', '--base-url', url, '--json'],
+  ...['batch', 'mint', path(file), ...TARGET, '--rate', '100', '--timeout', '60s', '--base-url', url, '--json'],
   ...more,
 ]
 
