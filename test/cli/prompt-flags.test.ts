@@ -8,7 +8,8 @@ import { CONTRACT, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
 
 const SRC = fileURLToPath(new URL('../../src/cli/', import.meta.url))
-const PROMPT = /\b(askText|askSecret|choose|askWhether|askLine|askAddress|askBlockchain|askCollection|confirm)\(/
+const PROMPT =
+  /(?<![#\w])(askText|askSecret|choose|askWhether|askLine|askAddress|askBlockchain|askCollection|confirm)\(/
 /** The flag of a prompt, or the last argument of `io.confirm`. */
 const FLAG = /(?:flag: |FLAG = |confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 

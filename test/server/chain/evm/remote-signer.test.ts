@@ -244,7 +244,12 @@ describe('a signer that fails', () => {
   const ERROR = { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: `no \u001b[31mkey\u001b[0m ${TOKEN}` } }
 
   it.each<[string, Reply, string, RegExp]>([
-    ['redirects', { status: 307, headers: { location: 'http://127.0.0.1:1/other' } }, 'bad_answer', /redirects/],
+    [
+      'redirects',
+      { status: 307, headers: { location: 'http://127.0.0.1:1/other' } },
+      'bad_answer',
+      /returned a redirect/,
+    ],
     ['rejects the token', { status: 401, text: TOKEN }, 'unauthorized', /rejected the credentials \(HTTP 401\)/],
     ['forbids the request', { status: 403, json: ERROR }, 'unauthorized', /rejected the credentials \(HTTP 403\)/],
     ['has an error', { json: ERROR }, 'refused', /refused eth_signTransaction: no {2}\[31mkey \[0m \[redacted\]$/],
