@@ -225,6 +225,8 @@ test('--for-spreadsheet uses separator, headers and order of the manifest, with 
   expect(row).toMatch(new RegExp(`^https://example.com/a.png;"a, b";calm;${OWNER};"x;y";`))
   const some = await results('--for-spreadsheet', '--fields', 'line,status')
   expect(some).toBe('\ufeffline;status\r\n2;deployed\r\n')
+  const shown = ['batch', 'results', path('drop.csv'), '-o', 'csv', '--for-spreadsheet', '--fields', 'line,status']
+  expect((await cli(shown, { ...options, tty: true })).stdout).toBe('line;status\r\n2;deployed\r\n')
   // Programs get the names of the documentation.
   expect(await results('--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n')
   expect(await results()).toMatch(/^image,description,attr:mood,receiver,title,key,/)
@@ -333,6 +335,8 @@ test('--for-spreadsheet lists the NFTs of a collection as the manifest has them'
   expect(row).toMatch(new RegExp(`^'=Dawn;"a;b";${OWNER};https://example.com/a.png;calm;1;deployed;id-0;`))
   const fields = [...list, '--for-spreadsheet', '--fields', 'token_id,status']
   expect((await cli(fields, options)).stdout).toBe('\ufefftoken_id;status\r\n1;deployed\r\n')
+  const sheet = { ...options, tty: true }
+  expect((await cli([...list, '--for-spreadsheet'], sheet)).stdout).toMatch(/^Name;description;Wallet;/)
   await rm(path('drop.csv'))
   expect((await cli([...list, '--for-spreadsheet'], options)).stdout).toMatch(
     /^\ufefftitle,description,image,receiver,/,

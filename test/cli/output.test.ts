@@ -61,6 +61,11 @@ test('--for-spreadsheet marks CSV as UTF-8, disarms formulas, and is for CSV onl
   expect(await csv()).toMatchObject({ code: 2, stdout: '', stderr: problem })
 })
 
+test('--for-spreadsheet prints no byte order mark in a terminal', async () => {
+  const argv = ['a', '-o', 'csv', '--for-spreadsheet', '--fields', 'nft_gdn_id,status']
+  expect((await show(argv, { tty: true })).stdout).toBe('nft_gdn_id,status\r\na,deployed\r\n')
+})
+
 test('prints one ID per line', async () => {
   expect((await show(['a', 'b', '-o', 'ids'])).stdout).toBe('a\nb\n')
 })

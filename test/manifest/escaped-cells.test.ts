@@ -25,7 +25,7 @@ describe('a cell of an export for spreadsheets', () => {
     const rows = fc.array(fc.tuple(filled, filled, filled), { minLength: 1, maxLength: 5 })
     await fc.assert(
       fc.asyncProperty(rows, async (cells) => {
-        const csv = createCsv({ forSpreadsheet: true }, separator)
+        const csv = createCsv({ stdoutTty: false }, { forSpreadsheet: true }, separator)
         const lines = cells.map((row) => csv.line([...row, ALICE]))
         const result = await read([csv.head(['title', 'description', 'attr:-5', 'receiver']), ...lines].join(''), {
           format: 'csv',

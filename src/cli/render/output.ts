@@ -54,7 +54,7 @@ export function createOutput(
     const values = selected(record)
     return csv.line(inCsv.map((field) => plainCell(values[field])))
   }
-  const openCsv = async () => createCsv(flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
+  const openCsv = async () => createCsv(io, flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
 
   return {
     mode,

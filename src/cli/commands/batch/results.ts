@@ -136,7 +136,7 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   return {
     columns,
     chosen: chooseFields(flags.fields, view, columns, others.names),
-    csv: createCsv(flags, header?.separator),
+    csv: createCsv(deps.io, flags, header?.separator),
     // A person filters a sheet by the status. Programs get the outcome of the mint.
     shown: flags.forSpreadsheet === true ? view.cells : undefined,
   }

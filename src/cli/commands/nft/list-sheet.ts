@@ -52,7 +52,7 @@ export async function printSheet(
   await printResultsCsv(deps.io, each(rows), {
     columns: shown,
     chosen: ownAnd(shown, FIELDS),
-    csv: createCsv({ forSpreadsheet: true }, header?.separator),
+    csv: createCsv(deps.io, { forSpreadsheet: true }, header?.separator),
   })
 }
 
