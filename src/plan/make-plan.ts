@@ -3,7 +3,7 @@ import { readRows } from '../batch/gather.ts'
 import { findReplacedRows, pairRows } from '../batch/identity/check-rows.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/identity/claim.ts'
 import { type Pair, pairedOf, renamedOf } from '../batch/identity/pairing.ts'
-import { refuseReadded, refuseRenumbered } from '../batch/identity/renumbered.ts'
+import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { refuseMintedBefore } from '../batch/minted/earlier-mints.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
@@ -168,9 +168,6 @@ class Planner {
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
     if (this.#options.prune === true) {
-      const { isSaved, newRows } = this.#options
-      const isChecked = isSaved !== true && newRows !== true && drop.setId !== null
-      if (isChecked) await state.read((sql) => refuseReadded(sql, drop))
       await this.#prune(place, scope)
     } else if (this.counts.vanished > 0) {
       const { burned, first } = await lookAtGone(this.#store, place)

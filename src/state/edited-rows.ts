@@ -188,27 +188,6 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Returns rows that a plan mints with the content of a sent row that is gone, with the ID of that row. */
-export function readdedRows(sql: Sql, { id, scope }: Drop): { key: string; line: number; was: string }[] {
-  return sql.all(
-    `WITH gone AS MATERIALIZED (
-        SELECT coalesce(n.body, o.content) AS what, min(substr(o.identity, ?)) AS key FROM operations o
-          LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
-          WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
-            AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.draft)
-          GROUP BY 1),
-      minted AS MATERIALIZED (
-        SELECT r.position, r.key, r.line, r.content, r.body FROM temp.draft r
-          WHERE r.position IN (SELECT position FROM temp.changes WHERE change ->> 'action' = 'mint')),
-      held AS MATERIALIZED (
-        SELECT position, key, line, content AS what FROM minted
-          UNION ALL SELECT position, key, line, body AS what FROM minted)
-      SELECT h.key, h.line, min(g.key) AS was FROM held h JOIN gone g ON g.what = h.what
-        GROUP BY h.position ORDER BY h.position`,
-    ...[scope.length + 1, id, scope.length + 1],
-  )
-}
-
 /** Marks operations whose rows were edited: the edited rows are minted in addition. */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)

@@ -12,8 +12,8 @@ const TABLES = {
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
-   * The changes of rows. `addChanges` fills it; `changedPage`, `rowsOfOther`, `readdedRows` and `exchangedRows` read it
-   * with the draft.
+   * The changes of rows. `addChanges` fills it; `changedPage`, `rowsOfOther` and `exchangedRows` read it with
+   * the draft.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */

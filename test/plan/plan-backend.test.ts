@@ -1,5 +1,6 @@
 /** @module-tag slow */
 import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -840,7 +841,7 @@ describe('gdn plan and apply against a backend', () => {
       const { one, file } = await pruned()
       const equal = `${without}\n,Twin,x,${ALICE}\n,Twin,x,${ALICE}`
       const save = async (...flags: string[]) => {
-        const { code, stderr } = await one.run(['plan'], equal, '--prune', '--out', file, ...flags)
+        const { code, stderr } = await one.run(['plan'], equal, '--prune', '--new-rows', '--out', file, ...flags)
         expect(code, stderr).toBe(0)
         return stderr
       }
@@ -848,7 +849,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await save()).toMatch(/gdn apply \S+ .*--allow-duplicates\n/)
       expect(await apply()).toMatchObject({ code: 3, stderr: expect.stringContaining('line 5 equals line 4') })
       expect(await save('--allow-duplicates')).not.toMatch(/gdn apply .*--allow-duplicates\n/)
-      for (const flags of [['--new-rows'], ['--take-over'], ['--map', 'x=title'], ['--receiver', ALICE]]) {
+      for (const flags of [['--take-over'], ['--map', 'x=title'], ['--receiver', ALICE]]) {
         expect(await apply(...flags)).toMatchObject({
           code: 2,
           stderr: expect.stringContaining(`error: ${flags[0]}: the plan `),
@@ -863,6 +864,26 @@ describe('gdn plan and apply against a backend', () => {
       expect(JSON.parse(applied.stdout)).toMatchObject({ minted: 2, burned: 1 })
       await one.run(['plan'], without, '--out', file)
       expect(await one.cli('apply', file, '--yes', '--prune')).toMatchObject({ code: 2 })
+    })
+
+    test('are not planned beside new rows, which may be the removed ones, without --new-rows', async () => {
+      const { one } = await pruned()
+      const saved = one.path('renamed.json')
+      // The ID of b was changed, and its title edited.
+      const renamed = rows.replace('b,Dusk,', 'b2,Dusk!,')
+      for (const flags of [[], ['--prune'], ['--prune', '--out', saved]]) {
+        const { code, stderr } = await one.run(['plan'], renamed, ...flags)
+        expect([flags, code]).toEqual([flags, 2])
+        expect(stderr).toContain('sent line 3: Dusk\n    id: "b" → "b2"\n    title: "Dusk" → "Dusk!"\n')
+        expect(stderr).toContain('If you changed IDs, restore them.')
+        expect(stderr).toContain('To mint the new rows as well, add --new-rows.')
+      }
+      expect(existsSync(saved)).toBe(false)
+      const { code, stderr } = await one.run(['plan'], renamed, '--prune', '--new-rows', '--out', saved)
+      expect(code, stderr).toBe(0)
+      const applied = await one.cli('apply', saved, '--yes', '--max-burns', '1', '--json')
+      expect(applied.code, applied.stderr).toBe(0)
+      expect(JSON.parse(applied.stdout)).toMatchObject({ minted: 1, burned: 1 })
     })
 
     test('and transfers do not stop a mint with local files on another machine', async () => {

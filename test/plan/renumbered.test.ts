@@ -73,17 +73,6 @@ describe('IDs that were renumbered after a row was removed', () => {
 describe('rows that got other IDs', () => {
   const renamed = rows.map((one) => ({ ...one, id: `0${one.id}` }))
 
-  test('are not minted while --prune burns the NFTs of their content, unless --new-rows is given', async () => {
-    await machine.mint(rows)
-    const some = [...rows.slice(1), ...renamed.slice(0, 1)]
-    await expect(machine.plan(some, { prune: true })).rejects.toMatchObject({
-      code: 'edited_rows',
-      message: expect.stringContaining('1 new row would be minted with the content of NFTs that --prune burns'),
-      hint: expect.stringContaining('Row 0a has the content that ID a had'),
-    })
-    expect((await machine.plan(some, { prune: true, newRows: true })).counts).toMatchObject({ mint: 1, burn: 1 })
-  })
-
   test.each(['plan', 'mint'] as const)('stop %s of another manifest, unless --again is given', async (command) => {
     await machine.mint(rows)
     const sent = server.sent.length

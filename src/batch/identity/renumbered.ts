@@ -1,8 +1,7 @@
-import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
-import { movedContents, readdedRows } from '../../state/edited-rows.ts'
+import { movedContents } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import { MAX_PAIRS, rowsAsMinted } from '../rows/edited-rows.ts'
 import { shownKey } from '../rows/row-key.ts'
@@ -41,28 +40,4 @@ export function refuseRenumbered(sql: Sql, drop: Drop, rows: RowsIn): void {
       },
     },
   )
-}
-
-/**
- * Refuses to burn NFTs of rows that are gone while rows with other IDs and the same content are minted.
- *
- * @throws GdnError `edited_rows`
- */
-export function refuseReadded(sql: Sql, drop: Drop): void {
-  const rows = readdedRows(sql, drop)
-  const [first] = rows
-  if (first === undefined) return
-  const message = `${count(rows.length, 'new row')} would be minted with the content of NFTs that --prune burns: ${drop.name}`
-  throw new GdnError('edited_rows', message, {
-    hint: [
-      `Nothing was sent. Row ${shownKey(first.key)} has the content that ID ${shownKey(first.was)} had.`,
-      'If you changed IDs, restore them.',
-      'To mint these rows and burn the others, add --new-rows.',
-    ].join('\n'),
-    details: {
-      run: drop.name,
-      rows: rows.slice(0, MAX_PAIRS).map(({ key, line }) => ({ key: shownKey(key), line })),
-      count: rows.length,
-    },
-  })
 }

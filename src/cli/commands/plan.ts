@@ -107,8 +107,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       } else if (isList) await output.many(records(shownChanges(isBrief ? firstChanges(found) : found.changes())))
       else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
       printPlanNotes(io, found, isBrief ? 'Add `-o ndjson` to print all of them.' : null)
-      // A plan that apply would refuse is not saved. With --prune, the plan shows the burns of rows that are gone.
-      if (found.counts.mint > 0 && flags.prune !== true) await found.refuseEdited()
+      // A plan that apply would refuse is not saved.
+      if (found.counts.mint > 0) await found.refuseEdited()
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })

@@ -143,7 +143,7 @@ describe('apply', () => {
     } = await machine(collection, row('a', 'A') + row('b', 'B') + row('c', 'C'))
     expect(await mint('--max-cost', '1')).toMatchObject({ code: 0 })
     await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('d', 'D'))
-    expect(await plan('--prune', '--out', path('plan.json'))).toMatchObject({ code: 0 })
+    expect(await plan('--prune', '--new-rows', '--out', path('plan.json'))).toMatchObject({ code: 0 })
     const applied = await gdn('apply', path('plan.json'), '--yes', '--json', '--max-burns', '1')
     expect([applied.code, applied.stderr]).toEqual([0, ''])
     expect(await kindsOf(collection)).toEqual([['burn', 'mint', 'mint', 'transfer', 'update']])
