@@ -102,6 +102,8 @@ class Planner {
     impossible: 0,
     identified: 0,
     burned: 0,
+    keptBurns: 0,
+    impossibleBurns: 0,
     retries: 0,
     vanished: 0,
   }
@@ -286,6 +288,8 @@ class Planner {
     const onBurned = (row: BurnedRow) => void burned.push(row)
     for await (const change of burnsOf(this.#store, place, { scope, noBurns, onBurned })) {
       this.counts[change.action]++
+      if (change.action === 'drift') this.counts.keptBurns++
+      if (change.action === 'impossible') this.counts.impossibleBurns++
       if (isSaved) await this.#saved.compareBurn(change)
       await state.scratch((sql) => addBurn(sql, position++, change))
     }

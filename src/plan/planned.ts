@@ -45,10 +45,14 @@ export type PlanCounts = Record<Action, number> & {
   rows: number
   /** Rows that are as the manifest says. */
   unchanged: number
-  /** Rows without an ID whose NFTs got one on another machine. They count as impossible. */
+  /** Rows without an ID whose NFTs got one. They count as impossible. */
   identified: number
   /** Rows whose NFT was burned. They count as drift, which nothing takes over. */
   burned: number
+  /** Removed rows whose NFTs are kept because others changed them. They count as drift. */
+  keptBurns: number
+  /** Removed rows whose NFTs can't be burned. They count as impossible. */
+  impossibleBurns: number
   /** Mints of rows whose last mint failed. */
   retries: number
   /** Rows that the run has sent, and that are no longer in the manifest. */

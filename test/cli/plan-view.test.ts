@@ -1,16 +1,27 @@
 import { expect, test } from 'vitest'
 import { PLAIN } from '../../src/cli/io/paint.ts'
 import { changedSince } from '../../src/cli/plan/open-source.ts'
-import { appliedText, countsText, firstChanges, planLines, printPlanNotes } from '../../src/cli/plan/plan-view.ts'
+import { planMarkdown } from '../../src/cli/plan/plan-markdown.ts'
+import {
+  appliedText,
+  countsText,
+  firstChanges,
+  onlyMintOf,
+  planLines,
+  printPlanNotes,
+  summaryText,
+} from '../../src/cli/plan/plan-view.ts'
 import type { Action, Change } from '../../src/plan/compare.ts'
 import { HAS_ID } from '../../src/plan/mint-changes.ts'
-import type { PlanCounts, PlannedChange } from '../../src/plan/planned.ts'
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../src/plan/planned.ts'
 import { OWNER } from './fake-api.ts'
 
 const NO_COUNTS: PlanCounts = {
   ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0, identified: 0 },
-  ...{ burned: 0, retries: 0, vanished: 0 },
+  ...{ burned: 0, keptBurns: 0, impossibleBurns: 0, retries: 0, vanished: 0 },
 }
+
+const OPTIONS = { allText: null, onlyMint: '' }
 
 /** A plan with as many changes of each action, in the order of the manifest. */
 function planOf(actions: Partial<Record<Action, number>>) {
@@ -38,7 +49,7 @@ async function shown(actions: Partial<Record<Action, number>>) {
     else counts.push([action, 1])
   }
   const notes: string[] = []
-  printPlanNotes({ note: (text) => notes.push(text) }, plan, 'See all.')
+  printPlanNotes({ note: (text) => notes.push(text) }, plan, { allText: 'See all.', onlyMint: '' })
   return { counts, note: notes.find((text) => text.startsWith('And ')) }
 }
 
@@ -67,13 +78,55 @@ test('shows changes that prevent all others first', async () => {
 test('says how many rows have two changes', () => {
   const summary = (counts: Partial<PlanCounts>) => {
     const notes: string[] = []
-    printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, null)
+    printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, OPTIONS)
     return notes.at(-1)
   }
   expect(summary({ rows: 2, transfer: 1, update: 2 })).toBe(
     '2 rows: 1 to transfer, 2 to update (1 row has two changes).',
   )
   expect(summary({ rows: 3, transfer: 1, update: 2 })).toBe('3 rows: 1 to transfer, 2 to update.')
+})
+
+test('counts removed rows apart from the rows of the manifest, also in Markdown', async () => {
+  const counts = { ...NO_COUNTS, rows: 302, unchanged: 300, drift: 3, impossible: 1, burn: 1 }
+  const removed = { ...counts, keptBurns: 1, impossibleBurns: 1 }
+  expect(summaryText(removed)).toBe(
+    '302 rows: 2 changed elsewhere, 300 unchanged. Removed rows: 1 to burn, 1 changed elsewhere, 1 impossible.',
+  )
+  expect(summaryText(NO_COUNTS)).toBe('0 rows: none.')
+  const markdown = await planMarkdown('drop.csv', { ...planOf({}), counts: removed } as unknown as ChangePlan)
+  for (const [what, n] of [
+    ['changed elsewhere, kept', 2],
+    ['impossible', 0],
+    ['burn', 1],
+    ['removed row, changed elsewhere, kept', 1],
+    ['removed row, impossible to burn', 1],
+  ]) {
+    expect(markdown).toContain(`\n| ${what} | ${n} |\n`)
+  }
+})
+
+test('suggests --take-over only for changes that it replaces', () => {
+  const notes = (counts: Partial<PlanCounts>) => {
+    const notes: string[] = []
+    printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, OPTIONS)
+    return notes.slice(0, -1)
+  }
+  const others = 'Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.'
+  const removed = 'NFTs of removed rows that were changed elsewhere are kept, also with --take-over.'
+  expect(notes({ drift: 1 })).toEqual([others])
+  expect(notes({ drift: 1, burned: 1 })).toEqual([])
+  expect(notes({ drift: 1, keptBurns: 1 })).toEqual([removed])
+  expect(notes({ drift: 3, burned: 1, keptBurns: 1 })).toEqual([others, removed])
+})
+
+test.each([
+  [{ mint: 1 }, undefined, 'gdn apply d --only mint'],
+  [{ mint: 1, vanished: 1 }, undefined, 'gdn apply d --new-rows --only mint'],
+  [{ mint: 1, vanished: 1 }, true, 'gdn apply d --only mint'],
+  [{ mint: 1, retries: 1, vanished: 1 }, undefined, 'gdn apply d --only mint'],
+])('names the command that makes only the mints, with the flag that it needs: %j', (counts, newRows, command) => {
+  expect(onlyMintOf('gdn apply d', { ...NO_COUNTS, ...counts }, newRows)).toBe(command)
 })
 
 test('counts the burns and transfers that it does not show', async () => {
@@ -144,7 +197,7 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
     'mint line 2: T0',
   ])
   const notes: string[] = []
-  printPlanNotes({ note: (text) => notes.push(text) }, rows(300), 'See all.')
+  printPlanNotes({ note: (text) => notes.push(text) }, rows(300), { allText: 'See all.', onlyMint: '' })
   expect(notes.filter((text) => text.startsWith('And '))).toEqual([])
   expect(await planLines(rows(2), { columns: 80, paint: PLAIN })).toHaveLength(5)
 })
@@ -153,12 +206,15 @@ test.each([
   [{ mint: 0 }, 'Fix each cause, or undo the edit of each row that you edited.'],
   [
     { mint: 1 },
-    'Fix each cause, or undo the edit of each row that you edited. To mint only the new rows, add --only mint.',
+    'Fix each cause, or undo the edit of each row that you edited. To mint only the new rows, run `gdn apply drop.csv --only mint`.',
   ],
 ])('speaks of new rows only where some are to be minted: %j', (counts, text) => {
   const notes: string[] = []
   const plan = { counts: { ...NO_COUNTS, rows: 2, impossible: 1, ...counts }, notes: [] }
-  printPlanNotes({ note: (note) => notes.push(note) }, plan, null)
+  printPlanNotes({ note: (note) => notes.push(note) }, plan, {
+    allText: null,
+    onlyMint: 'gdn apply drop.csv --only mint',
+  })
   expect(notes).toContain(`gdn apply sends nothing while a change is impossible. ${text}`)
 })
 

@@ -131,7 +131,7 @@ describe('gdn plan', () => {
     expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all of them.')
     expect(stdout).toContain(` line 2: Title 0 → ${OWNER}\n`)
     expect(stderr).toContain('Fix each cause, or undo the edit of each row that you edited.')
-    expect(stderr).toContain('To mint only the new rows, add --only mint.')
+    expect(stderr).toMatch(/To mint only the new rows, run `gdn apply \S+ .*--only mint`\./)
     const saved = (await plan('--out', path('plan.json'))).stderr
     expect(saved).not.toContain('To apply exactly this plan')
     const only = `gdn apply ${shellWord(path('plan.json'))} --base-url ${api.url} --only mint\n`

@@ -14,6 +14,17 @@ export function flagsAgain(flags: BatchMintFlags): string {
   return given.map((flag) => ` ${flag}`).join('') + serverFlagsAgain(flags)
 }
 
+/** Formats all flags that decide what a plan of the same manifest compares, for another command. */
+export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
+  const { run, takeOver, newRows, adopt } = flags
+  return [
+    ...valuesAgain({ run }),
+    ...(takeOver === true ? ['--take-over'] : []),
+    ...(newRows === true ? ['--new-rows'] : []),
+    ...(adopt === true ? ['--adopt'] : []),
+  ].reduce((words, flag) => `${words} ${flag}`, flagsAgain(flags))
+}
+
 /** Formats the flags that select the server and the state directory, for another command. */
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
   const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })

@@ -11,7 +11,7 @@ import { IN_PROGRESS } from '../../plan/compare.ts'
 import { noteMade, noteSeen } from '../../plan/note-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
-import { flagsAgain } from '../batch/flags-again.ts'
+import { planFlagsAgain } from '../batch/flags-again.ts'
 import { printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -45,6 +45,7 @@ import {
   countsText,
   mintedText,
   obstaclesText,
+  onlyMintOf,
   pendingCount,
   pendingPairs,
   planLines,
@@ -215,28 +216,16 @@ interface Given {
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
   if (isSaved) return `${file} has all of them.`
-  const { run, takeOver, newRows, adopt } = flags
-  const words = [
-    `gdn plan ${file}${flagsAgain(flags)}`,
-    ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
-    ...(takeOver === true ? ['--take-over'] : []),
-    ...(newRows === true ? ['--new-rows'] : []),
-    ...(adopt === true ? ['--adopt'] : []),
-  ]
-  return `To print all of them, run \`${words.join(' ')} -o ndjson\`.`
+  return `To print all of them, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
 }
 
 /** Returns the command that goes on after an interruption. The run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
-  const { run, only, maxBurns, takeOver, newRows, adopt, allowDuplicates } = flags
+  const { only, maxBurns, allowDuplicates } = flags
   return [
-    `gdn apply ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
-    ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
+    `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`,
     ...(only === undefined ? [] : [`--only ${only}`]),
     ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
-    ...(takeOver === true ? ['--take-over'] : []),
-    ...(newRows === true ? ['--new-rows'] : []),
-    ...(adopt === true ? ['--adopt'] : []),
     ...(allowDuplicates === true ? ['--allow-duplicates'] : []),
   ].join(' ')
 }
@@ -260,13 +249,15 @@ async function confirmPlan(
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
   if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
-  printPlanNotes(io, plan, isList ? whereAllAre(manifest, flags, isSaved) : null, flags.only === 'mint')
+  const onlyMint = onlyMintOf(applyAgain(manifest, flags), counts, newRows)
+  const allText = isList ? whereAllAre(manifest, flags, isSaved) : null
+  printPlanNotes(io, plan, { allText, onlyMint, onlyMints: flags.only === 'mint' })
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError(
       'refused',
       `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`,
       {
-        hint: `Nothing was sent. ${wayOut(counts)}`,
+        hint: `Nothing was sent. ${wayOut(counts, onlyMint)}`,
         details: { counts },
       },
     )

@@ -7,7 +7,7 @@ import { LocalContents } from '../../files/local-content.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
-import { serverFlagsAgain } from '../batch/flags-again.ts'
+import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import { openManifest } from '../batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -21,6 +21,7 @@ import { planMarkdown } from '../plan/plan-markdown.ts'
 import {
   firstChanges,
   noteRecord,
+  onlyMintOf,
   PLAN_VIEW,
   pendingCount,
   pendingPairs,
@@ -106,7 +107,9 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         await io.read(lines.map((line) => `${line}\n`).join(''))
       } else if (isList) await output.many(records(shownChanges(isBrief ? firstChanges(found) : found.changes())))
       else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
-      printPlanNotes(io, found, isBrief ? 'Add `-o ndjson` to print all of them.' : null)
+      const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
+      const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+      printPlanNotes(io, found, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
       // A plan that apply would refuse is not saved.
       if (found.counts.mint > 0) await found.refuseEdited()
       if (saveAs !== null) {

@@ -2,6 +2,7 @@ import { count } from '../../core/count.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
 import { escapeHtml } from '../sheet/html.ts'
+import { countsOfRows } from './plan-view.ts'
 
 /** GitHub accepts comments of up to 65,536 characters. */
 const MAX_CHARS = 60_000
@@ -46,15 +47,23 @@ export async function planMarkdown(name: string, plan: ChangePlan): Promise<stri
   return text
 }
 
-const countRows = (counts: PlanCounts): [string, number][] => [
-  ['mint', counts.mint],
-  ['update', counts.update],
-  ['transfer', counts.transfer],
-  ...(counts.burn === 0 ? [] : [['burn', counts.burn] as [string, number]]),
-  ['changed elsewhere, kept', counts.drift],
-  ['impossible', counts.impossible],
-  ['unchanged', counts.unchanged],
-]
+function countRows(counts: PlanCounts): [string, number][] {
+  const { mint, update, transfer, drift, impossible, unchanged } = countsOfRows(counts)
+  const removed: [string, number][] = [
+    ['burn', counts.burn],
+    ['removed row, changed elsewhere, kept', counts.keptBurns],
+    ['removed row, impossible to burn', counts.impossibleBurns],
+  ]
+  return [
+    ['mint', mint],
+    ['update', update],
+    ['transfer', transfer],
+    ['changed elsewhere, kept', drift],
+    ['impossible', impossible],
+    ['unchanged', unchanged],
+    ...removed.filter(([, n]) => n > 0),
+  ]
+}
 
 function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedChange): string {
   const changes = shown

@@ -226,40 +226,70 @@ export function countsText(counts: PlanCounts): string {
   return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
 }
 
-/** Says how many rows have an update and a transfer, so that the counts of changes aren't taken for counts of rows. */
-function twoChangesText({ rows, mint, update, transfer, drift, impossible, unchanged }: PlanCounts): string {
+/** Returns the counts of the changes of rows in the manifest. */
+export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
+  ...counts,
+  burn: 0,
+  drift: counts.drift - counts.keptBurns,
+  impossible: counts.impossible - counts.impossibleBurns,
+})
+
+/**
+ * Returns the summary of a plan. Removed rows are counted apart: `2 rows: 1 to update, 1 unchanged. Removed rows: 1 to
+ * burn.` A row may have an update and a transfer.
+ */
+export function summaryText(counts: PlanCounts): string {
+  const ofRows = countsOfRows(counts)
+  const { rows, mint, update, transfer, drift, impossible, unchanged } = ofRows
   const twice = mint + update + transfer + drift + impossible + unchanged - rows
-  return twice <= 0 ? '' : ` (${count(twice, 'row')} ${twice === 1 ? 'has' : 'have'} two changes)`
+  const isTwice = twice <= 0 ? '' : ` (${count(twice, 'row')} ${twice === 1 ? 'has' : 'have'} two changes)`
+  const { keptBurns, impossibleBurns } = counts
+  const none = { transfer: 0, update: 0, mint: 0, unchanged: 0 }
+  const removed = countsText({ ...counts, ...none, drift: keptBurns, impossible: impossibleBurns })
+  return `${count(rows, 'row')}: ${countsText(ofRows) || 'none'}${isTwice}.${removed === '' ? '' : ` Removed rows: ${removed}.`}`
 }
 
-/** Says what to do about impossible changes. Rows that were never minted may have no edit. */
-export const wayOut = ({ mint }: Pick<PlanCounts, 'mint'>): string =>
-  `Fix each cause, or undo the edit of each row that you edited.${mint === 0 ? '' : ' To mint only the new rows, add --only mint.'}`
+/**
+ * Says what to do about impossible changes. Rows that were never minted may have no edit.
+ *
+ * @param onlyMint the command that makes only the mints
+ */
+export const wayOut = ({ mint }: Pick<PlanCounts, 'mint'>, onlyMint: string): string =>
+  `Fix each cause, or undo the edit of each row that you edited.${mint === 0 ? '' : ` To mint only the new rows, run \`${onlyMint}\`.`}`
+
+/** Returns the command that makes only the mints. Where rows were removed, new ones need a flag. */
+export function onlyMintOf(
+  again: string,
+  { mint, retries, vanished }: Pick<PlanCounts, 'mint' | 'retries' | 'vanished'>,
+  newRows: boolean | undefined,
+): string {
+  const needsFlag = newRows !== true && vanished > 0 && mint > retries
+  return `${again}${needsFlag ? ' --new-rows' : ''} --only mint`
+}
 
 /**
  * Prints what the list of changes does not have.
  *
  * @param allText the sentence that says where all changes are, if the list has only the first ones
+ * @param onlyMint the command that makes only the mints
  * @param onlyMints whether the changes that are not mints are left out
  */
 export function printPlanNotes(
   io: Pick<Io, 'note'>,
   { counts, notes }: Pick<ChangePlan, 'counts' | 'notes'>,
-  allText: string | null,
-  onlyMints = false,
+  { allText, onlyMint, onlyMints = false }: { allText: string | null; onlyMint: string; onlyMints?: boolean },
 ): void {
   const hidden = allText === null ? null : hiddenText(counts)
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
-  if (counts.drift > counts.burned) {
+  if (counts.drift - counts.keptBurns > counts.burned) {
     io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
   }
-  if (counts.impossible > 0 && !onlyMints) {
-    io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(counts)}`)
+  if (counts.keptBurns > 0) {
+    io.note('NFTs of removed rows that were changed elsewhere are kept, also with --take-over.')
   }
-  // Burns are of NFTs that have no row.
-  const burns = counts.burn === 0 ? '' : ` ${count(counts.burn, 'NFT')} to burn.`
-  io.note(
-    `${count(counts.rows, 'row')}: ${countsText({ ...counts, burn: 0 }) || 'none'}${twoChangesText(counts)}.${burns}`,
-  )
+  if (counts.impossible > 0 && !onlyMints) {
+    io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(counts, onlyMint)}`)
+  }
+  io.note(summaryText(counts))
 }
