@@ -1,6 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { givenId } from '../batch/rows/given-id.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
+import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, type Seen } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
@@ -64,6 +65,6 @@ export class RowComparer {
   /** Returns whether the rows are minted with a placeholder: by the run, or before it has begun by the collection. */
   async #readUnrevealed(): Promise<boolean> {
     const { reading, setId } = this.#store.drop
-    return setId === null ? await this.#options.isCommitted() : reading.provenance !== undefined
+    return setId === null ? await this.#options.isCommitted() : isUnrevealed({ reading })
   }
 }

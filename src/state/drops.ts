@@ -62,6 +62,9 @@ export interface Drop {
   beatAt: number
 }
 
+/** Whether the NFTs of a drop are minted with a placeholder until they are revealed. */
+export const isUnrevealed = ({ reading }: Pick<Drop, 'reading'>): boolean => reading.provenance !== undefined
+
 /** The identity of a local file when its row was read. */
 export interface FileIdentity {
   path: string

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
-import type { Drop } from './drops.ts'
+import { type Drop, isUnrevealed } from './drops.ts'
 import type { StateReader } from './open-state.ts'
 import { createTables } from './temporary-tables.ts'
 import type { OperationState } from './transitions.ts'
@@ -189,11 +189,15 @@ const PLANNED_PAGE = 2_000
 
 /**
  * Whether a row differs from what was last applied to the NFT of the operation `o`, or else from what was sent. The
- * index has only the NFTs that were changed.
+ * index has only the NFTs that were changed. In an unrevealed drop, neither the placeholder of a row nor the row that
+ * was revealed is an edit.
  */
-export const isEdited = (row: string, sent = 'o.content'): string =>
-  `coalesce((SELECT a.body <> ${row}.body FROM nfts a INDEXED BY nfts_changed
-    WHERE a.operation_id = o.id AND a.position = 0 AND a.body IS NOT NULL), ${sent} <> ${row}.content)`
+const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'): string => {
+  const isOther = `${sent} <> ${row}.content`
+  const isUnapplied = `(SELECT a.body <> ${row}.body FROM nfts a INDEXED BY nfts_changed
+    WHERE a.operation_id = o.id AND a.position = 0 AND a.body IS NOT NULL)`
+  return isUnrevealed(drop) ? `${isOther} AND coalesce(${isUnapplied}, 1)` : `coalesce(${isUnapplied}, ${isOther})`
+}
 
 /**
  * Yields rows with their current operations in a run, in the manifest's order. By line, each operation is beside the
@@ -203,7 +207,7 @@ export const isEdited = (row: string, sent = 'o.content'): string =>
 export async function* plannedPages(
   state: StateReader,
   rows: RowsIn,
-  run: { id: string; scope: string },
+  run: Pick<Drop, 'id' | 'scope' | 'reading'>,
   by: FoundBy,
 ): AsyncGenerator<PlannedPage> {
   for (let after: number | null = -1; after !== null; ) {
@@ -219,7 +223,7 @@ export async function* plannedPages(
 function plannedPage(
   sql: Sql,
   rows: RowsIn,
-  { id, scope }: { id: string; scope: string },
+  { id, scope, reading }: Pick<Drop, 'id' | 'scope' | 'reading'>,
   by: FoundBy,
   after: number,
 ): PlannedPage & { last: number; count: number } {
@@ -228,7 +232,7 @@ function plannedPage(
         json_group_array(json_array(position, receivers, files, state, isRefused, isChanged))
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
-          o.id IS NOT NULL AND ${isEdited('r')} AS isChanged
+          o.id IS NOT NULL AND (${isEdited({ reading }, 'r')}) AS isChanged
         FROM ${tableOf(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
         WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
@@ -268,7 +272,7 @@ export interface RowChange {
 export function changesOf(
   sql: Sql,
   rows: RowsIn,
-  { id, scope, setId }: { id: string; scope: string; setId: number },
+  { id, scope, reading, setId }: Pick<Drop, 'id' | 'scope' | 'reading'> & { setId: number },
 ): RowChange[] {
   createTables(sql, 'earlier')
   sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', setId)
@@ -278,7 +282,7 @@ export function changesOf(
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL)
-        OR ${isEdited('d', 'coalesce(o.content, e.content)')}
+        OR (${isEdited({ reading }, 'd', 'coalesce(o.content, e.content)')})
       ORDER BY d.position`,
     id,
     scope,
