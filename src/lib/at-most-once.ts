@@ -88,7 +88,7 @@ export class AtMostOnce {
     if (options.wait === false) return { operationId, nfts }
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const isDone = isMinted(endpoint, body as { receiver_wallet_address: string })
-    const records = await this.#afterwards(operationId, () => this.#wait(ids, options, { isDone }))
+    const records = await this.#afterwards(operationId, () => this.#wait(ids, options, { isDone, isAccepted: true }))
     return { operationId, nfts: nfts.map((nft, i) => ({ ...nft, ...records[i] })) }
   }
 
@@ -144,7 +144,7 @@ export class AtMostOnce {
   async #wait(
     ids: readonly string[],
     options: WaitOptions,
-    until: Pick<NftWait, 'isDone' | 'mustExist'>,
+    until: Pick<NftWait, 'isDone' | 'isAccepted' | 'mustExist'>,
   ): Promise<Nft[]> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
     const { records, problem } = await waitForNfts(await this.#waitDeps(options), ids, { timeoutMs, ...until })

@@ -3,7 +3,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { lacksEndpoint } from '../client/answers.ts'
 import { GdnError } from '../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
-import { because, failureOf, pendingAfter, poll, type WaitDeps } from './waiting.ts'
+import { because, failureOf, pendingAfter, poll, unreadStatus, type WaitDeps } from './waiting.ts'
 
 export interface WaitedForCollection {
   /** The last record that was read; null if there was none. */
@@ -38,7 +38,12 @@ export async function waitForCollection(
     return { record, problem: failure === null ? null : new GdnError('refused', failure) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { record, problem: lacksEndpoint(error) ? addressElsewhere(id) : error }
+    return {
+      record,
+      problem: lacksEndpoint(error)
+        ? addressElsewhere(id)
+        : unreadStatus(error, 'the collection is', { transaction_gdn_id: id }),
+    }
   }
 }
 

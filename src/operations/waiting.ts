@@ -94,6 +94,8 @@ export interface NftWait {
   timeoutMs: number
   /** Condition to wait for, if not the final status. */
   isDone?: ((record: NftRecord) => boolean) | undefined
+  /** Whether the caller's own request was accepted: it is pending where the server doesn't respond. */
+  isAccepted?: boolean
   /**
    * Whether to end at once for IDs that the server doesn't know, if its responses are never behind. The details of
    * another server may lack an NFT that it has just accepted.
@@ -107,7 +109,7 @@ export interface NftWait {
 export async function waitForNfts(
   deps: WaitDeps,
   ids: readonly string[],
-  { timeoutMs, isDone = ({ status }) => isFinal(status), mustExist = false, onLook }: NftWait,
+  { timeoutMs, isDone = ({ status }) => isFinal(status), isAccepted = false, mustExist = false, onLook }: NftWait,
 ): Promise<WaitedForNfts> {
   const seen = new Map<string, NftRecord>()
   const recordsOf = (some: readonly string[]) => some.flatMap((id) => seen.get(id) ?? [])
@@ -133,7 +135,8 @@ export async function waitForNfts(
     )
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return waited(() => error)
+    const unread = (pending: string[]) => unreadStatus(error, count(pending.length, 'NFT'), { nft_gdn_ids: pending })
+    return waited((pending) => (isAccepted ? unread(pending) : error))
   }
 }
 
@@ -154,6 +157,20 @@ export function pendingAfter(
   details: Record<string, unknown>,
 ): GdnError {
   return new GdnError(codeOfWait(reason), `${what} still pending after ${timeoutMs / 1000} s${reason}`, { details })
+}
+
+const UNREAD: ReadonlySet<string> = new Set(['unreachable', 'rate_limited', 'bad_answer', 'unauthorized', 'forbidden'])
+
+/** Whether an error only says that a status can't be read. What was accepted may still be done. */
+const isUnread = (error: unknown): error is GdnError => error instanceof GdnError && UNREAD.has(error.code)
+
+/** Returns the error of something accepted whose status can't be read, and any other error as it is. */
+export function unreadStatus(error: GdnError, what: string, details: Record<string, unknown>): GdnError {
+  if (!isUnread(error)) return error
+  return new GdnError('pending', `${what} accepted, but the status can't be read: ${error.message}`, {
+    details,
+    cause: error,
+  })
 }
 
 /** Returns what a failed request says of itself; null unless it failed. */
@@ -193,19 +210,27 @@ export function pendingReason(records: readonly NftRecord[]): string {
 /** Formats why something is pending as the end of a sentence: an empty text without a reason. */
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
-/** Waits until a transaction is final. Returns undefined after the timeout, with why it is pending. */
+/**
+ * Waits until an accepted transaction is final. Returns undefined after the timeout, or when its status can't be read,
+ * with the reason.
+ */
 export async function waitForTransaction(
   deps: WaitDeps,
   id: string,
   timeoutMs: number,
 ): Promise<{ final: TransactionRecord | undefined; reason: string | null | undefined }> {
   let reason: string | null | undefined
-  const final = await poll(deps, timeoutMs, async () => {
-    const transaction = await readTransaction(deps, id)
-    reason = transaction?.pending_reason
-    return isFinal(transaction?.status ?? '') ? transaction : undefined
-  })
-  return { final, reason }
+  try {
+    const final = await poll(deps, timeoutMs, async () => {
+      const transaction = await readTransaction(deps, id)
+      reason = transaction?.pending_reason
+      return isFinal(transaction?.status ?? '') ? transaction : undefined
+    })
+    return { final, reason }
+  } catch (error) {
+    if (!isUnread(error)) throw error
+    return { final: undefined, reason: error.message }
+  }
 }
 
 export interface AcceptedTransfer {
@@ -276,6 +301,6 @@ export async function waitForTransfer(
     return { seen: { ...seen, status: 'deployed' }, ended: true, problem: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { seen, ended: false, problem: error }
+    return { seen, ended: false, problem: unreadStatus(error, 'the transfer is', { nft_gdn_id: nftGdnId }) }
   }
 }

@@ -150,6 +150,19 @@ describe('nft mint', () => {
     expect(errorOf(result)).toMatchObject({ code: 'pending', hint: expect.stringContaining('gdn nft wait id-0') })
   })
 
+  test('exits with 8 and names gdn nft wait if the status of the accepted NFT is not returned', async () => {
+    const revoked = { status: 401, body: { error: { title: 'Unauthorized', message: 'revoked' } } }
+    const api = await fakeApi({ createnft: accepts, getnfts: () => revoked })
+    const result = await cli([...MINT, '--title', 'x', '--base-url', api.url, '--json'], { env })
+    expect(result.code).toBe(8)
+    expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0' })
+    expect(errorOf(result)).toMatchObject({
+      code: 'pending',
+      message: expect.stringMatching(/^1 NFT accepted, but the status can't be read: /),
+      hint: expect.stringContaining('gdn nft wait id-0'),
+    })
+  })
+
   test('prints the accepted NFT after Ctrl-C during the wait', async () => {
     const { GdnError } = await import('../../src/core/errors.ts')
     const stop = new AbortController()

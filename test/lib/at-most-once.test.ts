@@ -415,6 +415,34 @@ describe('waiting', () => {
     expect(service.made).toBe(1)
   })
 
+  const COLLECTION = REQUESTS.createcollection as CollectionRequest
+  const calls: [string, (key: string) => Promise<unknown>][] = [
+    ['createCollection', (idempotencyKey) => gdn.createCollection(COLLECTION, { idempotencyKey })],
+    ['mint', (idempotencyKey) => gdn.mint(MINT, { idempotencyKey })],
+    ['transfer', (idempotencyKey) => gdn.transfer(TRANSFER, { idempotencyKey })],
+  ]
+  describe.each(calls)('of %s() for what was accepted', (_, call) => {
+    test.each([
+      ['drops its connections', null],
+      ['no longer accepts the key', { status: 401, body: '{}' }],
+      ['returns a page', { status: 200, body: '<html>' }],
+    ])('ends as pending when the server %s, and a later call waits on', async (_, changed) => {
+      service.request = async (asked, killer) => {
+        const answer = await Service.prototype.request.call(service, asked, killer)
+        if (!/get(nfts|transactions|collections)$/.test(asked.url)) return answer
+        if (changed === null) throw new Error('dropped')
+        return { ...answer, status: changed.status, body: Buffer.from(changed.body) }
+      }
+      const error = await failure(call('order-42'))
+      expect(error).toMatchObject({ code: 'pending', operationId: expect.any(String), details: expect.anything() })
+      expect(error.message).toContain("accepted, but the status can't be read: ")
+      expect(error.hint).toBe('Call it again with the same idempotency key to keep waiting.')
+      service.request = Service.prototype.request
+      await call('order-42')
+      expect(served.paths.filter((path) => /^(create|transfer)/.test(path))).toHaveLength(1)
+    })
+  })
+
   test('after a timeout, a later call finds out that the backend was restored without the NFT', async () => {
     served.backend = { id: randomUUID(), incarnation: randomUUID() }
     neverDeployed()

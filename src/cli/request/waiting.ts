@@ -1,4 +1,3 @@
-import type { NftRecord } from '../../api/nft-record.ts'
 import type { Server } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
 import type { GdnError } from '../../core/errors.ts'
@@ -24,13 +23,13 @@ export async function waitForNfts(
   { client, server }: Target,
   ids: readonly string[],
   timeoutMs: number,
-  isDone?: (record: NftRecord) => boolean,
+  until: Pick<waiting.NftWait, 'isDone' | 'isAccepted'> = {},
 ): Promise<waiting.WaitedForNfts> {
   const title = `Waiting for ${count(ids.length, 'NFT')} to be deployed`
   const waited = await withProgress(deps.io, title, (progress) =>
     waiting.waitForNfts(waitDeps(deps, client), ids, {
       timeoutMs,
-      isDone,
+      ...until,
       onLook: ({ pending, records }) =>
         progress.update(`${title}: ${ids.length - pending} done, ${pending} to go${waiting.pendingReason(records)}`),
     }),

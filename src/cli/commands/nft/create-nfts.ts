@@ -114,7 +114,8 @@ async function finish(
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
-  const { records, pending, problem } = await waitForNfts(deps, connection, ids, timeout, isMinted(endpoint, sent))
+  const until = { isDone: isMinted(endpoint, sent), isAccepted: true }
+  const { records, pending, problem } = await waitForNfts(deps, connection, ids, timeout, until)
   const paid = problem === null ? await paidByMints(deps, connection, ids) : null
   const seen = new Map(records.map((record) => [record.nft_gdn_id, record]))
   await print(accepted.map((nft) => ({ ...nft, ...seen.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))
