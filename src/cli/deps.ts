@@ -72,6 +72,8 @@ export interface WalletSpending {
   settings: Settings
   /** Symbol of the coin; null if it isn't known. */
   coin: string | null
+  /** Whether they may cost money: it is no embedded chain of the server. */
+  isPublic: boolean
   /** The most that they can cost together, in wei. */
   most: bigint
 }
@@ -88,7 +90,7 @@ export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bi
  * @param gas what the requests typically use; null if that isn't known
  */
 export type QuoteSpending = (
-  spending: Spending,
+  spending: Spending | WalletSpending,
   gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
 ) => Promise<void>
 

@@ -5,7 +5,7 @@ import { createPublicClient, encodeFunctionData, http, parseAbi, parseEther, toH
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { polygon } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { PermitSpending } from '../../src/cli/deps.ts'
+import type { PermitSpending, QuoteSpending } from '../../src/cli/deps.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
 import { until } from '../helpers/backend.ts'
@@ -84,7 +84,7 @@ beforeEach(async () => {
   await writePassword(join(home.dir, 'pw'))
 })
 
-const run = (flags: readonly string[], more: { permit?: PermitSpending } = {}) =>
+const run = (flags: readonly string[], more: { permit?: PermitSpending; quote?: QuoteSpending } = {}) =>
   cli(['collection', 'set', contract, '-b', 'polygon', '--rpc-url', network.url, ...flags], {
     env: { ...home.env, GDN_API_KEY: 'key' },
     cwd: home.dir,
@@ -167,6 +167,14 @@ describe('gdn collection set', () => {
       expect(BigInt(max_fee_wei)).toBeGreaterThan(BigInt(fee_paid_wei))
     const most = records.reduce((sum, { max_fee_wei }) => sum + BigInt(max_fee_wei), 0n)
     expect(asked.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', most })
+  })
+
+  test('reports in a dry run what its transactions would cost', async () => {
+    const quoted: Parameters<QuoteSpending>[0][] = []
+    const quote: QuoteSpending = async (spending) => void quoted.push(spending)
+    const { stderr } = await run(['--royalty', '5%', '--dry-run'], { quote })
+    expect(stderr).toContain('Nothing was sent.')
+    expect(quoted).toMatchObject([{ kind: 'wallet', isPublic: true, coin: 'POL', most: expect.any(BigInt) }])
   })
 
   test('says that fees have risen, not that funds are missing, if they exceed the approved price', async () => {

@@ -126,6 +126,16 @@ test.each([
   expect(await work()).toEqual(before)
 })
 
+test('collection set asks for a node of a public network, and does not blame the server', async () => {
+  const flags = ['-b', 'polygon', '--royalty', '5%', '--wallet', OWNER, '--dry-run']
+  const result = await run('collection', 'set', contract, ...flags)
+  expect(errorOf(result)).toMatchObject({
+    code: 'usage',
+    message: 'no node of polygon is specified, and this server gives no access to one',
+    hint: 'Nothing was sent. Set GDN_RPC_URL to a node of polygon, or add --rpc-url-file <file>.',
+  })
+})
+
 test('mints on an embedded chain of the same backend without a confirmation', async () => {
   const created = await run('collection', 'create', '--name', 'Free', '-b', 'base', '--wallet', OWNER)
   expect(created.code, created.stderr).toBe(0)

@@ -7,7 +7,6 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
-import { IN_PROGRESS } from '../../plan/compare.ts'
 import { noteMade, noteSeen } from '../../plan/note-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
@@ -18,11 +17,10 @@ import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { atMostText, noteCost } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
-import { openMeter } from '../cost/estimate.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
-import { refuseAboveLimit, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { integer, oneOf } from '../flags/parse.ts'
@@ -40,6 +38,7 @@ import {
 } from '../plan/change-nfts.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from '../plan/open-plan.ts'
 import { changedSince, openSource } from '../plan/open-source.ts'
+import { worstOfPlan } from '../plan/plan-use.ts'
 import {
   appliedText,
   countsText,
@@ -291,30 +290,6 @@ async function confirmPlan(
   const question = `${what} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}?`
   await io.confirm(safe(question), '--yes')
   return true
-}
-
-/** Returns what the changes of a plan use at most, without those that were accepted before. */
-async function worstOfPlan(plan: ChangePlan, { only }: Pick<ApplyFlags, 'only'>): Promise<WorstUse> {
-  const meter = await openMeter(plan.run.dynamic)
-  const counts = { update: 0, transfer: 0, burn: 0 }
-  const mints = new Map<string, { receiver: string; sender: string | null; count: number }>()
-  for await (const { row, changes } of plan.rows()) {
-    for (const { action, reason } of changes) {
-      if (action === 'mint') {
-        const { receiver, sender } = row.row
-        const group = mints.get(`${sender} ${receiver}`)
-        if (group === undefined) mints.set(`${sender} ${receiver}`, { receiver, sender, count: 1 })
-        else group.count++
-      } else if ((action === 'update' || action === 'transfer') && reason !== IN_PROGRESS) counts[action]++
-    }
-  }
-  for await (const { action, reason } of plan.burns()) if (action === 'burn' && reason !== IN_PROGRESS) counts.burn++
-  // Requests have one receiver.
-  for (const { receiver, sender, count } of mints.values()) meter.add(receiver, count, sender)
-  const { worst } = meter.total()
-  if (only === 'mint') return worst
-  const kinds = Object.keys(counts) as (keyof typeof counts)[]
-  return sumOf([worst, ...(await Promise.all(kinds.map((kind) => worstOfChanges(kind, counts[kind]))))])
 }
 
 const MAX_TITLES = 20

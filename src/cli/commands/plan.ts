@@ -1,23 +1,25 @@
 import { resolve } from 'node:path'
+import type { Blockchain } from '../../api/blockchains.ts'
 import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
-import type { PlanCounts, PlannedChange } from '../../plan/planned.ts'
+import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import { openManifest } from '../batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import type { Deps } from '../deps.ts'
+import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
+import { typicalOfPlan } from '../plan/plan-use.ts'
 import {
   firstChanges,
   noteRecord,
@@ -93,8 +95,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
       const pending = pendingCount(found.counts)
       if (pending > 0) {
-        const { blockchain } = opened.options
-        await deps.quote?.({ connection, blockchain, kind: 'nft', count: pending, run: null }, null)
+        await quotePlan(deps, connection, opened.options, found)
         printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
       }
       const isList = !isMarkdown && output.mode === 'table'
@@ -125,6 +126,21 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   } finally {
     await connection.client.close()
   }
+}
+
+/** Reports the cost of a plan. `apply` limits a run with mints as `batch mint` does. */
+async function quotePlan(
+  deps: Deps,
+  connection: Connection,
+  { blockchain }: { blockchain: Blockchain },
+  plan: ChangePlan,
+): Promise<void> {
+  if (deps.quote === null) return
+  const { counts, run } = plan
+  const kept = run.maxCost === null ? null : { wei: run.maxCost, isSet: false }
+  const minting = { id: run.id, isOperation: false, canLimit: true, accepted: 0, maxCost: kept }
+  const nfts = { kind: 'nft', count: pendingCount(counts), run: counts.mint > 0 ? minting : null } as const
+  await deps.quote({ connection, blockchain, ...nfts }, () => typicalOfPlan(plan))
 }
 
 /** Returns what to do with a plan that was saved. apply refuses one with a change that is impossible. */

@@ -63,6 +63,9 @@ export class Planning {
       if (obstacle !== null) return { ...answer, next: obstacle }
       await this.#plans.save({ ...plan, shown: shownBy(outcome) })
     }
+    if (tool.command === 'apply' && plan.state === 'planned' && values.max_cost === undefined && isSame(outcome)) {
+      return { ...answer, next: 'Nothing differs from the manifest, so there is nothing to do.' }
+    }
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
@@ -145,6 +148,10 @@ const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArr
 /** Returns what identifies shown changes of settings. Their cost may change. */
 const shownBy = (outcome: Outcome) =>
   digest(recordsIn(outcome).map(({ setting, before, after }) => [setting, before, after]))
+
+/** Whether a plan has no change, also none that is impossible. Others may have changed NFTs, which keep that. */
+const isSame = (outcome: Outcome): boolean =>
+  recordsIn(outcome).every(({ action }) => action === 'note' || action === 'drift')
 
 const isForGood = ({ command }: Tool, outcome: Outcome): boolean =>
   FOR_GOOD.has(command) ||

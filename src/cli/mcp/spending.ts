@@ -28,6 +28,13 @@ interface CountedRun {
   counted: bigint
 }
 
+/** The least `max_cost` that is of use, in wei. */
+interface Enough {
+  least: bigint
+  /** Whether all that is left of the session may be of use, because a run sends what fits. */
+  isAnyMore: boolean
+}
+
 /** The most that requests can cost, in wei. */
 interface Most {
   /** What the whole run may cost: each request carries it, and the server enforces it. Null where it can't. */
@@ -37,7 +44,7 @@ interface Most {
   /** What transactions of the run had cost before, for certain: a reorg can move others to dearer blocks. */
   before: bigint
   /** A `max_cost` with which the requests count less; null where none does. */
-  enough: bigint | null
+  enough: Enough | null
 }
 
 /**
@@ -87,30 +94,36 @@ export class Ledger {
    * @param limitText the limit that their run gets, as text, where the command that asks doesn't know it
    */
   async quote(deps: Deps, [asked, gas]: Parameters<QuoteSpending>, limitText?: unknown): Promise<string> {
+    if (asked.kind === 'wallet') return await this.#quoteWallet(deps, asked)
     const spending = await located(asked)
     const { blockchain } = spending
     const fees = await feesOnPublicNetwork(deps, spending)
-    if (fees === null) {
-      return `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`
-    }
+    if (fees === null) return costsNothing(blockchain)
     const where =
       blockchain === null
         ? 'The blockchain is unknown, so it may be a public network.'
         : `${blockchain} is a public network.`
     const given = fees === 'unknown' ? null : await givenLimit(deps, spending, limitText)
-    const limited = given === null ? null : { limit: given, total: given, before: 0n, enough: null }
+    const enough = { least: 0n, isAnyMore: true }
+    const limited = given === null ? null : { limit: given, total: given, before: 0n, enough }
     const most = fees === 'unknown' ? null : (limited ?? (await mostOf(deps, spending, fees)))
     const cost = fees === 'unknown' || most === null ? [] : [await costText(most, fees, gas)]
     if (fees !== 'unknown' && given !== null) cost.push(...(await tooLowText(given, spending, fees)))
-    try {
+    const left = await leftText(async () => {
       const { limit, price } = await this.#unitsOf(deps, spending, fees)
-      const left = this.#leftOf(most === null ? 0n : most.total - most.before, price, limit, most?.enough)
-      return [where, ...cost, `The session has ${amountText(left)} of ${amountText(limit)} left.`].join(' ')
-    } catch (error) {
-      if (!(error instanceof GdnError)) throw error
-      const { message, hint = '' } = error
-      return [where, ...cost, `This server won't send it: ${message}.`, hint.replace(NOTHING_SENT, '')].join(' ')
-    }
+      return [this.#leftOf(most === null ? 0n : most.total - most.before, price, limit, most?.enough), limit]
+    })
+    return [where, ...cost, left].join(' ')
+  }
+
+  async #quoteWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<string> {
+    if (!isPublic || isTestnet(blockchain)) return costsNothing(blockchain)
+    const left = await leftText(async () => {
+      const limit = this.#limitOn(blockchain)
+      return [this.#leftOf(most, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
+    })
+    const cost = `Maximum: ${inCoins(most, 'up')} ${nameOf(coin)}, which the wallet pays.`
+    return `${blockchain} is a public network. ${cost} ${left}`
   }
 
   /** Returns the limit and the price of a coin in its currency. @throws GdnError if the cost can't be counted */
@@ -123,8 +136,8 @@ export class Ledger {
   }
 
   /** Counts the transactions of a wallet each time that they are sent: nobody limits what they cost together. */
-  async #permitWallet(deps: Deps, { blockchain, settings, coin, most }: WalletSpending): Promise<void> {
-    if (isTestnet(blockchain)) return
+  async #permitWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<void> {
+    if (!isPublic || isTestnet(blockchain)) return
     const limit = this.#limitOn(blockchain)
     this.#count(most, await priceIn(deps, { settings }, coin, limit.currency), limit)
   }
@@ -135,7 +148,7 @@ export class Ledger {
   }
 
   /** Counts an amount in wei. @throws GdnError `max_cost` if it exceeds what is left */
-  #count(amount: bigint, price: Money | null, limit: Money, enough: bigint | null = null): void {
+  #count(amount: bigint, price: Money | null, limit: Money, enough: Enough | null = null): void {
     this.#leftOf(amount, price, limit, enough)
     this.#counted += costIn(amount, price)
   }
@@ -146,19 +159,17 @@ export class Ledger {
    * @param enough a `max_cost` with which the requests count less
    * @throws GdnError `max_cost` if the amount exceeds it
    */
-  #leftOf(amount: bigint, price: Money | null, limit: Money, enough: bigint | null = null): Money {
+  #leftOf(amount: bigint, price: Money | null, limit: Money, enough: Enough | null = null): Money {
     const left = { ...limit, amount: limit.amount - this.#counted }
     const cost = { ...limit, amount: costIn(amount, price) }
     if (cost.amount <= left.amount) return left
+    const isLess = enough !== null && enough.least < amount && costIn(enough.least, price) <= left.amount
+    const useful = isLess && (enough.isAnyMore ? limitText(left) : `${inCoins(enough.least, 'up')} or more`)
+    const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
       `this may cost ${amountText(cost)}, and ${amountText(left)} of ${amountText(limit)} are left`,
-      {
-        hint:
-          enough !== null && enough < amount && costIn(enough, price) <= left.amount
-            ? `${NOTHING_SENT}Make a plan with max_cost ${inCoins(enough, 'up')} or more, or ask the operator to start gdn mcp with a higher limit.`
-            : `${NOTHING_SENT}Ask the operator to start gdn mcp with a higher limit.`,
-      },
+      { hint: `${NOTHING_SENT}${plan} the operator to start gdn mcp with a higher limit.` },
     )
   }
 
@@ -179,6 +190,20 @@ const NOTHING_SENT = 'Nothing was sent. '
 
 /** Returns an amount of wei in the currency of the limit. */
 const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
+
+const costsNothing = (blockchain: Blockchain | null) =>
+  `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`
+
+/** Says what is left of the limit of the session, or why nothing may be sent. */
+async function leftText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
+  try {
+    const [left, limit] = await find()
+    return `The session has ${amountText(left)} of ${amountText(limit)} left.`
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return `This server won't send it: ${error.message}. ${(error.hint ?? '').replace(NOTHING_SENT, '')}`
+  }
+}
 
 async function located(asked: Spending): Promise<Spending> {
   return { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
@@ -251,7 +276,9 @@ async function priceIn(
   throw notCounted(
     `the price of ${coin ?? 'the coin'} in ${currency} is not known`,
     coin === null
-      ? 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
+      ? MONEY.test(currency)
+        ? 'Configure price_url in your profile, without {coin}: the server names no symbol of its coin.'
+        : 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
       : `Use coins, such as --max-cost 5${coin}, or configure price_url in your profile.`,
   )
 }
@@ -261,11 +288,12 @@ async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise
   const { connection, run } = spending
   const { client } = connection
   const { signal } = deps.signals
-  if (run !== null) await client.learnIdempotency({ signal })
-  const hasLimits = run !== null && client.supports('runCosts') === true
-  if (hasLimits && run.canLimit) return await limitedRun(deps, spending, run, found)
-  // The limit of an operation is compared with its cost at the fees of now.
-  const enough = hasLimits && run.isOperation ? await worstCaseOf(spending, found.fees) : null
+  await client.learnIdempotency({ signal })
+  const hasLimits = client.supports('runCosts') === true
+  if (hasLimits && run?.canLimit) return await limitedRun(deps, spending, run, found)
+  // The limit of an operation, or of the changes of a plan, is compared with their cost at the fees of now.
+  const takesLimit = hasLimits && (run === null || run.isOperation)
+  const enough = takesLimit ? { least: await worstCaseOf(spending, found.fees), isAnyMore: false } : null
   const max = found.max ?? (await maxFeeOf(deps, spending)) ?? found.fees.offered * MOST_RAISES
   return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n, enough }
 }
@@ -274,7 +302,7 @@ async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise
 async function limitedRun(
   deps: Deps,
   spending: Spending,
-  { id, accepted, maxCost }: SpendingRun,
+  { id, isOperation, accepted, maxCost }: SpendingRun,
   { fees }: FoundFees,
 ): Promise<Most> {
   const { client } = spending.connection
@@ -285,7 +313,9 @@ async function limitedRun(
   if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known)
   const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
   const limit = known !== null && known < own ? known : own
-  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), enough: null }
+  const least = paid + (await worstCaseOf({ kind: 'nft', count: 1 }, fees))
+  const enough = isOperation ? null : { least, isAnyMore: true }
+  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), enough }
 }
 
 const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
@@ -317,7 +347,15 @@ const notCounted = (message: string, hint: string) =>
     hint: `${NOTHING_SENT}The operator of gdn mcp can fix it: ${hint}`,
   })
 
-const COINS = /^(USD|EUR|GBP|JPY|CHF)$/
+const CENT = 10n ** 16n
+const MONEY = /^(USD|EUR|GBP|JPY|CHF)$/
 
 const amountText = ({ amount, currency }: Money): string =>
-  COINS.test(currency) ? moneyText({ amount, currency }) : `${inCoins(amount)} ${currency}`
+  MONEY.test(currency) ? moneyText({ amount, currency }) : `${inCoins(amount)} ${currency}`
+
+/** Returns an amount as a `max_cost` that isn't above it; null if it is less than a cent. */
+function limitText({ amount, currency }: Money): string | null {
+  if (!MONEY.test(currency)) return inCoins(amount)
+  const cents = (amount / CENT) * CENT
+  return cents === 0n ? null : moneyText({ amount: cents, currency }).replace(' ', '')
+}

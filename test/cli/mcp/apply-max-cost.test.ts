@@ -23,7 +23,7 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-test('a plan of apply is done with the max_cost that it was planned with', async () => {
+test('a plan of apply is done with the max_cost that it was planned with, and nothing is planned after it', async () => {
   const { path } = await folder({ 'project/drop.csv': CSV })
   const { address: contract } = await createTestCollection(backend)
   const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
@@ -36,6 +36,10 @@ test('a plan of apply is done with the max_cost that it was planned with', async
     expect(made).toMatchObject({ status: 'ok', data: { minted: 2 } })
     const runs = await withStore(dataDir.path, ({ db }) => db.selectFrom('runs').select('max_cost').execute())
     expect(runs).toEqual([{ max_cost: String(parseUnits('0.5')) }])
+    const { max_cost: _, ...same } = values
+    const again = await session.call('apply', same)
+    expect(again).toMatchObject({ status: 'ok', next: expect.stringContaining('nothing to do') })
+    expect(again.plan_id ?? null).toBeNull()
   } finally {
     await session.close()
   }

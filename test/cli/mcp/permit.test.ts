@@ -13,8 +13,8 @@ const SPENDING = COMMANDS.filter(
   ({ command, effect }) => effect === 'spend' && !Object.hasOwn(NOT_TOOLS, command) && !DONE.includes(command),
 )
 
-/** `apply` is planned by `plan`, and the others show their own maximum or have nothing to send in their scenarios. */
-const QUOTED = SPENDING.filter(({ command }) => !['apply', 'batch retry', 'collection set'].includes(command))
+/** `apply` is planned by `plan`, and `batch retry` has nothing to send in its scenario. */
+const QUOTED = SPENDING.filter(({ command }) => !['apply', 'batch retry'].includes(command))
 
 test.each(QUOTED)('a dry run of gdn $command reports what it would send', async ({ command }) => {
   const scenario = SCENARIOS[command]
@@ -42,4 +42,18 @@ test.each(SPENDING)('gdn $command sends nothing that is not permitted', async ({
   })
   expect(asked).toEqual([expect.any(String)])
   expect(errorOf(result)).toMatchObject({ code: 'max_cost' })
+})
+
+test('gdn plan reports what gdn apply would send as part of the same limited run, with its estimate', async () => {
+  const { argv, options } = (await SCENARIOS.apply?.prepare()) ?? { argv: [], options: {} }
+  const [, ...rest] = argv.filter((word) => word !== '--yes')
+  const quoted: unknown[] = []
+  const quote: QuoteSpending = async (asked, gas) => {
+    quoted.push([asked.kind !== 'wallet' && asked.run, await gas?.()])
+  }
+  const result = await cli(['plan', ...rest, '--json'], { ...options, quote })
+  expect(result.stderr).toBe('')
+  const run = { isOperation: false, canLimit: true, accepted: 0, maxCost: null }
+  const gas = { gas: expect.any(BigInt), bytes: expect.any(Number) }
+  expect(quoted).toMatchObject([[run, gas]])
 })

@@ -34,7 +34,8 @@ const POL = (amount: bigint) => ({ amount, currency: 'POL' })
 interface Network {
   loopback?: boolean
   simulated?: boolean
-  currency?: string
+  /** The symbol of its coin; null if the server names none. */
+  currency?: string | null
   answers?: boolean
   /** The highest price that the server states; null if it states none. */
   max?: bigint | null
@@ -128,6 +129,19 @@ test('permits nothing on a public network without --allow-spending', async () =>
   await permit(spending(1000, {}, 'polygon-amoy'))
 })
 
+test('quotes transactions of a wallet', async () => {
+  const quoted = (...asked: Parameters<typeof transactions>) =>
+    new Ledger(POL(ONE)).quote(deps, [transactions(...asked), null])
+  expect(await quoted(ONE / 2n)).toBe(
+    'polygon is a public network. Maximum: 0.5 POL, which the wallet pays. The session has 1 POL of 1 POL left.',
+  )
+  expect(await quoted(2n * ONE)).toContain(
+    "This server won't send it: this may cost 2 POL, and 1 POL of 1 POL are left.",
+  )
+  const free = 'This costs nothing: polygon is an embedded chain or a test network.'
+  expect(await quoted(2n * ONE, 'polygon', 'POL', false)).toBe(free)
+})
+
 test('stops at the limit of the session, over all calls', async () => {
   const ledger = new Ledger(POL(PER_NFT * 10n))
   const permit = ledger.permit(deps)
@@ -201,10 +215,36 @@ test.each([
     `${PUBLIC} Maximum: 0.0001 POL. The session has 1 POL of 1 POL left.`,
   ],
   [
-    'more than is left of the session',
+    'changes of a plan that cost more than is left of the session',
     POL(PER_NFT / 2n),
     spending(1),
-    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
+  ],
+  [
+    'a run that costs more than is left of the session, where a part of it would not',
+    POL(PER_NFT / 2n),
+    spending(2, { run: runOf('a-run') }),
+    `${PUBLIC} Maximum: 0.0004 POL. This server won't send it: this may cost 0.0004 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0003, or ask the operator to start gdn mcp with a higher limit.`,
+  ],
+  [
+    'a run of which not one NFT fits into what is left of the session',
+    POL(LIMITED / 2n),
+    spending(2, { run: runOf('a-run') }),
+    expect.stringMatching(/ are left\. Ask the operator to start gdn mcp with a higher limit\.$/),
+  ],
+  [
+    'a coin without a symbol, for a limit in money',
+    { amount: ONE, currency: 'USD' },
+    spending(1, { currency: null }),
+    expect.stringMatching(
+      /the price of the coin in USD is not known, .*: Configure price_url in your profile, without \{coin\}: /,
+    ),
+  ],
+  [
+    'a coin without a symbol, for a limit in coins',
+    POL(ONE),
+    spending(1, { currency: null }),
+    expect.stringContaining('Set --max-cost to money, such as 10USD, and configure price_url in your profile.'),
   ],
   [
     'more than is left of the session, where a limit of its own would do',
@@ -411,9 +451,9 @@ test('counts a limit in money at the price of the moment at which it is counted,
 })
 
 /** Transactions of a wallet of this machine. */
-const transactions = (most: bigint, blockchain: EvmBlockchain = 'polygon', coin: string | null = 'POL') => {
+const transactions = (most: bigint, blockchain: EvmBlockchain = 'polygon', coin = 'POL', isPublic = true) => {
   const settings = { prices: {}, profile: null } as never
-  return { kind: 'wallet', blockchain, settings, coin, most } as const
+  return { kind: 'wallet', blockchain, settings, coin, most, isPublic } as const
 }
 
 test('counts what a wallet pays itself together with what the server pays, each time', async () => {

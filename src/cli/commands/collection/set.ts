@@ -66,8 +66,11 @@ export async function set(deps: Deps, address: string | undefined, flags: SetFla
       place: { flag: '--blockchain' },
     })
   }
-  const { applySettings } = await import('./set/apply.ts')
-  await applySettings(deps, { connect, settings, node, contract: evmAddress(contract), blockchain, flags, output })
+  const { applySettings, withoutNode } = await import('./set/apply.ts')
+  const target = { connect, settings, node, contract: evmAddress(contract), blockchain, flags, output }
+  await applySettings(deps, target).catch((error: unknown) => {
+    throw node === null ? withoutNode(error, blockchain) : error
+  })
 }
 
 function evmAddress(text: string): `0x${string}` {

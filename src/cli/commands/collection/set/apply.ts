@@ -12,6 +12,7 @@ import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
 import { openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
 import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/owner/send.ts'
 import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
+import { NodeFailed } from '../../../../server/chain/evm/remote/answers.ts'
 import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-network.ts'
 import { missingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
@@ -69,7 +70,10 @@ export async function applySettings(
     }
     const from = flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner
     const offer = await priceChanges(network, { from, contract, changes })
+    const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
+    const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
     if (flags.dryRun) {
+      await deps.quote?.({ ...spending, most: offer.most }, null)
       await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
     }
@@ -80,7 +84,6 @@ export async function applySettings(
       if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
     }
     const signer = await openWallet(deps, flags, from)
-    const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
     await confirm(deps, flags, { isPublic, contract, blockchain, changes, offer })
     if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     const progress = await io.progress('Sending the changes')
@@ -97,10 +100,7 @@ export async function applySettings(
           hint: 'Nothing was sent. Run the same command again to see what differs now.',
         })
       }
-      if (isPublic) {
-        const most = left.reduce((sum, change) => sum + costOf(offer, change).most, 0n)
-        await deps.permit({ kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), most })
-      }
+      await deps.permit({ ...spending, most: left.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
       // Files are uploaded before anything is sent.
       const calls: Hex[] = []
       for (const change of left) calls.push(encodeOwnerCall(await change.call()))
@@ -134,6 +134,17 @@ export async function applySettings(
         `The new owner accepts it: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>`,
       )
     }
+  })
+}
+
+/** Returns the error of a server that was asked for an embedded chain and has none. */
+export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown {
+  // The server has responded, but not as a node.
+  const isNoNode =
+    error instanceof NodeFailed && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
+  if (!isNoNode) return error
+  return new GdnError('usage', `no node of ${blockchain} is specified, and this server gives no access to one`, {
+    hint: `Nothing was sent. Set GDN_RPC_URL to a node of ${blockchain}, or add --rpc-url-file <file>.`,
   })
 }
 
