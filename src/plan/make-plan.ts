@@ -122,6 +122,10 @@ class Planner {
   #mintedUnsettled = 0
   /** The keys of rows that were sent and are no longer in the manifest, by their operations; the names of the first. */
   #missing = new Map<string, string>()
+  /** Their operations by their NFTs. */
+  #missingNfts: ReadonlyMap<string, string> = new Map()
+  /** Operations among them whose NFTs rows without an ID name. */
+  readonly #found = new Set<string>()
   readonly #gone: string[] = []
   /** New rows without an ID. */
   #newUnnamed = 0
@@ -193,6 +197,7 @@ class Planner {
           unnamed: [...this.#missing.values()].filter(isContentKey).length,
           newUnnamed: this.#newUnnamed,
         },
+        identified: this.counts.identified === 0 ? null : { run: this.#comparer.isIdElsewhere ? null : drop.name },
         unedited: this.#unedited,
         prunes: this.#options.prune === true,
         hasReferences,
@@ -229,6 +234,7 @@ class Planner {
     if (drop.setId === null) return
     const missing = await state.read((sql) => missingRows(sql, drop, 'draft', pairedOf(pairs)))
     this.#missing = new Map(missing.map(({ id, key }) => [id, key]))
+    this.#missingNfts = new Map(missing.flatMap(({ id, nft }) => (nft === null ? [] : [[nft, id] as const])))
     this.counts.vanished = missing.length
   }
 
@@ -246,6 +252,12 @@ class Planner {
     this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
     const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     await this.#store.state.scratch((sql) => addNamed(sql, named))
+    for (const nft of named) {
+      const id = this.#missingNfts.get(nft)
+      if (id === undefined || !this.#missing.delete(id)) continue
+      this.#found.add(id)
+      this.counts.vanished--
+    }
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)
@@ -358,7 +370,7 @@ class Planner {
     const { drop } = this.#store
     if (this.#options.newRows === true || drop.setId === null) return
     const { operations, positions } = pairedOf([...this.#pairs.values()])
-    const paired = { operations: new Set([...operations, ...this.#seen.burned]), positions }
+    const paired = { operations: new Set([...operations, ...this.#seen.burned, ...this.#found]), positions }
     await findReplacedRows(this.#store, this.#options, this.#deps.client, { rows: 'draft', paired })
   }
 

@@ -4,7 +4,7 @@ import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
 /** The beginning of the reason of a row without an ID whose NFT got one. */
-export const HAS_ID = 'its NFT got an ID on another machine'
+export const HAS_ID = 'its NFT got an ID'
 export const FAILED = 'its last mint failed'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
@@ -14,7 +14,7 @@ export const identifiedNft = (nftGdnId: string | null, id: string | null): Chang
   nftGdnId,
   action: 'impossible',
   want: 'mint',
-  reason: `${HAS_ID}: add ${id === null ? 'it' : `id=${id}`} to the row, or mint the row with another ID`,
+  reason: `${HAS_ID}${id === null ? ' on another machine: add that ID' : `: add id=${id}`} to the row, or mint the row with another ID`,
 })
 
 /** Returns the mint of a row without an NFT; null if it has one. */

@@ -1,5 +1,6 @@
 import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
+import { rowsWithIds } from '../batch/rows/given-id.ts'
 
 /** What a plan found out, as far as its notes say it. */
 export interface NotedFacts {
@@ -10,6 +11,8 @@ export interface NotedFacts {
   paired: readonly Pick<StoredPair, 'alias'>[]
   /** Rows that the run has sent and that are no longer in the manifest. */
   gone: GoneRows
+  /** The run that has the IDs of rows without one, null where another machine has; null without such rows. */
+  identified: { run: string | null } | null
   /** Rows to change whose content is what this machine recorded last. */
   unedited: number
   /** Whether the plan burns the NFTs of these rows. */
@@ -37,6 +40,7 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...notesOfLabels(facts),
   ...notesOfPairs(facts),
   ...notesOfGone(facts),
+  ...(facts.identified === null ? [] : [rowsWithIds(facts.identified.run)]),
   ...(facts.unedited === 0 ? [] : [noteOfUnedited(facts.unedited)]),
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),

@@ -1,6 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { givenId } from '../batch/rows/given-id.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
+import { idOfNft } from '../state/draft-rows.ts'
 import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, type Seen } from './compare.ts'
@@ -10,6 +11,8 @@ import type { PlanDeps, PlanOptions } from './planned.ts'
 
 /** Compares rows with their NFTs. */
 export class RowComparer {
+  /** Whether the NFT of a row without an ID got one on another machine. */
+  isIdElsewhere = false
   readonly #store: RunStore
   readonly #options: Pick<PlanOptions, 'isCommitted'>
   readonly #contents: PlanDeps['contents']
@@ -31,8 +34,12 @@ export class RowComparer {
     const { row } = candidate.row
     const alias = candidate.named?.alias ?? null
     if (row.id === null && alias !== null) {
-      const { referenceScope } = this.#store.drop
-      return [identifiedNft(candidate.nftGdnId, givenId(referenceScope, alias, candidate.row, nft?.token_id ?? null))]
+      const { drop } = this.#store
+      const { nftGdnId } = candidate
+      const known = nftGdnId === null ? null : await this.#store.read((sql) => idOfNft(sql, drop, nftGdnId))
+      if (known === null) this.isIdElsewhere = true
+      const tokenId = nft?.token_id ?? null
+      return [identifiedNft(nftGdnId, known ?? givenId(drop.referenceScope, alias, candidate.row, tokenId))]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
     if (missing !== null) {

@@ -28,6 +28,16 @@ export function sentBetween(
   )
 }
 
+/** Returns the ID of the row that a run has for an NFT; null if it has none. */
+export function idOfNft(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nftGdnId: string): string | null {
+  const found = sql.get<{ id: string }>(
+    `SELECT substr(o.identity, ?) AS id FROM nfts n JOIN operations o ON o.id = n.operation_id
+      WHERE n.nft_gdn_id = ? AND o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?, 3) = 'id:'`,
+    ...[scope.length + 4, nftGdnId, id, scope.length + 1],
+  )
+  return found?.id ?? null
+}
+
 /** A row that a run has minted and that is no longer in the manifest. */
 export interface GoneRow {
   id: string

@@ -180,22 +180,26 @@ test('the counts of a plan have burns and transfers first', () => {
 })
 
 test('shows rows whose NFTs got IDs elsewhere as one change, with their number and the first of them', async () => {
-  const rows = (n: number) => {
+  const rows = (n: number, todo?: string) => {
     const plan = planOf({ impossible: n, mint: 1 })
     async function* changes() {
       for await (const change of plan.changes()) {
-        const reason = `${HAS_ID}: add id=${change.line} to the row, or mint the row with another ID`
+        const reason = `${HAS_ID}${todo ?? `: add id=${change.line}`} to the row, or mint the row with another ID`
         yield change.action === 'mint' ? change : { ...change, reason }
       }
     }
     return { ...plan, counts: { ...plan.counts, identified: n }, changes }
   }
   expect(await planLines(rows(300), { columns: 80, paint: PLAIN })).toEqual([
-    'impossible: the NFTs of 300 rows got IDs on another machine',
+    'impossible: the NFTs of 300 rows got IDs',
     ...[2, 3, 4, 5, 6].map((n) => `    line ${n}: add id=${n}`),
     '    and 295 more',
     'mint line 2: T0',
   ])
+  // Where gdn doesn't know the ID.
+  expect((await planLines(rows(300, ' on another machine: add that ID'), { columns: 80, paint: PLAIN }))[1]).toBe(
+    '    line 2: T0',
+  )
   const notes: string[] = []
   printPlanNotes({ note: (text) => notes.push(text) }, rows(300), { allText: 'See all.', onlyMint: '' })
   expect(notes.filter((text) => text.startsWith('And '))).toEqual([])

@@ -512,7 +512,7 @@ describe('a row without an ID', () => {
       const { changes } = await plan(each, rows)
       expect(changes).toEqual([
         'update update 1: title A → A!',
-        expect.stringMatching(/^impossible mint .*: its NFT got an ID on another machine: add .* to the row, or/),
+        expect.stringMatching(/^impossible mint .*: its NFT got an ID: add id=1 to the row, or/),
       ])
       await expect(mint(each, rows)).rejects.toMatchObject({
         code: 'seems_minted',
@@ -531,15 +531,31 @@ describe('a row without an ID', () => {
       { ...row('C', 4), id: 'other' },
     ])
     const other = await start()
-    const reason = (id: string) =>
-      `its NFT got an ID on another machine: add ${id} to the row, or mint the row with another ID`
-    const { changes } = await plan(other, DROPPED)
-    expect(changes).toEqual(
-      ['id=001', 'id=B', 'it'].map((id) => expect.stringMatching(new RegExp(`^impossible mint .*: ${reason(id)}$`))),
-    )
+    const reasons = (...reasons: string[]) =>
+      reasons.map((reason) =>
+        expect.stringMatching(
+          `^impossible mint .*: its NFT got an ID${reason} to the row, or mint the row with another ID$`,
+        ),
+      )
+    const { changes, notes } = await plan(other, DROPPED)
+    expect(changes).toEqual(reasons(': add id=001', ': add id=B', ' on another machine: add that ID'))
+    const rowsIn = (run: string) =>
+      `For the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``
+    expect(notes).toEqual([`${rowsIn('<run>')} on the machine that added them`])
+    // The machine that added the IDs knows each of them.
+    const here = await plan(machine, DROPPED)
+    expect(here.changes).toEqual(reasons(': add id=001', ': add id=B', ': add id=other'))
+    expect(here.notes).toEqual([
+      expect.stringMatching(/^For the rows with their IDs, run `gdn batch results drop-\w+ -o csv --for-spreadsheet`$/),
+    ])
     await expect(mint(other, DROPPED)).rejects.toMatchObject({
       message:
         '3 rows without an ID have the content of NFTs whose rows got IDs\nline 2: add id=001\nline 3: add id=B\nand 1 more',
+      hint: expect.stringContaining(`${rowsIn('<run>')} on the machine`),
+    })
+    await expect(mint(machine, DROPPED)).rejects.toMatchObject({
+      message: expect.stringContaining('line 4: add id=other'),
+      hint: expect.stringMatching(/--for-spreadsheet`\.$/),
     })
   })
 

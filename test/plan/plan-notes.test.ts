@@ -8,6 +8,7 @@ const NOTHING: NotedFacts = {
   paired: [],
   gone: { count: 0, first: [], unnamed: 0, newUnnamed: 0 },
   unedited: 0,
+  identified: null,
   prunes: false,
   hasReferences: true,
   hasUpdates: true,

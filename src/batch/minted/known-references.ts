@@ -2,13 +2,14 @@ import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
+import { idOfNft } from '../../state/draft-rows.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import { type OtherLabel, otherLabelOf, otherLabels } from '../identity/other-labels.ts'
 import { type Plan, positionsOf } from '../plan.ts'
-import { givenId } from '../rows/given-id.ts'
+import { givenId, rowsWithIds } from '../rows/given-id.ts'
 import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { markerOf } from '../rows/marker.ts'
 import { referenceId, shownKey } from '../rows/row-key.ts'
@@ -67,8 +68,9 @@ export async function knownReferences(
         const row = keptRow(record)
         const nft = { row, nftGdnId: nft_gdn_id }
         if (row.row.id === null && typeof reference.reference_alias === 'string') {
-          const id = givenId(store.drop.referenceScope, reference.reference_alias, row, null)
-          named.push({ ...nft, id })
+          const known = await store.read((sql) => idOfNft(sql, store.drop, nft_gdn_id))
+          const id = known ?? givenId(store.drop.referenceScope, reference.reference_alias, row, null)
+          named.push({ ...nft, id, isElsewhere: known === null })
           continue
         }
         const other = otherLabelOf(reference, label)
@@ -80,7 +82,7 @@ export async function knownReferences(
       }
     }
   }
-  if (named.length > 0) throw haveIds(named)
+  if (named.length > 0) throw haveIds(named, store.drop.name)
   if (label !== null && labeled.length > 0 && adopt !== true) {
     throw otherLabels({
       first: labeled,
@@ -150,19 +152,24 @@ async function otherContents(
 interface Identified extends Adopted {
   /** Null if gdn doesn't know it. */
   id: string | null
+  /** Whether another machine has added it. */
+  isElsewhere: boolean
 }
 
 const MAX_SHOWN = 5
 
 /** Rows without an ID whose NFTs got one. Their reference IDs can't create others. */
-function haveIds(rows: readonly Identified[]): GdnError {
+function haveIds(rows: readonly Identified[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)
   const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
   const others = rows.length - first.length
   const more = first.length > 0 && others > 0 ? [`\nand ${others} more`] : []
   return new GdnError('seems_minted', [`${many} the content of NFTs whose rows got IDs`, ...first, ...more].join(''), {
-    hint: 'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
+    hint: [
+      'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
+      `${rowsWithIds(rows.some(({ isElsewhere }) => isElsewhere) ? null : run)}.`,
+    ].join('\n'),
     details: detailsOf(rows),
   })
 }

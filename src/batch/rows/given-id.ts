@@ -21,3 +21,9 @@ export function givenId(
   const texts = [metadata.title, metadata.description, ...(metadata.attribute ?? []).map(({ value }) => value)]
   return [...padded.flat(), ...texts].find((id) => referenceId(scope, rowKey(id, '')) === alias) ?? null
 }
+
+/** Says where the rows are with the IDs that they got. @param run null where another machine has added them */
+export const rowsWithIds = (run: string | null): string =>
+  run === null
+    ? 'For the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added them'
+    : `For the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``

@@ -103,9 +103,9 @@ const foldedCount = ({ identified }: PlanCounts): number => (identified > MAX_AL
 async function foldedLines({ counts, changes }: ShownPlan, columns: number): Promise<string[]> {
   const folded = foldedCount(counts)
   if (folded === 0) return []
-  const lines: string[] = [wrapLine(`: the NFTs of ${folded} rows got IDs on another machine`, columns)]
+  const lines: string[] = [wrapLine(`: the NFTs of ${folded} rows got IDs`, columns)]
   for await (const change of first(changes(), isIdentified, MAX_ALIKE)) {
-    const todo = /: (add .*) to the row/s.exec(change.reason ?? '')?.[1] ?? ''
+    const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     lines.push(cutToWidth(`    ${placeOf(change)}: ${safe(todo)}`, columns))
   }
   return [...lines, `    and ${folded - MAX_ALIKE} more`]
