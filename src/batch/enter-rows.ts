@@ -9,7 +9,7 @@ import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
 import { retriedStates } from './gather.ts'
 import { hasOtherDrops, refuseTaken } from './identity/claim.ts'
-import { relocated } from './identity/moved-files.ts'
+import { relocatedPairs } from './identity/moved-files.ts'
 import { renamedOf } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
 import { type Plan, positionsOf } from './plan.ts'
@@ -38,6 +38,8 @@ export async function enterRows(
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   const entered = plan.rows + before.adopted.length
   const renamed = renamedOf(pairs)
+  // Local files of rows that get other keys may have been moved as well.
+  const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
   await store.write((sql) => {
     refuseTaken(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
     refuseGiven(sql, id, before.adopted)
@@ -62,9 +64,7 @@ export async function enterRows(
       store.drop,
       renamed.map(({ sent: operation, row: { key, row } }) => ({ operation, key, line: row.line })),
     )
-    // Local files of rows that just got their IDs may have been moved as well.
-    const isMoved = setId !== null && renamed.length > 0
-    storeContents(sql, isMoved ? relocated(sql, store.drop, gathered.rows, setId) : gathered.relocated)
+    storeContents(sql, store.drop, set, relocated)
     markRetried(sql, store.drop, set, retried)
     if (entered > 0) reopenRun(sql, id)
   })

@@ -213,15 +213,16 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
 
 /** How the rows that were read differ from the stored rows of the run. */
 export async function changesFrom(
-  { state, drop }: RunStore,
+  store: RunStore,
   rows: RowsIn,
   setId: number,
 ): Promise<Pick<Gathered, 'changes' | 'relocated'> & { differing: RowChange[] }> {
+  const { state, drop } = store
   const changes = noChanges()
   const differing: RowChange[] = []
   const differences = await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
-  const moved = hasChanged ? await state.read((sql) => relocatedRows(sql, drop, rows, setId)) : []
+  const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
   const unchanged = new Set(moved.map(({ position }) => position))
   for (const difference of differences) {
     const { kind, position, key, line, isKept } = difference

@@ -7,6 +7,7 @@ import { findReplacedRows, pairRows } from './identity/check-rows.ts'
 import { refuseTaken } from './identity/claim.ts'
 import { WITHOUT_LABEL } from './identity/other-labels.ts'
 import { type Pair, pairedOf, renamedOf } from './identity/pairing.ts'
+import { takeRenamed, withoutRenamed } from './identity/renamed-rows.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { labelsOfMoved } from './minted/moved-labels.ts'
@@ -62,7 +63,10 @@ export async function prepare(
   const before = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)
   await noteMove(store, options, deps, gathered, before)
-  plan = withoutMinted(store, plan, { adopted: keptRows(before.adopted) })
+  const own = await takeRenamed(store, gathered.rows, before)
+  pairs.push(...own)
+  plan = withoutMinted(store, plan, { renamed: keptRows(own), adopted: keptRows(before.adopted) })
+  gathered.changes = withoutRenamed(gathered.changes, renamedOf(pairs), own)
   before.adopted.unshift(...pairedOnServer)
   if (before.adopted.length > 0) {
     before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
@@ -71,7 +75,8 @@ export async function prepare(
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, before) : { count: 0, rows: [] }
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: before.notes, duplicates }
-  return { gathered, plan, before, pairs, replaced, planned }
+  const left = new Set(own.map(({ sent }) => sent))
+  return { gathered, plan, before, pairs, replaced: replaced.filter((id) => !left.has(id)), planned }
 }
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)

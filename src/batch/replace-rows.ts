@@ -21,10 +21,11 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
  * follow the order of the manifest.
  */
 export async function enterFinished(store: RunStore, gathered: Gathered): Promise<void> {
-  if (!gathered.isRead || !isFinished(store)) return
+  const { rows, isRead, relocated } = gathered
+  if (!isRead || rows === 'draft' || !isFinished(store)) return
   await store.write((sql) => {
     replaceRows(sql, store.drop, gathered, Date.now())
-    storeContents(sql, gathered.relocated)
+    storeContents(sql, store.drop, rows.set, relocated)
   })
   await store.reload()
 }

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
-import { existingPath } from '../core/existing-path.ts'
+import { sha256Of } from '../files/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
@@ -79,10 +77,4 @@ function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | n
   if (count < MAX_METADATA_ITEMS) return null
   const message = `has ${count} metadata items, and no room for the salt of the reveal: ${MAX_METADATA_ITEMS} are allowed`
   return issue(PROVENANCE_SALT, message, 'Remove an item, or make it an attribute.')
-}
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(await existingPath(path))) hash.update(chunk)
-  return hash.digest('hex')
 }

@@ -1,6 +1,6 @@
 // Queries for rows that left the manifest after they were sent, and for those that are new.
 import type { Sql } from '../sqlite/shared-database.ts'
-import type { Drop } from './drops.ts'
+import { type Drop, isUnrevealed } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
 import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
@@ -101,8 +101,10 @@ export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): M
       FROM rows s CROSS JOIN temp.referencing r ON r.reference = s.reference AND r.key <> s.key
         CROSS JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id
-      WHERE s.set_id = ? AND s.files > 0 AND s.key NOT IN (SELECT key FROM ${table}) ORDER BY r.position`,
-    ...[id, scope, setId],
+      WHERE s.set_id = ? AND s.files > 0 AND s.key NOT IN (SELECT key FROM ${table})
+        AND NOT EXISTS (SELECT 1 FROM operations x ${BY_IDENTITY}
+          WHERE x.run_id = o.run_id AND x.identity = ? || r.key AND x.released_at IS NULL) ORDER BY r.position`,
+    ...[id, scope, setId, scope],
   )
 }
 
@@ -115,30 +117,75 @@ export interface Relocated {
   content: string
   /** The hash that a copy of the manifest has as well. */
   twin: string
-  /** Its content as it was minted, or applied since. */
+  /** Its text as it was minted, or applied since. */
+  before: Uint8Array
+  /** Its text in the manifest. */
   body: Uint8Array
 }
 
+/** The text that a reveal stored for an NFT doesn't count: its row stays a placeholder. */
+const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
+
 /** Returns the sent rows with an ID and local files that differ from what was minted, or applied since. */
-export function changedWithFiles(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number): Relocated[] {
+export function changedWithFiles(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
+  const before = `coalesce(${applied(drop)}, o.body, s.body)`
   return sql.all(
-    `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, coalesce(n.body, o.body, s.body) AS body,
+    `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, ${before} AS before, r.body,
         o.id AS operation
       FROM ${tableOf(rows)} r JOIN operations o ${BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
       WHERE r.files > 0 AND r.key LIKE 'id:%' AND o.content <> r.content
-        AND coalesce(n.body, o.body, s.body) <> r.body
+        AND ${before} <> r.body
       ORDER BY r.position`,
-    ...[id, scope, setId],
+    ...[drop.id, drop.scope, setId],
   )
 }
 
-/** Gives operations the content that their rows have now. */
-export function storeContents(sql: Sql, rows: readonly Relocated[]): void {
-  for (const { operation, content } of rows) {
+/** Returns the texts of operations as they were minted, or applied since, if the state has them. */
+export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
+  const found = sql.all<{ id: string; before: Uint8Array | null }>(
+    `SELECT o.id, coalesce(${applied(drop)}, o.body, s.body) AS before FROM operations o
+        LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        LEFT JOIN rows s ON s.set_id = ? AND s.key = substr(o.identity, ?) AND s.content = o.content
+      WHERE o.id IN (SELECT value FROM json_each(?))`,
+    ...[drop.setId ?? -1, drop.scope.length + 1, JSON.stringify(operations)],
+  )
+  return new Map(found.flatMap(({ id, before }) => (before === null ? [] : [[id, before]])))
+}
+
+/** An operation of a run whose row is not in the manifest. */
+interface SentElsewhere {
+  id: string
+  operation: MintOperation
+  nftGdnId: string
+  /** The reference ID of its request. */
+  mintedAs: string
+}
+
+/** Returns the operations of a run that have one of the NFTs, and whose rows are not in the manifest. */
+export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): SentElsewhere[] {
+  return sql.all(
+    `SELECT o.id, o.kind AS operation, n.nft_gdn_id AS nftGdnId,
+        coalesce(json_extract(q.body, '$.reference_ids[' || o.position || ']'), '') AS mintedAs
+      FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value JOIN operations o ON o.id = n.operation_id
+        JOIN requests q ON q.id = o.request_id
+      WHERE o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
+    ...[JSON.stringify(nfts), id, scope.length + 1],
+  )
+}
+
+/** Gives operations the content that their rows have now, and the NFTs that were changed since their mint its text. */
+export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly Relocated[]): void {
+  for (const { operation, content, position } of rows) {
     sql.run('UPDATE operations SET content = ?, body = NULL WHERE id = ?', content, operation)
+    if (isUnrevealed(drop)) continue
+    sql.run(
+      `UPDATE nfts SET body = (SELECT body FROM rows WHERE set_id = ? AND position = ?)
+        WHERE operation_id = ? AND position = 0 AND body IS NOT NULL`,
+      ...[set, position, operation],
+    )
   }
 }
 

@@ -31,7 +31,7 @@ export async function pairRows(
 ): Promise<RowPairs> {
   const { drop } = store
   const identified = await findPairs(store, options, client, rows)
-  const relocated = drop.setId === null ? [] : await store.read((sql) => rowsWithMovedFiles(sql, drop, rows))
+  const relocated = drop.setId === null ? [] : await rowsWithMovedFiles(store, rows)
   return { identified, relocated }
 }
 

@@ -26,7 +26,10 @@ export async function withMintedElsewhere(
   if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
   const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
   const nfts = client.supports('references') === true ? await server.nftsOf(fresh.map(referenceOf)) : new Map()
-  const known = fresh.filter((row) => nfts.has(referenceOf(row))).map(({ position }) => position)
+  // A row with the reference ID of a row that left the manifest is an edit of it: for example, it got another file.
+  const own = new Set<unknown>(missing.map(({ nft }) => nft))
+  const isKnown = (row: (typeof fresh)[number]) => nfts.has(referenceOf(row)) && !own.has(nfts.get(referenceOf(row)))
+  const known = fresh.filter(isKnown).map(({ position }) => position)
   const positions = new Set([...paired.positions, ...known])
   if (known.length === fresh.length) return { ...paired, positions }
   const ended = await server.endedOf(missing.flatMap(({ nft }) => nft ?? []))

@@ -1,46 +1,108 @@
 import { existsSync } from 'node:fs'
-import type { Sql } from '../../sqlite/shared-database.ts'
-import type { Drop } from '../../state/drops.ts'
-import { changedWithFiles, movedRows, type Relocated } from '../../state/edited-rows.ts'
+import { stat } from 'node:fs/promises'
+import { dirname, relative } from 'node:path'
+import { sha256Of } from '../../files/sha256-of.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { changedWithFiles, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
-import { keptRow } from '../rows/manifest-row.ts'
+import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { referenceId } from '../rows/row-key.ts'
 import { copyHash, partsOf, rowOfParts } from '../rows/row-text.ts'
+import type { RunStore } from '../runs/run-store.ts'
 import type { Pair } from './pairing.ts'
 
 /**
  * Returns the rows of a run without an ID whose local files were moved, for example with their manifest, and their
- * operations. The paths of files are part of the content of such a row, but not of its reference ID. Where a file is
- * still at its earlier path, the row was edited.
+ * operations. The paths of files are part of the content of such a row, but not of its reference ID.
  */
-export function rowsWithMovedFiles(sql: Sql, drop: Drop, rows: RowsIn): Pair[] {
-  return movedRows(sql, drop, rows).flatMap(({ position, reference: name, body, id: sent, operation, nft }): Pair[] => {
-    if (haveStayed(body)) return []
-    const [record] = rowsAt(sql, rows, [position])
-    if (record === undefined) throw new Error('a row that was just read is missing')
+export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise<Pair[]> {
+  const { drop } = store
+  const found = await store.read((sql) =>
+    movedRows(sql, drop, rows).flatMap((moved) =>
+      rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: keptRow(record) })),
+    ),
+  )
+  const pairs: Pair[] = []
+  for (const { reference: name, body, id: sent, operation, nft, row } of found) {
+    if (!(await areMoved(store, filesOf(body), row.row.localFiles))) continue
     const reference = referenceId(drop.referenceScope, name)
-    return [
-      {
-        row: keptRow(record),
-        nftGdnId: nft ?? '',
-        operation,
-        reference,
-        mintedAs: reference,
-        label: null,
-        sent,
-        alias: 'stored',
-      },
-    ]
-  })
+    const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
+    pairs.push({ row, nftGdnId: nft ?? '', operation, sent, ...names })
+  }
+  return pairs
 }
 
 /** Returns the sent rows of a run with an ID whose local files were moved, and that have not changed otherwise. */
-export const relocated = (sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] =>
-  changedWithFiles(sql, drop, rows, setId).filter(
-    ({ body, twin }) => copyHash({ ...UNPLACED, ...rowOfParts(partsOf(body)) }) === twin && !haveStayed(body),
-  )
+export async function relocated(store: RunStore, rows: RowsIn, setId: number): Promise<Relocated[]> {
+  return await onlyMoved(store, await store.read((sql) => changedWithFiles(sql, store.drop, rows, setId)))
+}
 
-const UNPLACED = { line: 0, id: null }
+/** The same for rows that were minted under another key, and are about to get theirs. */
+export async function relocatedPairs(
+  store: RunStore,
+  rows: RowsIn,
+  pairs: readonly { sent: string; row: KeptRow }[],
+): Promise<Relocated[]> {
+  const found = await store.read((sql) => {
+    const before = sentBodies(
+      sql,
+      store.drop,
+      pairs.map(({ sent }) => sent),
+    )
+    const records = rowsAt(
+      sql,
+      rows,
+      pairs.map(({ row }) => row.position),
+    )
+    return pairs.flatMap(({ sent: operation }, at): Relocated[] => {
+      const [record, body] = [records[at], before.get(operation)]
+      if (record === undefined || body === undefined || record.files === 0) return []
+      const { position, content, twin } = record
+      return [{ position, operation, content, twin: twin ?? content, before: body, body: record.body }]
+    })
+  })
+  return await onlyMoved(store, found)
+}
 
-const haveStayed = (body: Uint8Array): boolean =>
-  rowOfParts(partsOf(body)).localFiles.some(({ path }) => existsSync(path))
+async function onlyMoved(store: RunStore, rows: readonly Relocated[]): Promise<Relocated[]> {
+  const moved: Relocated[] = []
+  for (const row of rows) {
+    const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(partsOf(row.before)) }) === row.twin
+    if (isCopy && (await areMoved(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
+  }
+  return moved
+}
+
+type Files = ManifestRow['localFiles']
+
+const filesOf = (body: Uint8Array): Files => rowOfParts(partsOf(body)).localFiles
+
+/**
+ * Whether files of the same names are the same files at other paths: those that were there are gone, or they have the
+ * same place beside the manifest, or the same content. Otherwise, the row was edited.
+ */
+async function areMoved({ movedFrom, drop: { manifest } }: RunStore, before: Files, files: Files): Promise<boolean> {
+  const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
+  let moved = 0
+  for (const { key, path } of files) {
+    const earlier = before.find((file) => file.key === key)?.path
+    if (earlier === undefined || earlier === path) continue
+    const isMoved =
+      !existsSync(earlier) ||
+      placeOf(earlier, movedFrom ?? manifest) === placeOf(path, manifest) ||
+      (await haveSameContent(earlier, path))
+    if (!isMoved) return false
+    moved++
+  }
+  return moved > 0
+}
+
+/** Reads the files only if they have the same size. */
+async function haveSameContent(path: string, other: string): Promise<boolean> {
+  try {
+    const [{ size }, { size: otherSize }] = await Promise.all([stat(path), stat(other)])
+    return size === otherSize && (await sha256Of(path)) === (await sha256Of(other))
+  } catch {
+    return false
+  }
+}
