@@ -22,6 +22,7 @@ export const COLLECTION_VIEW: View = {
     'transaction_gdn_id',
     'accepted_date',
     'error',
+    'pending_reason',
   ],
   columns: ['contract_address', 'name', 'blockchain', 'status'],
   id: 'contract_address',

@@ -1,10 +1,10 @@
 import { GdnError } from '../../core/errors.ts'
 import type { OutputFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
-import type { Io } from '../io/io.ts'
+import { type Io, safe } from '../io/io.ts'
 import { type DataRecord, plainCell } from './cells.ts'
 import { type Csv, createCsv } from './csv.ts'
-import { fieldsOf, selectFrom } from './fields.ts'
+import { fieldsOf, PathCheck, selectFrom } from './fields.ts'
 import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
@@ -46,8 +46,13 @@ export function createOutput(
   if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
   // Programs get values as they are, and of columns that are no fields their cells.
-  const selected = (record: DataRecord): DataRecord =>
-    fields === undefined ? record : selectFrom({ ...cellsOf(record), ...record }, fields)
+  const paths = new PathCheck(fields ?? [])
+  const selected = (record: DataRecord): DataRecord => {
+    if (fields === undefined) return record
+    const whole = { ...cellsOf(record), ...record }
+    paths.see(whole)
+    return selectFrom(whole, fields)
+  }
   const pick = (record: DataRecord): DataRecord => (fields === undefined ? record : withNulls(selected(record)))
   const inCsv = fields ?? view.fields
   const lineOf = (csv: Csv) => (record: DataRecord) => {
@@ -56,10 +61,7 @@ export function createOutput(
   }
   const openCsv = async () => createCsv(io, flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
 
-  return {
-    mode,
-    fields,
-    pick,
+  const print: Pick<Output, 'one' | 'many'> = {
     async one(record) {
       if (mode === 'json') return await io.data(`${JSON.stringify(pick(record), null, io.stdoutTty ? 2 : undefined)}\n`)
       if (mode === 'ndjson') return await io.data(`${JSON.stringify(pick(record))}\n`)
@@ -82,7 +84,11 @@ export function createOutput(
       }
       const { renderTable, tabbedLine } = await import('./table.ts')
       const columns = fields ?? view.columns
-      const cells = (record: DataRecord) => (fields ? selectFrom(cellsOf(record), fields) : cellsOf(record))
+      const cells = (record: DataRecord) => {
+        if (fields === undefined) return cellsOf(record)
+        paths.see({ ...record, ...cellsOf(record) })
+        return selectFrom(cellsOf(record), fields)
+      }
       if (!io.stdoutTty)
         return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
       const { id, dropsId = false, sparse } = view
@@ -92,6 +98,17 @@ export function createOutput(
       await io.page(text)
       if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
     },
+  }
+  const warned = async (printed: Promise<void>) => {
+    await printed
+    for (const warning of paths.warnings()) io.warn(safe(warning))
+  }
+  return {
+    mode,
+    fields,
+    pick,
+    one: (record) => warned(print.one(record)),
+    many: (records) => warned(print.many(records)),
   }
 }
 

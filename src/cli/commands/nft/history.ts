@@ -14,10 +14,11 @@ import { awaitResponse } from '../../request/slow-response.ts'
 
 export type HistoryFlags = OutputFlags & ServerFlags
 
-const VIEW: View = {
+export const VIEW: View = {
   fields: [
     ...['kind', 'status', 'transaction_gdn_id', 'accepted_date', 'block_date', 'block_number', 'transaction_hash'],
     ...['from', 'to', 'revision', 'changes', 'changes_left_out', 'error', 'explorer_url'],
+    ...['gas_used', 'fee_paid', 'currency', 'is_simulated'],
   ],
   columns: ['date', 'kind', 'status', 'what', 'block', 'transaction', 'error'],
   id: 'transaction_hash',

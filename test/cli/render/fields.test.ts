@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { collectionRecord } from '../../../src/api/endpoints/getcollections.ts'
+import { historyRecord } from '../../../src/api/endpoints/getnfthistory.ts'
+import { nftRecord } from '../../../src/api/nft-record.ts'
+import { VIEW as HISTORY_VIEW } from '../../../src/cli/commands/nft/history.ts'
+import { COLLECTION_VIEW } from '../../../src/cli/render/collection-view.ts'
+import { fieldsOf, PathCheck, selectFrom } from '../../../src/cli/render/fields.ts'
+import { NFT_VIEW } from '../../../src/cli/render/views.ts'
+
+const { transaction_gdn_ids: _, ...collection } = collectionRecord.shape
+
+test.each([
+  ['an NFT', nftRecord.shape, NFT_VIEW],
+  ['a collection', collection, COLLECTION_VIEW],
+  ['an event', historyRecord.shape, HISTORY_VIEW],
+])('--fields accepts each field that the API returns for %s', (_what, shape, view) => {
+  const names = Object.keys(shape)
+  expect(fieldsOf(names, view)).toEqual(names)
+})
+
+const record = { request_metadata: { title: 'Dawn', attribute: [{ tag: 'Level', value: '3' }] }, error: null }
+
+test('reads items of lists by [position] or .position', () => {
+  const fields = fieldsOf(['request_metadata.attribute[0].value', 'request_metadata.attribute.0.tag'], NFT_VIEW)
+  expect(selectFrom(record, fields)).toEqual({
+    'request_metadata.attribute[0].value': '3',
+    'request_metadata.attribute.0.tag': 'Level',
+  })
+})
+
+test.each([
+  ['request_metadata.titel', '. Did you mean request_metadata.title?'],
+  ['request_metadata.attribute[1]', ''],
+  ['request_metadata.title.x', ''],
+])('warns of the path %s, which no record has', (path, near) => {
+  const check = new PathCheck([path])
+  check.see({ request_metadata: {} })
+  check.see(record)
+  expect(check.warnings()).toEqual([`--fields: no record has ${path}${near}`])
+})
+
+test.each([
+  ['has a value in one record', 'request_metadata.title', [record, { request_metadata: {} }]],
+  ['leads through null', 'error.code', [record]],
+  ['is of no record', 'request_metadata.titel', []],
+])('does not warn of a path that %s', (_what, path, records) => {
+  const check = new PathCheck([path])
+  for (const one of records) check.see(one)
+  expect(check.warnings()).toEqual([])
+})
