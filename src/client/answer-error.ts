@@ -15,7 +15,7 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   const words = said === null ? describeAnswer(answer) : sentence(said)
   if (isNotReady(answer)) {
     return new GdnError('not_ready', said?.message ?? words, {
-      hint: 'Nothing was accepted. Fund the signer or set the network up, as the message says. Then run the same command again.',
+      hint: 'Nothing was accepted. Fund the signer or set the network up, as the message says. Then repeat the request.',
       details,
     })
   }

@@ -352,8 +352,10 @@ async function reusedKey(
 
 function checkKey(key: unknown): void {
   if (typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY && key.isWellFormed()) return
-  throw new GdnError('invalid_input', `idempotencyKey must be a well-formed string of 1 to ${MAX_KEY} characters`, {
+  const message = `must be a well-formed string of 1 to ${MAX_KEY} characters`
+  throw new GdnError('invalid_input', `idempotencyKey ${message}`, {
     place: { field: 'idempotencyKey' },
+    details: [{ field: 'idempotencyKey', message }],
     hint: 'Use an ID of your application, such as the ID of an order.',
   })
 }
@@ -375,8 +377,10 @@ function checkKeys(request: unknown): void {
   const misspelled = misspelledKey(request)
   if (misspelled === null) return
   const { path, message } = misspelled
-  throw new GdnError('invalid_input', message, {
-    place: { field: formatPath(path) },
+  const field = formatPath(path)
+  throw new GdnError('invalid_input', `${field} ${message}`, {
+    place: { field },
+    details: [{ field, message }],
     hint: `Nothing was sent. ${MISSPELLED_HINT}`,
   })
 }

@@ -177,7 +177,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
 function prefixMeant(name: string): string | null {
   const [, before = '', key = ''] = /^([^:\s]+):(.+)$/.exec(name) ?? []
   if (key === '') return null
-  const prefix = /^attributes?$/i.test(before) ? 'attr' : nearest(before, ['attr', 'file', 'extra'])
+  const prefix = /^(attribute|trait)s?$/i.test(before) ? 'attr' : nearest(before, ['attr', 'file', 'extra'])
   if (prefix === undefined) return null
   return meaningProblem(`${prefix}:${key}`) === null ? `${prefix}:${key}` : null
 }

@@ -221,7 +221,8 @@ describe('an idempotency key', () => {
 
   test.each(['', 'x'.repeat(256), undefined])('must have 1 to 255 characters: %j', async (idempotencyKey) => {
     const error = await failure(gdn.mint(MINT, { idempotencyKey: idempotencyKey as string }))
-    expect(error).toMatchObject({ code: 'invalid_input', place: { field: 'idempotencyKey' } })
+    const details = [{ field: 'idempotencyKey', message: expect.stringContaining('must be') }]
+    expect(error).toMatchObject({ code: 'invalid_input', place: { field: 'idempotencyKey' }, details })
     expect(served.paths).toEqual([])
   })
 
@@ -236,7 +237,8 @@ describe('an idempotency key', () => {
     const error = await failure(gdn.mint(request, { idempotencyKey: 'order-43' }))
     expect(error).toMatchObject({
       code: 'invalid_input',
-      message: expect.stringContaining('did you mean "attribute"?'),
+      message: 'metadata.atribute is not a field of metadata: did you mean "attribute"?',
+      details: [{ field: 'metadata.atribute' }],
       hint: expect.stringContaining('extra:<key>'),
     })
     expect(served.paths).toEqual([])

@@ -107,6 +107,15 @@ describe('unknown columns', () => {
     expect((await hintsOf('no'))[0]).not.toContain('Did you mean')
   })
 
+  test.each([
+    ['trait:Level', 'attr:Level'],
+    ['Traits:Level', 'attr:Level'],
+    ['attribute:Level', 'attr:Level'],
+  ])('with another word before the colon, %s, are meant as %s', async (name, meant) => {
+    const { issues } = await read(`title,description,receiver,${name}\nDawn,First,${ALICE},3\n`)
+    expect(issues[0]?.hint).toBe(`Did you mean "${meant}"? Rename the column, or add --map ${name}=${meant}.`)
+  })
+
   const TEXT = `title,description,receiver,Mood,Fur Color\nDawn,First,${ALICE},calm,red\n`
 
   test('become attributes or extra keys on request, and are reported', async () => {

@@ -203,7 +203,7 @@ function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): voi
 function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
   return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
-    hint: 'Nothing was sent. If the file was renamed since the mint, add --run with its former name.',
+    hint: 'Nothing was sent. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv.',
   })
 }
 

@@ -125,13 +125,13 @@ async function readLimit(
   if (price === null) {
     throw bad(
       `the price of ${coin} in ${maxCost.currency} is not known`,
-      `Use ${coin}, such as --max-cost 0.5${found?.coin ?? ''}. For money, such as 10USD, add --price <amount>USD, or configure price_url in your profile.`,
+      `Use ${coin}, such as --max-cost 0.5${found?.coin ?? ''}. For money, such as 10USD, set --price to the price of a coin, or configure price_url in your profile.`,
     )
   }
   if (price.currency !== maxCost.currency) {
     throw bad(
       `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
-      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${found?.coin ?? ''}. For a price in another currency, add --price <amount>${maxCost.currency}.`,
+      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${found?.coin ?? ''}. For another currency, set --price to the price of a coin, such as 3100${maxCost.currency}.`,
     )
   }
   const wei = weiFor(maxCost, price)

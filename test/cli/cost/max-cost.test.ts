@@ -305,7 +305,7 @@ describe('batch mint --max-cost', () => {
     const unknown = errorOf(await mint('--max-cost', '5EURO'))
     expect(unknown.message).toBe('--max-cost: the price of POL in EURO is not known')
     expect(unknown.hint).toContain(
-      'Use POL, such as --max-cost 0.5POL. For money, such as 10USD, add --price <amount>USD',
+      'Use POL, such as --max-cost 0.5POL. For money, such as 10USD, set --price to the price of a coin',
     )
     expect(errorOf(await mint('--max-cost', '10USD', '--price', '5EUR')).message).toBe(
       '--max-cost: is in USD, but the price of a coin is in EUR',
