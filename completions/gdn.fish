@@ -327,7 +327,7 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-fc3cb1 server-b79987 output-d37844'
     case 'plan'
-      printf '%s\n' 'flags-121550 server-b79987 output-40d955'
+      printf '%s\n' 'flags-1d0534 server-b79987 output-40d955'
     case 'apply'
       printf '%s\n' 'flags-e7c916 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
     case 'reveal'
@@ -784,7 +784,7 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--finished - - Remove all finished runs, or those on a server or in a collection that flags select' \
         '--yes -y - Remove without a prompt'
-    case 'flags-121550'
+    case 'flags-1d0534'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -802,7 +802,7 @@ function __gdn_flags
         '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
-        '--detailed-exit-code - - Exit with 10 when changes are pending' \
+        '--detailed-exit-code - - Exit with 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
     case 'output-40d955'
       printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)' \

@@ -227,7 +227,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = 'flags-31e96e verifying-679b39 server-b79987 output-d37844'
     'batch report' = 'flags-e70599 server-b79987 output-d37844'
     'batch rm' = 'flags-fc3cb1 server-b79987 output-d37844'
-    'plan' = 'flags-121550 server-b79987 output-40d955'
+    'plan' = 'flags-1d0534 server-b79987 output-40d955'
     'apply' = 'flags-e7c916 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
     'reveal' = 'flags-aa7b25 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-b79987 output-d37844'
     'cost' = 'flags-42ac52 cost-d35d36 verifying-dffe96 server-b79987 output-d37844'
@@ -574,7 +574,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-fc3cb1' = '--contract -c @collections Collection of the run, if several runs match
 --finished - - Remove all finished runs, or those on a server or in a collection that flags select
 --yes -y - Remove without a prompt'
-    'flags-121550' = '--contract -c @collections Collection of the drop
+    'flags-1d0534' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -591,7 +591,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --adopt - - Take over the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
---detailed-exit-code - - Exit with 10 when changes are pending
+--detailed-exit-code - - Exit with 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
     'output-40d955' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
 --json - - Same as --output json

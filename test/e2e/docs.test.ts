@@ -51,6 +51,8 @@ beforeAll(async () => {
     ['gdn wallet list\n', `for address in $(gdn wallet list -o ids); do ${fund}; done\n`],
     // An application of the reader. Here it has a private address.
     ['https://shop.example/hook', `${application}/hook`],
+    // The reader gives `gdn serve` a free port.
+    [' --port 4681', ''],
     ['gdn local start\n(umask', 'gdn local stop && gdn local start --allow-private-files\n(umask'],
   ]
   if (findPostgres() === null) return

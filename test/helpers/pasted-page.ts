@@ -2,8 +2,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { execa } from 'execa'
 import { ownPort } from './own-port.ts'
+import { HAS_PTY, PTY } from './terminal.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const GDN = `"${process.env.GDN_TEST_NODE || process.execPath}" "${ROOT}bin/gdn.js" "$@"`
@@ -37,7 +39,7 @@ export interface Reader {
   readonly home: string
   /**
    * Pastes the blocks of a page into a terminal in the clone. After a command that keeps running, it goes on in another
-   * terminal. Stops at the first command that fails. At the end, Ctrl-C is pressed in each terminal.
+   * terminal. Stops at the first command that fails or prompts. At the end, Ctrl-C is pressed in each terminal.
    *
    * @returns what the terminal of the failed command has printed; null if none failed
    */
@@ -59,13 +61,25 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
     await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   const env = {
     ...{ HOME: home, PATH: `${bin}:${process.env.PATH}`, TMPDIR: process.env.TMPDIR },
-    // Neither the keyring nor the browser of the person who runs the tests.
-    ...{ GDN_KEYRING: 'off', BROWSER: 'none' },
+    // Neither the keyring nor the browser of the person who runs the tests, and no pager, which waits for a key.
+    ...{ GDN_KEYRING: 'off', BROWSER: 'none', NO_PAGER: '1', TERM: 'xterm-256color', SHELL: '/bin/sh' },
   }
-  const run = (script: string) =>
-    execa('bash', ['-c', `set -euo pipefail\n${script}`], {
-      ...{ cwd: clone, env, extendEnv: false, reject: false, all: true, stdin: 'ignore' },
+  const options = { cwd: clone, env, extendEnv: false, reject: false, all: true, stdin: 'ignore' } as const
+  const run = (script: string) => execa('bash', ['-c', `set -euo pipefail\n${script}`], options)
+  // On a terminal, a prompt would read the lines that are pasted after its command.
+  const runAtTerminal = async (script: string) => {
+    if (!HAS_PTY) return await run(script)
+    const file = join(home, 'typed.sh')
+    await writeFile(file, `set -euo pipefail\n${script}`)
+    const terminal = execa(PTY, ['-qec', `bash ${file}`, '/dev/null'], options)
+    let prompts = false
+    terminal.stdout.on('data', (text: Buffer) => {
+      prompts ||= /^\? /m.test(stripVTControlCharacters(text.toString()))
+      if (prompts) terminal.kill()
     })
+    const { exitCode, all } = await terminal
+    return { exitCode: prompts ? 'of a prompt' : exitCode, all }
+  }
   return {
     home,
     async paste(text, standIns) {
@@ -76,7 +90,9 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
       }
       const all: readonly StandIn[] = [['http://127.0.0.1:4680', `http://127.0.0.1:${port}`], ...standIns]
       for (const typed of terminals) {
-        const { exitCode, all: printed } = await run(all.reduce((done, [from, to]) => done.replaceAll(from, to), typed))
+        const { exitCode, all: printed } = await runAtTerminal(
+          all.reduce((done, [from, to]) => done.replaceAll(from, to), typed),
+        )
         if (exitCode !== 0) return `exit code ${exitCode}\n${printed}`
       }
       await run(STOP_TERMINALS)
@@ -106,7 +122,7 @@ const gdnInTerminal = (port: number) => `case "$1 \${2:-}" in
   *) exec ${GDN};;
 esac
 log=$(mktemp -p "$HOME")
-${GDN} >"$log" 2>&1 &
+setsid ${GDN} >"$log" 2>&1 &
 echo $! >> "$HOME/running"
 until grep -q 'Press Ctrl-C' "$log"; do
   kill -0 $! 2>/dev/null || { cat "$log" >&2; exit 1; }

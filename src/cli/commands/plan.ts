@@ -57,7 +57,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
   addPlanFlags(planCommand)
   switchFlag(planCommand, '--prune', 'Burn NFTs of this run whose rows are no longer in the manifest')
   addDuplicatesFlag(planCommand)
-  switchFlag(planCommand, '--detailed-exit-code', 'Exit with 10 when changes are pending')
+  switchFlag(planCommand, '--detailed-exit-code', 'Exit with 10 if there are changes, including impossible ones')
   valueFlag(planCommand, '--out <file>', 'Save the plan for `gdn apply`', { parse: notEmpty })
   addServerFlags(planCommand)
   addOutputFlags(planCommand, ['markdown'])

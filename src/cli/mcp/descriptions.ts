@@ -15,7 +15,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft show': '',
   'nft verify': 'Checks that the service created the NFT for this owner.',
   'batch template':
-    'Shows every kind of column. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
+    'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
   'batch validate': 'Returns all problems of rows, fields and local files, with line and column.',
   'batch mint': 'The same manifest resumes its run: rows that were minted are not minted again.',
   'batch list': 'The latest run is first.',
