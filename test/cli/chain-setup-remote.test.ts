@@ -40,7 +40,7 @@ async function configure(operators: readonly object[], more: object = {}): Promi
 
 const setup = (...argv: string[]) => cli(['chain', 'setup', 'polygon', '--data-dir', dataDir, '--json', ...argv])
 
-test('sets a network up with admin and operators in remote signers, and appoints another operator later', async () => {
+test('sets a network up with admin and operators in remote signers, and authorizes another operator later', async () => {
   const [admin, operator] = await real.call<[Hex, Hex]>('eth_accounts')
   const inService = (address: Hex) => ({ remote_signer: service.url, address })
   await configure([inService(operator)], { admin: inService(admin) })
@@ -49,7 +49,7 @@ test('sets a network up with admin and operators in remote signers, and appoints
   const done = JSON.parse(first.stdout)
   expect(done.status).toBe('done')
   expect([done.admin, ...done.operators].map((address: string) => address.toLowerCase())).toEqual([admin, operator])
-  // The factory's constructor appoints its operators.
+  // The factory's constructor authorizes its operators.
   expect(service.asked).toHaveLength(1)
 
   const key = generatePrivateKey()

@@ -221,11 +221,11 @@ test.each([
     /which is enough for few requests/,
   ],
   [
-    'is not appointed',
+    'is not authorized',
     { eth_call: `0x${'0'.repeat(64)}` },
     'polygon signer',
     'fail',
-    /is not appointed by the factory/,
+    /is not authorized by the factory/,
   ],
   ['has no factory', { eth_call: '0x' }, 'polygon factory', 'fail', /the network has no factory at 0x/],
 ])('reports a signer that %s', async (_, changed, check, status, message) => {

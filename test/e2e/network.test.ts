@@ -201,12 +201,12 @@ test('shows missing funds everywhere during a batch, and resumes the batch when 
   }
 })
 
-test('an added signer signs only once it is appointed, and then shares the work', async () => {
+test('an added signer signs only once it is authorized, and then shares the work', async () => {
   await settings(['op0.json', 'op1.json'])
   await fund(operators[1], 10n * COIN)
   const status = () =>
     bare().json<{ signer: string; problem: string | null }[]>('chain', 'status', 'polygon', '--data-dir', dataDir)
-  expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory has not appointed this signer'])
+  expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory has not authorized this signer'])
   expect(await bare().json(...setup('--dry-run'))).toMatchObject({ to_appoint: [addressOf(operators[1])] })
   isHalted = true
   const settingUp = bare().json(...setup('--yes'))

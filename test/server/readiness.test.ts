@@ -122,9 +122,9 @@ describe('a process is ready', () => {
   it.each([
     ['has no funds', { eth_getBalance: '0x0' }, '0 POL on polygon and needs'],
     [
-      'is not appointed',
+      'is not authorized',
       { eth_call: `0x${'0'.repeat(64)}` },
-      'the factory of polygon has appointed none of the signers',
+      'the factory of polygon has authorized none of the signers',
     ],
   ])('with a warning if the only signer of its network %s, as NFTs can still be read', async (_, changed, reason) => {
     const only = await node(137)

@@ -1,6 +1,6 @@
 import type { Change, CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 
-/** What a network charges now, in wei. */
+/** The current fees of a network, in wei. */
 export interface NetworkFees {
   /** Prices of a unit of gas: a tenth of recent blocks is cheaper than `low`, and a tenth is above `high`. */
   low: bigint
@@ -8,7 +8,7 @@ export interface NetworkFees {
   high: bigint
   /** The highest price that a transaction signed now offers. */
   offered: bigint
-  /** What is charged in addition for the data of a transaction with `bytes`; zero on most networks. */
+  /** The additional fee for the data of a transaction with `bytes`; zero on most networks. */
   data: { bytes: number; fee: bigint; gas: bigint }
 }
 
@@ -21,7 +21,7 @@ export interface CurrentFees extends NetworkFees {
 /** The fees by which the worst case is computed. */
 export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
-/** What a run with a limit has spent, and the most that it may still spend for what was accepted, in wei. */
+/** The costs of a run with a limit, and the most that its accepted requests can still cost, in wei. */
 export interface RunBudget {
   max: bigint
   /** Paid by final transactions. */
@@ -30,7 +30,7 @@ export interface RunBudget {
   pending: bigint
   /** The most that accepted NFTs and changes without a transaction can cost. */
   reserved: bigint
-  /** What is left of `max`; negative if fees have risen. */
+  /** The rest of `max`; negative if fees have risen. */
   left: bigint
   /** Accepted NFTs without a transaction. */
   unsigned: number

@@ -123,8 +123,8 @@ async function examineSigners(
           throw new GdnError('invalid_config', lack, { hint: `Send coins to ${address}. Until then it can't sign.` })
         }
         if (factory !== null && !(await isOperator(network, factory, address))) {
-          throw new GdnError('invalid_config', `${address} is not appointed by the factory`, {
-            hint: `Run \`gdn chain setup ${blockchain}\` to appoint it.`,
+          throw new GdnError('invalid_config', `${address} is not authorized by the factory`, {
+            hint: `Run \`gdn chain setup ${blockchain}\` to authorize it.`,
           })
         }
         const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`

@@ -43,7 +43,7 @@ export async function authorizeOperator(
   const hashes: Hex[] = []
   let unexplained = 0
   let isPricedOut = false
-  const what = `Waiting for the appointment of ${operator}`
+  const what = `Waiting for the authorization of ${operator}`
   await until(options, what, async () => {
     const head = await newestHead()
     // Both from the same block: if it has an earlier authorization, its nonce counts as used too.
@@ -51,7 +51,7 @@ export async function authorizeOperator(
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
       if (await isKnown()) return true
-      if (!plan.toAuthorize.includes(operator)) throw notApproved(`the appointment of ${operator}`)
+      if (!plan.toAuthorize.includes(operator)) throw notApproved(`the authorization of ${operator}`)
       const suggested = await publicNetwork.suggestFees()
       const wasPricedOut = isPricedOut
       isPricedOut = (suggested.baseFee ?? 0n) > most
@@ -94,4 +94,4 @@ async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: n
 }
 
 const refusal = (operator: Hex, why: string) =>
-  new GdnError('refused', `${operator} was not appointed: ${why}`, { hint: 'Run the same command again to resume.' })
+  new GdnError('refused', `${operator} was not authorized: ${why}`, { hint: 'Run the same command again to resume.' })

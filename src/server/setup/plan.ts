@@ -73,7 +73,7 @@ export interface SetupTarget {
 export async function planSetup({ store, network, admin, operators, known }: SetupTarget): Promise<SetupPlan> {
   if (operators.includes(admin)) {
     throw new GdnError('invalid_config', `the key ${admin} can't be both the admin and an operator`, {
-      hint: 'Use another keystore: the admin is a cold key that only appoints operators.',
+      hint: 'Use another keystore: the admin is a cold key that only authorizes operators.',
     })
   }
   const { blockchain } = network

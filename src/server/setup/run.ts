@@ -69,7 +69,7 @@ async function untilAuthorizationsFinal(
 ): Promise<{ missing: Hex | null }> {
   const { network, operators, sayLeft } = options
   let final: number | null = null
-  const what = 'Waiting for finality of the appointments'
+  const what = 'Waiting for finality of the authorizations'
   return await until(options, what, async () => {
     const head = await newestHead()
     const missing = await findMissing(network, factory, operators, head)

@@ -90,6 +90,6 @@ const outageOf = async (signer: Signer): Promise<string | null> =>
   (await signer.check?.().then(() => null, messageOf)) ?? null
 
 function setupProblem(notDeployed: string | null, appointed: boolean, setup: string): string | null {
-  const problem = notDeployed ?? 'the factory has not appointed this signer'
+  const problem = notDeployed ?? 'the factory has not authorized this signer'
   return appointed ? null : `${problem}: run \`${setup}\``
 }

@@ -96,7 +96,7 @@ it('logs a state once, however often it is checked and however its amounts chang
   const reasons = [
     '0.5 POL are missing',
     '0.51 POL are missing',
-    'no signer was appointed',
+    'no signer was authorized',
     null,
     null,
     '1 POL is missing',
@@ -109,7 +109,7 @@ it('logs a state once, however often it is checked and however its amounts chang
   const refused = 'the network cannot be used, and work for it waits'
   expect(lines).toEqual([
     [refused, { blockchain: 'polygon', reason: '0.5 POL are missing' }],
-    [refused, { blockchain: 'polygon', reason: 'no signer was appointed' }],
+    [refused, { blockchain: 'polygon', reason: 'no signer was authorized' }],
     ['the network can be used again', { blockchain: 'polygon' }],
     [refused, { blockchain: 'polygon', reason: '1 POL is missing' }],
   ])

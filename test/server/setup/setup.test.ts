@@ -154,7 +154,7 @@ describe('a factory that is named', () => {
     return factory
   }
 
-  it('is used in place of a new one, and appoints further operators', async () => {
+  it('is used in place of a new one, and authorizes further operators', async () => {
     const known = await deployElsewhere()
     const { plan, run, knows } = await begin([first, second], { known })
     expect(plan).toMatchObject({ factory: known, toAuthorize: [second], gas: AUTHORIZE_GAS, isDone: false })
@@ -206,7 +206,7 @@ describe('an interrupted setup', () => {
     expect((await begin([first])).plan).toMatchObject({ gas: 0n, isDone: true })
   })
 
-  it('also appoints operators added to the configuration before the factory was deployed', async () => {
+  it('also authorizes operators added to the configuration before the factory was deployed', async () => {
     const one = await begin([first])
     await inPool()
     one.interrupt()
@@ -218,14 +218,14 @@ describe('an interrupted setup', () => {
     expect(await spent()).toBe(2)
   })
 
-  it('is not done before earlier appointments are final, and repeats one after a reorg once it is approved', async () => {
+  it('is not done before earlier authorizations are final, and repeats one after a reorg once it is approved', async () => {
     const factory = await setUp()
     const one = await begin([first, second])
     await inPool()
     await real.mine(2)
     await until(
       async () => one.said,
-      (said) => said.filter((text) => text.includes('finality of the appointments')).length === 2,
+      (said) => said.filter((text) => text.includes('finality of the authorizations')).length === 2,
     )
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
@@ -247,7 +247,7 @@ describe('an interrupted setup', () => {
     expect(await spent()).toBe(2)
   })
 
-  it('does not pay again for an appointment that a lagging node does not know yet', async () => {
+  it('does not pay again for an authorization that a lagging node does not know yet', async () => {
     await setUp()
     const one = await begin([first, second])
     await inPool()
@@ -301,11 +301,11 @@ describe('a waiting setup', () => {
     expect(await spent()).toBe(3)
   })
 
-  it.each(['deployed', 'appointed'])(
+  it.each(['deployed', 'authorized'])(
     'keeps waiting while the network is unavailable, until the transaction is final (%s)',
     async (what) => {
-      if (what === 'appointed') await setUp()
-      const one = await begin(what === 'appointed' ? [first, second] : [first])
+      if (what === 'authorized') await setUp()
+      const one = await begin(what === 'authorized' ? [first, second] : [first])
       await inPool()
       const before = proxy.requests.length
       node.refuse = () => ({ status: 503, body: '<html>try later</html>' })
@@ -329,7 +329,7 @@ describe('a waiting setup', () => {
       node.refuse = () => undefined
       keepMining()
       await one.run
-      expect(await spent()).toBe(what === 'appointed' ? 2 : 1)
+      expect(await spent()).toBe(what === 'authorized' ? 2 : 1)
     },
   )
 
@@ -346,13 +346,13 @@ describe('a waiting setup', () => {
     await expect(one.run).rejects.toThrow('interrupted')
   })
 
-  it.each(['deployed', 'appointed'])(
+  it.each(['deployed', 'authorized'])(
     'never offers more than what was approved, and waits until fees fall (%s)',
     async (what) => {
-      if (what === 'appointed') await setUp()
+      if (what === 'authorized') await setUp()
       await stopMining()
       let clock = Date.now()
-      const one = await begin(what === 'appointed' ? [first, second] : [first], { now: () => (clock += 61_000) })
+      const one = await begin(what === 'authorized' ? [first, second] : [first], { now: () => (clock += 61_000) })
       const offers = offersOf()
       stopMining = real.mineEvery(15, () => 3n * one.plan.fees.maxFeePerGas)
       await until(

@@ -27,22 +27,22 @@ export function coinsOf(record: DataRecord, field: string, rounding: Rounding): 
 
 const gasOf = (gas: unknown) => `${Number(gas).toLocaleString('en-US')} gas`
 
-/** What the setup can cost at most, and what the admin has for it. */
+/** Returns the maximum cost of the setup, and the balance of the admin. */
 const plannedRows = (record: DataRecord): CardRow[] => [
   ['cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`],
   ['balance', coinsOf(record, 'balance', 'down')],
 ]
 
 /**
- * What its receipt says that the deployment paid, also if that was in an earlier run, and what the appointments of this
- * run cost at most. The gas of a setup with appointments is theirs alone, because a new factory appoints its operators.
+ * Returns the cost of the deployment by its receipt, even if an earlier run deployed, and the maximum cost of the
+ * authorizations in this run. If there are any, `gas` counts only them, because a new factory authorizes its operators.
  */
 function paidRows(record: DataRecord): CardRow[] {
-  const { deployment_cost: paid, deployment_gas: gas, to_appoint: appointed } = record
+  const { deployment_cost: paid, deployment_gas: gas, to_appoint: authorized } = record
   const rows: CardRow[] = []
   if (paid !== null)
     rows.push(['deployment_cost', `${coinsOf(record, 'deployment_cost', 'nearest')} for ${gasOf(gas)}`])
-  if (Array.isArray(appointed) && appointed.length > 0) {
+  if (Array.isArray(authorized) && authorized.length > 0) {
     rows.push(['appointment_cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`])
   }
   return rows

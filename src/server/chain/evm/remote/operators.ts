@@ -223,7 +223,7 @@ function problemOf(
   const { blockchain } = network
   const authorized = states.filter((state) => state.isAuthorized)
   if (authorized.length === 0) {
-    return `the factory of ${blockchain} has appointed none of the signers: run \`gdn chain setup ${blockchain}\``
+    return `the factory of ${blockchain} has authorized none of the signers: run \`gdn chain setup ${blockchain}\``
   }
   return authorized.map((state) => lackOf(network, state, fees, waiting)).join('; ')
 }

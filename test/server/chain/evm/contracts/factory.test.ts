@@ -192,7 +192,7 @@ describe('rejects', () => {
     expect(await initialize(clone, chain.stranger)).toBe('NotRegistry')
   })
 
-  test('the appointment of an operator, except by the admin', async () => {
+  test('the authorization of an operator, except by the admin', async () => {
     for (const from of [chain.stranger, chain.operator, chain.owner]) {
       expect(await chain.revertOf(from, chain.factory, setOperator(from, true))).toBe('NotAdmin')
     }
@@ -211,14 +211,14 @@ describe('rejects', () => {
 })
 
 describe('the admin', () => {
-  test('appoints and removes operators for all collections at once, with events', async () => {
+  test('authorizes and removes operators for all collections at once, with events', async () => {
     const init = anInit(chain.owner, { enableTransfer: true })
     await chain.send(chain.operator, chain.factory, encodeMake(init))
     const collection = collectionAt(chain, predictCollection(chain.factory, init))
     await collection.mint([{ receiver: chain.alice, count: 1 }])
 
-    const appointed = await chain.send(chain.admin, chain.factory, setOperator(chain.carol, true))
-    expect(appointed.events).toEqual([`OperatorChanged(${chain.carol}, true)`])
+    const authorized = await chain.send(chain.admin, chain.factory, setOperator(chain.carol, true))
+    expect(authorized.events).toEqual([`OperatorChanged(${chain.carol}, true)`])
     expect(await collection.mintRevert({ startId: 2n }, chain.carol)).toBeNull()
     expect(await make(chain.carol)).toBeNull()
 

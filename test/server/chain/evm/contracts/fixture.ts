@@ -63,7 +63,7 @@ export interface Chain {
   deploy(bytecode: Hex): Promise<Hex>
 }
 
-/** A node with a deployed factory and an appointed operator. */
+/** A node with a deployed factory and an authorized operator. */
 export async function startChain(): Promise<Chain> {
   const node = await startDevNode()
   const [admin, operator, owner, alice, bob, carol, stranger] = node.accounts.map((account) => getAddress(account))
