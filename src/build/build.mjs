@@ -42,8 +42,8 @@ const INPUT = {
 const LIB_INPUT = Object.fromEntries(LIB_ENTRIES.map((name) => [name, join(root, 'src/lib', `${name}.ts`)]))
 
 /**
- * Functions, classes and what is global to a file keep their names, so that a user's stack trace is readable without
- * source maps. Names inside functions would take a sixth of the bytes that a command loads.
+ * Functions, classes and globals of a file keep their names, so that a user's stack trace is readable without source
+ * maps. Names inside functions would take a sixth of the bytes that a command loads.
  */
 const SMALL = {
   minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: true },
@@ -120,8 +120,8 @@ async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
 }
 
 /**
- * Gives an entry of a package its own copy of the package's modules. A module is bundled with all that its importers
- * use, which is 84 kB for zod, and 20 kB for what uses zod/mini. Zod's schemas work together with those of a copy.
+ * Gives an entry of a package its own copy of the package's modules. A module is bundled with all exports that its
+ * importers use: 84 kB for zod, and 20 kB for users of zod/mini. Zod's schemas work together with those of a copy.
  */
 function ownCopy(entry) {
   const mark = `?${entry}`

@@ -41,7 +41,7 @@ async function clientTypes() {
   const generator = await loadGenerator()
   const { ENDPOINT_NAMES, KNOWN_NAMES, buildOpenApi } = generator
   const routes = ENDPOINT_NAMES.map((name) => ({ method: 'POST', url: `/api/v1/${name}` }))
-  // 1.2 is the wider version: what 1.1 requires in addition is optional in it.
+  // 1.2 is the wider version: fields that only 1.1 requires are optional in it.
   const { paths } = await buildOpenApi(routes, { version: '0', apiVersion: '1.2' })
   const operations = Object.values(paths).map(({ post }) => post)
   return [

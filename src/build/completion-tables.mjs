@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 
 // The command tree for completions, in a format that all shells can parse:
 //
-//   a flag     --output -o =output table, json, …     name, short form (or -), what it takes, summary
-//   a value    polygon                                value, a space, and what it is
+//   a flag     --output -o =output table, json, …     name, short form (or -), argument, summary
+//   a value    polygon                                value, a space, and a description
 //
 // The argument of a flag or command is one word: `-` none, `text` any text, `file`, `dir`, `pairfile` (`key=path`),
 // `command`, `=name` one word of a list, `,name` several of them, `@kind` the output of `gdn __complete kind` on this

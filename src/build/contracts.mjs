@@ -99,7 +99,7 @@ export function standardInput(sources, folder = SOURCES) {
     settings: SETTINGS,
   })
   const unused = { ...SETTINGS, outputSelection: {} }
-  // The compiler names what is imported, and what that imports.
+  // The compiler requests all imports, including indirect ones.
   require('solc').compile(JSON.stringify({ ...input(), settings: unused }), {
     import(name) {
       const found = readImport(name, folder)

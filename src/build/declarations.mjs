@@ -7,7 +7,7 @@ import { run } from './run.mjs'
 export const LIB_ENTRIES = ['index', 'testing']
 
 /**
- * Returns the declaration files of the typed client: those of its entries and what they import.
+ * Returns the declaration files of the typed client: its entries and the files that they import.
  *
  * @param outDir where the files are to be published
  */

@@ -30,7 +30,7 @@ export const MAY_IMPORT = {
   // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
   cli: CLI,
-  // What programs import.
+  // Programs import it.
   lib: ['core', 'api', 'batch', 'client', 'config', 'files', 'manifest', 'operations', 'sqlite', 'state'],
   build: [],
 }
@@ -69,8 +69,9 @@ export const SERVER_LAYERS = [
 ]
 
 /**
- * What knows no kind of blockchain: the steps of the pipeline reach one through its driver, and services through its
- * facts. Exceptions choose between the kinds, or serve the JSON-RPC of an embedded chain.
+ * Files that are independent of the kind of blockchain. The steps of the pipeline access a blockchain through its
+ * driver, and services through its facts. Exceptions choose between the kinds, or serve the JSON-RPC of an embedded
+ * chain.
  */
 const KNOWS_NO_KIND = /^server\/(?:pipeline\/(?:webhooks\/)?[^/]+$|(?:services|explorer|http|admin|metrics)\/)/
 const KNOWS_KINDS = ['server/pipeline/load-driver.ts', 'server/pipeline/chain-facts.ts', 'server/http/rpc.ts']

@@ -1,7 +1,7 @@
 // `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: mutation tests of the code that keeps the promises of
 // gdn. Changes it in one place at a time, runs the tests of its group, and prints how many changes fail a test. First
-// runs those tests that `npm test` runs, and then the others on what survived. With --core, runs only the first. With
-// --one-line-in, changes every nth line alone, which leaves out what is longer than a line.
+// runs the tests of `npm test`, and then the others on the surviving changes. With --core, runs only the first. With
+// --one-line-in, changes only every nth line, and leaves out changes of several lines.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -163,7 +163,7 @@ function sampleOf(code, n) {
   return lines.filter((_, index) => index % n === n - 1)
 }
 
-/** @param isCore whether to run only the tests of `npm test`; otherwise all, on what survived the run before */
+/** @param isCore whether to run only the tests of `npm test`; otherwise all, on the changes that survived before */
 async function mutate(name, isCore, oneLineIn) {
   const { code, tests, rest = [] } = GROUPS[name]
   const report = oneLineIn === 1 ? name : `${name}-${oneLineIn}`

@@ -122,7 +122,7 @@ export const TAGS = [
   { name: 'promise', description: 'Proves a main promise of gdn: `npm test` runs it, however slow its file is' },
 ]
 
-/** What `npm test` runs, by tags. */
+/** The tags of the tests that `npm test` runs. */
 export const CORE = '!slow || promise'
 
 const filesOfPart = (part) => [...(PARTS[part] ?? []), ...(LONG_FORMS[part] ?? [])]

@@ -1,4 +1,4 @@
-// `npm test` and `npm run test:rest`: runs a suite, and prints what it took and what it left out.
+// `npm test` and `npm run test:rest`: runs a suite, and prints its duration and the tests that it left out.
 import { readFileSync } from 'node:fs'
 import { CORE } from './suites.mjs'
 import { runTests } from './vitest.mjs'

@@ -7,7 +7,7 @@ export interface RequestPart {
   size: number
 }
 
-/** What remains to be sent, in order: planned requests, whole or in parts. */
+/** The planned requests that remain to be sent, in order, whole or in parts. */
 export class RequestQueue {
   readonly #plan: Pick<Plan, 'requests' | 'rowsOf'>
   /** Parts that are sent before the next planned request. */

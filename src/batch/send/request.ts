@@ -85,7 +85,7 @@ export interface Outgoing {
 /** The names that a request gives its rows. */
 export interface Naming {
   references: boolean
-  /** The label of the run, and what each reference ID is made from; null if the server stores neither. */
+  /** The label of the run, sent with the source of each reference ID; null if the server stores neither. */
   labels: { label: string | null } | null
 }
 

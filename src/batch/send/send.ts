@@ -64,7 +64,7 @@ export class Sender {
     this.#repetitions = new Repetitions(context.now, this.#retries)
   }
 
-  /** Resolves with what was sent when everything has an outcome or is parked, or the run was stopped. */
+  /** Resolves with the number of requests when each has an outcome or is parked, or when the run is stopped. */
   async run(): Promise<{ requests: number; attempts: number }> {
     const { client, store, options } = this.#context
     for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
@@ -212,7 +212,7 @@ export class Sender {
     const { emit, pacer } = this.#context
     const { cause } = attempt
     const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
-    // Other commands have to see at once what the operator of the backend has to do.
+    // With `not_ready`, the operator of the backend has to act, and other commands have to report this at once.
     if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
     const message = isForNow(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
     this.#context.heldFor = message
@@ -233,7 +233,7 @@ export class Sender {
   }
 }
 
-/** Returns the permission to send if what precedes the request fails. */
+/** Runs a step that precedes the request. If it fails, returns the slot for sending. */
 async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()

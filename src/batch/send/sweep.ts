@@ -32,7 +32,7 @@ export class Sweeper {
   /** Requests whose IDs are all assigned to their rows. */
   readonly #checked = new Set<number>()
 
-  /** What the server waits for before it mints accepted rows; null if nothing is known. */
+  /** The reason why the server doesn't mint accepted rows yet; null if it is unknown. */
   waitsFor: string | null = null
   /** Why the first of the accepted rows waits, as their NFTs say it. */
   #pendingReason: string | null = null

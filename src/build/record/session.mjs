@@ -13,7 +13,7 @@ const MINT = 'gdn batch mint examples/drop.csv'
 /**
  * Records the session with the backend of a home directory, which has to run.
  *
- * @param gdn runs gdn with arguments, and returns what it prints
+ * @param gdn runs gdn with arguments, and returns its output
  */
 export async function recordSession(recorder, env, gdn) {
   const contract = await gdn('collection', 'create', '--name', 'Tidal Hours', '--wallet', WALLET, '-o', 'ids')
