@@ -1,4 +1,5 @@
 import type { Browser } from 'playwright-core'
+import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   createTestCollection,
@@ -8,12 +9,16 @@ import {
   settled,
   startTestBackend,
   type TestBackend,
+  until,
 } from '../helpers/backend.ts'
 import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { show } from '../helpers/explorer.ts'
 import { blackPng } from '../helpers/explorer-drop.ts'
 import { watchedPage } from '../helpers/explorer-page.ts'
 import { type FileServer, startFileServer } from '../helpers/file-server.ts'
 import { ownPort } from '../helpers/own-port.ts'
+import { newWallet, rpcOf } from '../helpers/rpc-wallets.ts'
+import { dynamicNfts } from '../helpers/updates.ts'
 
 const RUN = '00112233445566ff'
 
@@ -72,6 +77,28 @@ describe.skipIf(CHROMIUM === undefined)('a change', () => {
     await close()
   })
 
+  it('counts burned NFTs apart from deployed ones', async () => {
+    const holder = newWallet()
+    const receiver = holder.address
+    const { collection, nfts } = await dynamicNfts(backend, ['Ash', 'Oak', 'Elm'], { receiver, run: 'trees' })
+    await rpcOf(backend).send(holder, getAddress(collection.address), {
+      functionName: 'burn',
+      args: [holder.address, BigInt(nfts[0]?.token_id ?? '')],
+    })
+    await until(
+      () => show(backend, 'runs/trees'),
+      ({ burned }) => burned === 1,
+    )
+    const { page, errors, close } = await watchedPage(browser, backend.url)
+    await page.goto(`${backend.url}/runs/trees`)
+    await page.getByText('all deployed, 1 burned since').waitFor()
+    await page.getByRole('img', { name: '3 NFTs: 2 deployed, 1 burned' }).waitFor()
+    await page.getByRole('button', { name: 'Deployed or burned 3' }).waitFor()
+    await page.getByText('Gas of mints').waitFor()
+    expect(errors).toEqual([])
+    await close()
+  })
+
   it('is shown on the NFT’s page, the activity page and the overview', async () => {
     const collection = await createTestCollection(backend, { name: 'Live' })
     const [id = ''] = await mint(backend, collection, [image(`${files.url}/later.png`)])
@@ -90,7 +117,7 @@ describe.skipIf(CHROMIUM === undefined)('a change', () => {
     await nft.page.locator('.stage .drawn').waitFor()
     await nft.page.getByText('Minted to').waitFor()
     await files1.locator('b', { hasText: '0' }).waitFor()
-    await home.page.getByText('1 deployed').waitFor()
+    await home.page.getByText('1 minted').waitFor()
     await createTestCollection(backend, { name: 'Another' })
     await home.page.getByRole('link', { name: 'Another' }).waitFor()
     expect([...nft.errors, ...activity.errors, ...home.errors]).toEqual([])

@@ -30,10 +30,11 @@ export const metadataOf = (title: string) => ({ title, description: '', file_fie
 export async function dynamicNfts(
   backend: TestBackend,
   titles: readonly string[],
-  { receiver, ...request }: { receiver?: string } & Readonly<Record<string, unknown>> = {},
+  { receiver, run, ...request }: { receiver?: string; run?: string } & Readonly<Record<string, unknown>> = {},
 ): Promise<{ collection: TestCollection; ids: string[]; nfts: NftRecord[] }> {
   const collection = await createTestCollection(backend, { dynamic: true, ...request })
-  const ids = await mint(backend, collection, titles.map(metadataOf), receiver === undefined ? {} : { receiver })
+  const options = { ...(receiver && { receiver }), ...(run && { headers: { 'gdn-run': run } }) }
+  const ids = await mint(backend, collection, titles.map(metadataOf), options)
   return { collection, ids, nfts: await settled(backend, ids) }
 }
 

@@ -20,6 +20,8 @@ export interface NftListProps<Item extends NftSummary> {
   path: string
   /** Counts by status, if known, which enable a filter by status. */
   counts?: Counts | undefined
+  /** Number of deployed NFTs that were burned since. */
+  burned?: number | undefined
   label: string
   /** Whether titles can be searched. */
   searchable?: boolean
@@ -36,6 +38,7 @@ const filters = new Map<string, { status: Status | ''; q: string }>()
 export function NftList<Item extends NftSummary>({
   path,
   counts,
+  burned = 0,
   label,
   searchable = true,
   noteOf,
@@ -69,7 +72,7 @@ export function NftList<Item extends NftSummary>({
           <fieldset class="tabs" aria-label="Status">
             {(['', ...STATUSES] as const).map((one) => (
               <button key={one} type="button" class="tab" aria-pressed={status === one} onClick={() => setStatus(one)}>
-                {one === '' ? 'All' : statusWord(one)}{' '}
+                {one === '' ? 'All' : one === 'deployed' && burned > 0 ? 'Deployed or burned' : statusWord(one)}{' '}
                 <span class="count">{count(one === '' ? totalOf(counts) : counts[one])}</span>
               </button>
             ))}

@@ -24,6 +24,7 @@ export function Collection({ id }: { id: string }) {
       <NftList
         path={`${path}/nfts`}
         counts={data?.counts}
+        burned={data?.burned}
         label={data === undefined ? 'NFTs' : `NFTs of ${data.name}`}
       />
     </>
@@ -70,7 +71,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
         {error !== null && <p class="reason">{error}</p>}
         {description !== null && description !== '' && <LongText text={description} class="faint" />}
         {collection.settings_problem !== null && <p class="faint">Note: {collection.settings_problem}.</p>}
-        <Progress counts={counts} />
+        <Progress counts={counts} burned={collection.burned} />
         <Facts>
           <Fact name="Contract">
             <Id text={collection.contract_address} what="contract address" />

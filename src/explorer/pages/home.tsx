@@ -47,7 +47,7 @@ function Stats({ overview }: { overview: Overview | undefined }) {
     overview === undefined ? 0 : overview.pipeline.files + overview.pipeline.mint + overview.pipeline.chain
   const entries = overview && [
     { name: 'Collections', value: totalOf(overview.collections), more: chainsOf(overview) },
-    { name: 'NFTs', value: totalOf(overview.nfts), more: `${count(overview.nfts.deployed)} deployed` },
+    { name: 'NFTs', value: totalOf(overview.nfts), more: `${count(overview.nfts.deployed)} minted` },
     {
       name: 'In progress',
       value: waiting,

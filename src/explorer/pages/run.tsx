@@ -37,13 +37,19 @@ export function Run({ id }: { id: string }) {
       </div>
       {data === undefined ? <Bone width="100%" height="9rem" /> : <State run={data} />}
       {data !== undefined && data.failures.length > 0 && <Failures failures={data.failures} />}
-      <NftList path={`${path}/nfts`} counts={data?.counts} label={`NFTs of the run ${id}`} searchable={false} />
+      <NftList
+        path={`${path}/nfts`}
+        counts={data?.counts}
+        burned={data?.burned}
+        label={`NFTs of the run ${id}`}
+        searchable={false}
+      />
     </>
   )
 }
 
 function State({ run }: { run: RunFacts }) {
-  const { counts } = run
+  const { counts, burned } = run
   const total = totalOf(counts)
   const done = counts.deployed + counts.failed
   const part = total === 0 ? 0 : Math.floor((done / total) * 100)
@@ -54,12 +60,12 @@ function State({ run }: { run: RunFacts }) {
         <span class="faint">
           {done === total
             ? counts.failed === 0
-              ? 'all deployed'
+              ? `all deployed${burned === 0 ? '' : `, ${count(burned)} burned since`}`
               : `done, ${count(counts.failed)} failed`
             : `${count(total - done)} pending`}
         </span>
       </div>
-      <Progress counts={counts} />
+      <Progress counts={counts} burned={burned} />
       <Facts>
         <Fact name="NFTs">
           <span class="number">{count(total)}</span>
@@ -71,7 +77,7 @@ function State({ run }: { run: RunFacts }) {
           <Ago time={run.last_accepted_at} />
         </Fact>
         {run.gas_used !== null && (
-          <Fact name="Gas">
+          <Fact name="Gas of mints">
             <Gas amount={run.gas_used} />
           </Fact>
         )}

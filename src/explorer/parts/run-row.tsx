@@ -22,7 +22,7 @@ export const RunRow = ({ run }: { run: RunSummary }) => (
         <Chain name={run.collection.blockchain} />
         <span class="faint">{counted(totalOf(run.counts), 'NFT')}</span>
       </span>
-      <Progress counts={run.counts} />
+      <Progress counts={run.counts} burned={run.burned} />
     </a>
   </li>
 )

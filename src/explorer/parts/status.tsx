@@ -23,11 +23,17 @@ export const Burned = () => (
 
 export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
 
-/** Counts by status, as a bar and as text. */
-export function Progress({ counts, words = true }: { counts: Counts; words?: boolean }) {
+/** Counts by status, as a bar and as text. Burned NFTs, which were deployed before, are counted apart. */
+export function Progress({ counts, burned = 0, words = true }: { counts: Counts; burned?: number; words?: boolean }) {
   const total = totalOf(counts)
-  const shown = STATUSES.filter((status) => counts[status] > 0)
-  const description = shown.map((status) => `${count(counts[status])} ${WORDS[status].toLowerCase()}`).join(', ')
+  const parts = [
+    { status: 'deployed', number: counts.deployed - burned, word: 'deployed' },
+    { status: 'burned', number: burned, word: 'burned' },
+    { status: 'initiated', number: counts.initiated, word: 'in progress' },
+    { status: 'failed', number: counts.failed, word: 'failed' },
+  ]
+  const shown = parts.filter(({ number }) => number > 0)
+  const description = shown.map(({ number, word }) => `${count(number)} ${word}`).join(', ')
   return (
     <div class="progress">
       <div
@@ -35,18 +41,20 @@ export function Progress({ counts, words = true }: { counts: Counts; words?: boo
         role="img"
         aria-label={`${counted(total, 'NFT')}${description === '' ? '' : `: ${description}`}`}
       >
-        {shown.map((status) => (
-          <span key={status} class={status} style={{ flexGrow: String(counts[status]) }} />
+        {shown.map(({ status, number }) => (
+          <span key={status} class={status} style={{ flexGrow: String(number) }} />
         ))}
       </div>
       {words && (
         <ul class="legend" aria-hidden="true">
-          {STATUSES.filter((status) => counts[status] > 0 || status === 'deployed').map((status) => (
-            <li key={status} class={status}>
-              <span class="dot" />
-              <b class="number">{count(counts[status])}</b> {WORDS[status].toLowerCase()}
-            </li>
-          ))}
+          {parts
+            .filter(({ status, number }) => number > 0 || status === 'deployed')
+            .map(({ status, number, word }) => (
+              <li key={status} class={status}>
+                <span class="dot" />
+                <b class="number">{count(number)}</b> {word}
+              </li>
+            ))}
         </ul>
       )}
     </div>

@@ -177,7 +177,7 @@ async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<Coll
 }
 
 /** Transfers change owners without a change of counts, so this also changes from time to time. */
-const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
+export const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
 
 /** Number of index entries that one query reads, in a few milliseconds. */
 const ENTRIES_AT_ONCE = 20_000

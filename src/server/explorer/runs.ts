@@ -1,38 +1,49 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ZERO_ADDRESS } from '../../api/address.ts'
 import { seenCollections } from '../store/explorer-collections.ts'
 import { bucketsOf, countsOfRuns, NO_NFTS } from '../store/explorer-counts.ts'
-import { failedAfter } from '../store/explorer-nfts.ts'
+import { countOwnedInRun, failedAfter } from '../store/explorer-nfts.ts'
 import { findTransactions, transactionsOfBucket } from '../store/explorer-transactions.ts'
 import { countRuns, findRun, listRuns, type SeenRun } from '../store/runs.ts'
-import { refOf } from './collections.ts'
+import { lately, refOf } from './collections.ts'
 import type { Explorer, Part, Viewer } from './explorer.ts'
 import { cut, timeOf } from './metadata.ts'
 import { listInBuckets } from './nft-lists.ts'
 import { toCounts } from './places.ts'
 import { inParts } from './slow-facts.ts'
-import type { NftSummary, Page, Run, RunSummary, Status } from './types.ts'
+import type { Counts, NftSummary, Page, Run, RunSummary, Status } from './types.ts'
 
 export async function runSummaries(
-  { db }: Explorer,
+  explorer: Explorer,
   { accountId }: Viewer,
   runs: readonly SeenRun[],
 ): Promise<RunSummary[]> {
+  const { db } = explorer
   const ids = [...new Set(runs.map((run) => run.collection_id))]
   const collections = new Map((await seenCollections(db, accountId, ids)).map((row) => [row.id, refOf(row)]))
-  const counts = await countsOfRuns(db, runs)
-  return runs.flatMap((row, index) => {
+  const counted = await countsOfRuns(db, runs)
+  const summaries: RunSummary[] = []
+  for (const [index, row] of runs.entries()) {
     const collection = collections.get(row.collection_id)
-    if (collection === undefined) return []
-    return [
-      {
-        run: row.run,
-        collection: { ...collection, name: cut(collection.name) },
-        counts: toCounts(counts[index] ?? NO_NFTS),
-        first_accepted_at: timeOf(row.started_at),
-        last_accepted_at: timeOf(row.last_at ?? row.started_at),
-      },
-    ]
-  })
+    if (collection === undefined) continue
+    const counts = toCounts(counted[index] ?? NO_NFTS)
+    summaries.push({
+      run: row.run,
+      collection: { ...collection, name: cut(collection.name) },
+      counts,
+      burned: counts.deployed === 0 ? 0 : await burnedOf(explorer, row, counts),
+      first_accepted_at: timeOf(row.started_at),
+      last_accepted_at: timeOf(row.last_at ?? row.started_at),
+    })
+  }
+  return summaries
+}
+
+async function burnedOf(explorer: Explorer, row: SeenRun, counts: Counts): Promise<number> {
+  const { account_id, collection_id: collectionId, run } = row
+  const state = `${JSON.stringify(counts)} ${lately(explorer)}`
+  const count = () => countOwnedInRun(explorer.db, { collectionId, run, owner: ZERO_ADDRESS })
+  return await explorer.slow.get(`burned of run ${account_id} ${run}`, state, count)
 }
 
 export async function showRuns(explorer: Explorer, viewer: Viewer, part: Part): Promise<Page<RunSummary>> {

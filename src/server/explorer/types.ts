@@ -172,6 +172,8 @@ export interface RunSummary {
   run: string
   collection: Nft['collection']
   counts: Counts
+  /** Number of its deployed NFTs that were burned since. */
+  burned: number
   first_accepted_at: string
   last_accepted_at: string
 }

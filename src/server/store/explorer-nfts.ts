@@ -137,6 +137,17 @@ export async function countOwnedIn(db: Db, collectionId: string, owner: string):
   return Number(rows[0]?.count ?? 0)
 }
 
+/** Counts the NFTs of a run that an address owns. */
+export async function countOwnedInRun(
+  db: Db,
+  { collectionId, run, owner }: { collectionId: string; run: string; owner: string },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from nfts join requests on requests.id = nfts.request_id
+      where nfts.collection_id = ${collectionId} and nfts.owner = ${owner} and requests.run = ${run}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
 /** Returns the metadata of an NFT, of any length. */
 export async function metadataAt(db: Db, seq: number): Promise<string> {
   const { rows } = await sql<{ metadata: string }>`

@@ -163,7 +163,11 @@ describe('an updated NFT', () => {
 
 it('a burned NFT is marked, and neither counted nor listed as owned', async () => {
   const holder = newWallet()
-  const { collection, ids, nfts } = await dynamicNfts(backend, ['Ash', 'Oak'], { receiver: holder.address })
+  const { collection, ids, nfts } = await dynamicNfts(backend, ['Ash', 'Oak'], {
+    ...{ receiver: holder.address, run: 'trees' },
+  })
+  const counted = { counts: { deployed: 2, initiated: 0, failed: 0 } }
+  expect(await show(backend, 'runs/trees')).toMatchObject({ ...counted, burned: 0 })
   const burned = await rpcOf(backend).send(holder, getAddress(collection.address), {
     functionName: 'burn',
     args: [holder.address, BigInt(nfts[0]?.token_id ?? '')],
@@ -180,6 +184,11 @@ it('a burned NFT is marked, and neither counted nor listed as owned', async () =
     { title: 'Oak', burned: false },
   ])
   expect(await show(backend, `collections/${collection.id}`)).toMatchObject({ owners: 1, burned: 1 })
+  await until(
+    () => show(backend, 'runs/trees'),
+    ({ burned }) => burned === 1,
+  )
+  expect(await show(backend, 'runs')).toMatchObject({ items: [{ run: 'trees', ...counted, burned: 1 }] })
   expect(await show(backend, `owners/${holder.address}/nfts`)).toMatchObject({ total: 1, items: [{ title: 'Oak' }] })
   expect(await show(backend, `owners/${ZERO}/nfts`)).toMatchObject({ total: 0, items: [] })
   expect(await show(backend, `collections/${collection.id}/nfts?owner=${ZERO}`)).toMatchObject({ total: 0 })
