@@ -7,6 +7,10 @@ import { type GdnCommand, usageHint } from './command.ts'
 /** Returns the error for arguments that Commander rejected. */
 export function usageError(error: CommanderError, command: GdnCommand): GdnError {
   const isUnknown = error.code === 'commander.unknownOption'
+  const lone = isUnknown ? switchWithValue(error.message, command) : undefined
+  if (lone !== undefined) {
+    return new GdnError('usage', 'takes no value', { place: { flag: lone }, hint: `Use ${lone} alone, or omit it.` })
+  }
   const near = isUnknown ? nearestFlag(error.message, command) : undefined
   const hint = isUnknown ? dataDirHint(error.message, command) : undefined
   return new GdnError('usage', inOurWords(error, command), {
@@ -18,7 +22,13 @@ export function usageError(error: CommanderError, command: GdnCommand): GdnError
 function dataDirHint(message: string, command: GdnCommand): string | undefined {
   const acts = command.options.some(({ long }) => long === '--data-dir')
   if (!acts || !/'--(local|base-url|profile)\b/.test(message)) return undefined
-  return 'This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
+  return 'Omit it. This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
+}
+
+/** Returns the flag of an argument such as `--local=true`, if the command has it and it takes no value. */
+function switchWithValue(message: string, command: GdnCommand): string | undefined {
+  const name = /'(--[a-z-]+)=/.exec(message)?.[1]
+  return command.options.find(({ long, required, optional }) => long === name && !required && !optional)?.long
 }
 
 /** The hint for a request file that is given as an argument, where a flag takes it. */
