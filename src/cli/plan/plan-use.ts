@@ -1,6 +1,5 @@
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
-import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 
@@ -34,7 +33,7 @@ export async function worstOfPlan(plan: ChangePlan, { only }: { only?: 'mint' | 
 }
 
 /** Returns what a plan typically uses; null if it changes NFTs, because only the most of a change is known. */
-export async function typicalOfPlan(plan: ChangePlan): Promise<Pick<DropGas, 'gas' | 'bytes'> | null> {
+export async function typicalOfPlan(plan: ChangePlan): Promise<{ gas: bigint; bytes: number } | null> {
   const { update, transfer, burn } = plan.counts
   return update + transfer + burn > 0 ? null : (await useOf(plan)).mints
 }

@@ -6,7 +6,8 @@ import type { View } from './view.ts'
 
 /**
  * Returns the fields that `--fields` selects, as the API names them. A field is one of the record, a column of the
- * table, of any width, by its name or heading, or a path such as `request_metadata.title` or `request_metadata.attribute[0]`.
+ * table, of any width, by its name or heading, or a path such as `request_metadata.title` or
+ * `request_metadata.attribute[0]`.
  *
  * @throws GdnError `usage`
  */
