@@ -78,7 +78,7 @@ export function rowsWithFiles(
   )
 }
 
-/** A row without an ID whose local files have other paths than in the manifest. */
+/** A row without an ID whose local files have other paths than in the manifest, or whose columns another order. */
 export interface MovedRow {
   /** Its position in the manifest. */
   position: number
@@ -95,20 +95,24 @@ export interface MovedRow {
 export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): MovedRow[] {
   const table = tableOf(rows)
   createTables(sql, 'referencing')
-  sql.run(`INSERT INTO temp.referencing SELECT reference, key, position FROM ${table} WHERE reference IS NOT NULL`)
+  sql.run(
+    `INSERT INTO temp.referencing SELECT coalesce(reference, key), key, position FROM ${table}
+      WHERE key LIKE 'row:%' AND key NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
+    setId,
+  )
   return sql.all(
-    `SELECT r.position, s.reference, s.body, o.id, o.kind AS operation, n.nft_gdn_id AS nft
-      FROM rows s CROSS JOIN temp.referencing r ON r.reference = s.reference AND r.key <> s.key
+    `SELECT r.position, r.reference, s.body, o.id, o.kind AS operation, n.nft_gdn_id AS nft
+      FROM rows s CROSS JOIN temp.referencing r ON r.reference = coalesce(s.reference, s.key) AND r.key <> s.key
         CROSS JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id
-      WHERE s.set_id = ? AND s.files > 0 AND s.key NOT IN (SELECT key FROM ${table})
+      WHERE s.set_id = ? AND s.key LIKE 'row:%' AND s.key NOT IN (SELECT key FROM ${table})
         AND NOT EXISTS (SELECT 1 FROM operations x ${BY_IDENTITY}
           WHERE x.run_id = o.run_id AND x.identity = ? || r.key AND x.released_at IS NULL) ORDER BY r.position`,
     ...[id, scope, setId, scope],
   )
 }
 
-/** A sent row with an ID and local files that differs from its NFT, maybe only in the paths of these files. */
+/** A sent row that differs from its NFT, maybe only in the paths of local files and the order of columns. */
 export interface Relocated {
   /** Its position in the manifest. */
   position: number
@@ -126,8 +130,11 @@ export interface Relocated {
 /** The text that a reveal stored for an NFT doesn't count: its row stays a placeholder. */
 const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
-/** Returns the sent rows with an ID and local files that differ from what was minted, or applied since. */
-export function changedWithFiles(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
+/**
+ * Returns the sent rows with an ID that differ from what was minted, or applied since, and have a text that depends on
+ * the paths of local files or the order of columns.
+ */
+export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
   return sql.all(
     `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, ${before} AS before, r.body,
@@ -136,7 +143,7 @@ export function changedWithFiles(sql: Sql, drop: Drop, rows: RowsIn, setId: numb
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
-      WHERE r.files > 0 AND r.key LIKE 'id:%' AND o.content <> r.content
+      WHERE (r.files > 0 OR r.twin IS NOT NULL OR s.twin IS NOT NULL) AND r.key LIKE 'id:%' AND o.content <> r.content
         AND ${before} <> r.body
       ORDER BY r.position`,
     ...[drop.id, drop.scope, setId],

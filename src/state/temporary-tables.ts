@@ -35,7 +35,7 @@ const TABLES = {
   earlier: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID',
   /** The stored rows that have a reference. Only `vanishedRows` uses it. */
   referenced: '(key TEXT PRIMARY KEY, reference TEXT NOT NULL) WITHOUT ROWID',
-  /** The rows of the manifest that have a reference. Only `movedRows` uses it. */
+  /** The rows of the manifest without an ID that are new to the run. Only `movedRows` uses it. */
   referencing: '(reference TEXT, key TEXT, position INTEGER NOT NULL, PRIMARY KEY (reference, key)) WITHOUT ROWID',
   /** The rows of operations as they were sent. Only `keepSent` uses it. */
   kept: '(id TEXT PRIMARY KEY, body BLOB NOT NULL)',

@@ -98,6 +98,24 @@ describe.each(SERVERS)('on a server %s', (_server, isOurs) => {
       await expectOnce(4, 'new')
     })
 
+    test.each(['first', 'later'])('are the same rows where their columns get another order (%s)', async (order) => {
+      const server = new Server({ isOurs })
+      const { machine, at, changesOf, expectOnce } = await folder(server)
+      const rowsWith = (...tags: string[]) =>
+        ['a', 'b'].map((id) => ({
+          ...other(id),
+          metadata: { ...row(id).metadata, attribute: tags.map((tag) => ({ tag, value: id })) },
+        }))
+      const [before, after] = [rowsWith('x', 'y'), rowsWith('y', 'x')]
+      const [minted, moved] = order === 'first' ? [before, after] : [after, before]
+      await machine.mint(minted, at('old'))
+      expect(await changesOf([...moved, other('c')], 'old')).toEqual({ ...NONE, added: 1 })
+      await machine.mint([...moved, other('c')], at('old'))
+      await expectOnce(3, 'old')
+      const finished = { code: 'run_finished', details: { deployed: 3, kept_accepted: 0 } }
+      await expect(machine.mint([...moved, other('c')], at('old'))).rejects.toMatchObject(finished)
+    })
+
     test('are the same rows where their files were copied to another folder', async () => {
       const server = new Server({ isOurs })
       const { machine, path, rowsIn, at, changesOf, expectOnce } = await folder(server)

@@ -1,7 +1,7 @@
 import { freshRows } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import { missingRows, type Paired } from '../rows/edited-rows.ts'
-import { referenceId } from '../rows/row-key.ts'
+import { isContentKey, referenceId } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { ServerNames } from './server-names.ts'
@@ -27,7 +27,7 @@ export async function withMintedElsewhere(
   const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
   const nfts = client.supports('references') === true ? await server.nftsOf(fresh.map(referenceOf)) : new Map()
   // A row with the reference ID of a row that left the manifest is an edit of it: for example, it got another file.
-  const own = new Set<unknown>(missing.map(({ nft }) => nft))
+  const own = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
   const isKnown = (row: (typeof fresh)[number]) => nfts.has(referenceOf(row)) && !own.has(nfts.get(referenceOf(row)))
   const known = fresh.filter(isKnown).map(({ position }) => position)
   const positions = new Set([...paired.positions, ...known])

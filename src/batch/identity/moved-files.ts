@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { sha256Of } from '../../files/sha256-of.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { changedWithFiles, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
+import { changedArranged, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { referenceId } from '../rows/row-key.ts'
@@ -12,8 +12,9 @@ import type { RunStore } from '../runs/run-store.ts'
 import type { Pair } from './pairing.ts'
 
 /**
- * Returns the rows of a run without an ID whose local files were moved, for example with their manifest, and their
- * operations. The paths of files are part of the content of such a row, but not of its reference ID.
+ * Returns the rows of a run without an ID whose local files were moved, for example with their manifest, or whose
+ * columns have another order, and their operations. Both are part of the content of such a row, but not of its
+ * reference ID.
  */
 export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -24,7 +25,7 @@ export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise
   )
   const pairs: Pair[] = []
   for (const { reference: name, body, id: sent, operation, nft, row } of found) {
-    if (!(await areMoved(store, filesOf(body), row.row.localFiles))) continue
+    if (!(await areSame(store, filesOf(body), row.row.localFiles))) continue
     const reference = referenceId(drop.referenceScope, name)
     const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
     pairs.push({ row, nftGdnId: nft ?? '', operation, sent, ...names })
@@ -32,9 +33,9 @@ export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise
   return pairs
 }
 
-/** Returns the sent rows of a run with an ID whose local files were moved, and that have not changed otherwise. */
+/** Returns the sent rows with an ID that changed only in the paths of local files and the order of columns. */
 export async function relocated(store: RunStore, rows: RowsIn, setId: number): Promise<Relocated[]> {
-  return await onlyMoved(store, await store.read((sql) => changedWithFiles(sql, store.drop, rows, setId)))
+  return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
 /** The same for rows that were minted under another key, and are about to get theirs. */
@@ -56,7 +57,7 @@ export async function relocatedPairs(
     )
     return pairs.flatMap(({ sent: operation }, at): Relocated[] => {
       const [record, body] = [records[at], before.get(operation)]
-      if (record === undefined || body === undefined || record.files === 0) return []
+      if (record === undefined || body === undefined) return []
       const { position, content, twin } = record
       return [{ position, operation, content, twin: twin ?? content, before: body, body: record.body }]
     })
@@ -68,7 +69,7 @@ async function onlyMoved(store: RunStore, rows: readonly Relocated[]): Promise<R
   const moved: Relocated[] = []
   for (const row of rows) {
     const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(partsOf(row.before)) }) === row.twin
-    if (isCopy && (await areMoved(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
+    if (isCopy && (await areSame(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
   }
   return moved
 }
@@ -78,12 +79,11 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(partsOf(body)).localFiles
 
 /**
- * Whether files of the same names are the same files at other paths: those that were there are gone, or they have the
- * same place beside the manifest, or the same content. Otherwise, the row was edited.
+ * Whether files of the same names are the same files, maybe at other paths: those that were there are gone, or they
+ * have the same place beside the manifest, or the same content. Otherwise, the row was edited.
  */
-async function areMoved({ movedFrom, drop: { manifest } }: RunStore, before: Files, files: Files): Promise<boolean> {
+async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
-  let moved = 0
   for (const { key, path } of files) {
     const earlier = before.find((file) => file.key === key)?.path
     if (earlier === undefined || earlier === path) continue
@@ -92,9 +92,8 @@ async function areMoved({ movedFrom, drop: { manifest } }: RunStore, before: Fil
       placeOf(earlier, movedFrom ?? manifest) === placeOf(path, manifest) ||
       (await haveSameContent(earlier, path))
     if (!isMoved) return false
-    moved++
   }
-  return moved > 0
+  return true
 }
 
 /** Reads the files only if they have the same size. */
