@@ -5,16 +5,16 @@ interface StuckTransaction {
   /** The most that it offers for a unit of gas, and what the next block takes, in wei. */
   offered: bigint
   needed: bigint
-  /** The flag with the limit that allows higher fees: `--max-cost 0.5`. */
-  flag: string
+  /** The flags with the limits that allow higher fees: `--max-cost 0.5`. */
+  flags: string
 }
 
 /** Returns why a signed transaction waits that the limit of its run keeps from higher fees. */
-export const stuckReason = ({ hash, offered, needed, flag }: StuckTransaction): string =>
-  `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, it offers ${inGwei(offered)} gwei at most, and the limit of its run allows no higher fee; repeat its command with ${flag} or more to raise the limit`
+export const stuckReason = ({ hash, offered, needed, flags }: StuckTransaction): string =>
+  `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, it offers ${inGwei(offered)} gwei at most, and the limit of its run allows no higher fee; repeat its command with ${flags} or more to raise the limit`
 
-/** Returns the flag at the end of such a reason; null for any other text. */
+/** Returns the flags at the end of such a reason; null for any other text. */
 export const raisingFlag = (reason: string | null | undefined): string | null =>
-  /the transaction 0x[0-9a-f]{64} is stuck: .*; repeat its command with (--max-(?:cost|fee-gwei) [0-9.]+) or more to raise the limit$/.exec(
-    reason ?? '',
-  )?.[1] ?? null
+  /the transaction 0x[0-9a-f]{64} is stuck: .*; repeat its command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit$/
+    .exec(reason ?? '')?.[1]
+    ?.trimEnd() ?? null

@@ -111,7 +111,7 @@ describe('for people', () => {
     expect(stdout).toMatch(/^COST +at most 0\.\d+ POL for 4,\d{3},\d{3} gas$/m)
     expect(stdout).toMatch(/^BALANCE +0\.\d+ POL$/m)
     expect(stdout).toMatch(/^NEEDED PER OPERATOR +at least 0\.\d+ POL; for a drop, see gdn cost$/m)
-    expect(stderr).toMatch(/^Send coins before the setup: the admin 0x\w+ has .* POL are missing\.$/m)
+    expect(stderr).toMatch(/^Send coins before the setup: the admin 0x\w+ has .*: send \S+ POL\.$/m)
     const json = JSON.parse((await setup('--dry-run')).stdout)
     expect(json).toMatchObject({ currency: 'POL', cost: expect.stringMatching(/^0\.\d+$/), deployment_cost: null })
   })
@@ -162,7 +162,7 @@ describe('for people', () => {
     await real.call('anvil_setBalance', [operator, '0x0'])
     const { stdout, stderr } = await shown('status', 'polygon')
     expect(stdout).toMatch(/^BALANCE +0 POL$/m)
-    expect(stderr).toMatch(/^the signer 0x\w+ has 0 POL on polygon and needs [\d.]+: [\d.]+ POL are missing$/m)
+    expect(stderr).toMatch(/^the signer 0x\w+ has 0 POL on polygon and needs [\d.]+: send [\d.]+ POL$/m)
   })
 })
 

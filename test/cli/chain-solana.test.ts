@@ -81,7 +81,7 @@ describe('a Solana cluster on the command line', () => {
     const poor = await gdn('chain', 'status', 'solana')
     expect([poor.code, JSON.parse(poor.stdout)[0].problem]).toEqual([
       5,
-      `the signer ${place.signer} has 0 SOL on solana and needs ${planned.needed}: ${planned.needed} SOL are missing`,
+      `the signer ${place.signer} has 0 SOL on solana and needs ${planned.needed}: send ${planned.needed} SOL`,
     ])
     await cluster.fund(place.signer, 2_000_000_000n)
     const [status] = await json('chain', 'status', 'solana')

@@ -141,7 +141,7 @@ describe('gdn collection set', () => {
     const { code, stderr: problem } = await set(...flags, ...asOwner())
     expect(code).toBe(5)
     expect(problem).toMatch(
-      /the owner 0x\w{40} has 0\.\d+ POL on polygon and needs 0\.\d+: 0\.\d+ POL are missing\n.*Nothing was sent/,
+      /the owner 0x\w{40} has 0\.\d+ POL on polygon and needs 0\.\d+: send 0\.\d+ POL\n.*Nothing was sent/,
     )
     expect([await read('enableTransfer'), (await royalty())[1]]).toEqual([false, 0n])
   })

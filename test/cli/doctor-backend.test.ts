@@ -211,7 +211,7 @@ test.each([
     { eth_getBalance: '0x0' },
     'polygon signer',
     'fail',
-    /^the signer 0x\w+ has 0 POL on polygon and needs [0-9.]+: [0-9.]+ POL are missing$/,
+    /^the signer 0x\w+ has 0 POL on polygon and needs [0-9.]+: send [0-9.]+ POL$/,
   ],
   [
     'has little funds',

@@ -64,9 +64,7 @@ test('checks each node and the funds of the signer of a cluster, without opening
   expect((await doctor())('solana-testnet signer')).toMatchObject([
     {
       status: 'fail',
-      message: expect.stringMatching(
-        / has 0\.000001 SOL on solana-testnet and needs [0-9.]+: [0-9.]+ SOL are missing$/,
-      ),
+      message: expect.stringMatching(/ has 0\.000001 SOL on solana-testnet and needs [0-9.]+: send [0-9.]+ SOL$/),
     },
   ])
 })

@@ -115,7 +115,7 @@ describe('sending an operation', () => {
 
   test('reports at once what the operator of the backend has to do, and holds no later request', async () => {
     const headers = { ...YES, 'request-accepted': 'no', 'error-code': 'blockchain_not_ready', 'retry-after': '10' }
-    const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
+    const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH'
     const server = await serve([formA(503, 'Service Unavailable', missing, headers), { ...CREATED, headers: YES }])
     const clock = client(server.url).clock
     const it = client(server.url, { clock, pacer: createPacer({ ...clock, rate: null, observed: () => null }) })

@@ -170,7 +170,7 @@ test('returns what is pending when the time of the command is over, while it wai
 })
 
 test('says why changes are pending while the server says it', async () => {
-  const reason = 'the signer 0x12 has 0 POL: 0.003 POL are missing'
+  const reason = 'the signer 0x12 has 0 POL: send 0.003 POL'
   const seen = (pendingReason: string | null) => async (page: readonly Sent[]) => {
     for (const sent of page) sent.pendingReason = pendingReason
     return new Map()

@@ -30,6 +30,8 @@ export interface Shortage {
 export interface NeededForAll {
   nfts: number
   wei: bigint
+  /** Pending transactions that are included at the fees of their replacements. */
+  pending?: number
   /** Rows of a run that are included, although no server has accepted them yet. */
   unsent?: number
   /** Changes of NFTs that are included, although they aren't made yet. */
@@ -54,8 +56,8 @@ export function missingFunds(
   const unit = coin ?? 'coins'
   const has = `the ${role} ${address} has ${text(balance, 'down')} ${unit} on ${blockchain} and needs`
   const lackOf = (wei: bigint) => `${text(wei - balance, 'up')} ${unit}`
-  const covered = all === undefined || all.wei <= needed ? '' : coveredBy(all)
-  if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: ${lackOf(needed)} are missing`
+  const covered = all === undefined || all.wei <= needed ? '' : listOf(all)
+  if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: send ${lackOf(needed)}`
   const { leftOfLimit: left } = all
   const until =
     left === undefined ? '' : `, until the limit of the run is reached (${text(left, 'down')} ${unit} are left)`
@@ -64,23 +66,31 @@ export function missingFunds(
 
 /**
  * Returns why a signer doesn't sign, as a sentence, if all waiting NFTs belong to runs whose limits permit no
- * transaction at the current fees; null if its balance is enough. It names no amount to send, because coins would not
+ * transaction at the current fees, or hold a signed one; null if its balance is enough. It names no amount to send, because coins would not
  * help them.
  */
 export function aboveLimits(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
   balance: bigint,
   needed: bigint,
-  nfts: number,
+  { nfts, transactions }: { nfts: number; transactions: number },
 ): string | null {
   if (balance >= needed) return null
   const has = `the ${role} ${address} has ${text(balance, 'down')} ${coin ?? 'coins'} on ${blockchain}`
-  const wait = `${count(nfts, 'waiting NFT')} ${nfts === 1 ? 'waits' : 'wait'} for lower fees`
-  return `${has}, and signing takes ${text(needed, 'up')} at the current fees; ${wait} or a higher --max-cost`
+  const wait = `${listOf({ nfts, signed: transactions })} ${nfts + transactions === 1 ? 'waits' : 'wait'}`
+  return `${has}, and signing takes ${text(needed, 'up')} at the current fees; ${wait} for lower fees or a higher limit`
 }
 
-function coveredBy({ nfts, unsent = 0, changes = 0 }: NeededForAll): string {
+function listOf({
+  nfts,
+  pending = 0,
+  signed = 0,
+  unsent = 0,
+  changes = 0,
+}: Omit<NeededForAll, 'wei'> & { signed?: number }): string {
   const parts = [
+    ...(pending === 0 ? [] : [count(pending, 'pending transaction')]),
+    ...(signed === 0 ? [] : [count(signed, 'signed transaction')]),
     ...(nfts === 0 ? [] : [count(nfts, 'waiting NFT')]),
     ...(unsent === 0 ? [] : [count(unsent, 'unsent row')]),
     ...(changes === 0 ? [] : [count(changes, 'change')]),

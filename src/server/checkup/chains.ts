@@ -1,6 +1,7 @@
 import { getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
+import { debtOf } from '../chain/evm/cost/debt.ts'
 import { leastFunds } from '../chain/evm/cost/funding.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
@@ -118,7 +119,7 @@ async function examineSigners(
     addresses.map((address) =>
       examine(check, async () => {
         const balance = await network.publicNetwork.balance(address)
-        const lack = lackOf(network, { address, balance, due: 0n, owed: 0n }, fees)
+        const lack = lackOf(network, { address, balance, ...debtOf([], 0) }, fees)
         if (lack !== null) {
           throw new GdnError('invalid_config', lack, { hint: `Send coins to ${address}. Until then it can't sign.` })
         }

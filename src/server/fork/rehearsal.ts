@@ -5,7 +5,7 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import { inCoins } from '../../core/units.ts'
-import { debtOf } from '../chain/evm/cost/debt.ts'
+import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
 import { newKey } from '../chain/evm/embedded/embedded-signers.ts'
 import type { Signer } from '../chain/evm/evm-signer.ts'
@@ -208,8 +208,8 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying)
     const collection = await findCollection({ db }, blockchain, contract)
     const owed = new Map<Hex, bigint>()
     for (const address of addresses) {
-      const raws = (await listSignedOf(db, blockchain, address)) as Hex[]
-      owed.set(address, debtOf(raws, await nonceOf(fork, address)).owed)
+      const calls = (await listSignedOf(db, blockchain, address)).map(({ raw }) => callOf(raw as Hex))
+      owed.set(address, debtOf(calls, await nonceOf(fork, address)).owed)
     }
     const target = await openDatabase({ dataDir }, { make: true })
     try {

@@ -89,7 +89,7 @@ export interface GasFacts {
   /** Returns why the next NFTs and changes of a run aren't signed for at today's fees; null if they are. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
   /** Returns what holds the signed transactions of a run because of its limit; null if nothing does. */
-  stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees, now: number): Promise<StuckRun | null>
+  stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null>
   /** Returns the number of blocks until a block is final, at least 1; null if it is at once. */
   blocksUntilFinal(block: number): Promise<number | null>
 }

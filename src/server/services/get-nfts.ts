@@ -62,9 +62,9 @@ function reasonOf(
 ) {
   if (status === 'failed') return error === null ? {} : { error }
   if (status === 'initiated' && (step === 'mint' || step === 'chain')) {
-    const problem = step === 'mint' ? problemOf(chains, blockchain as Blockchain) : null
+    const problem = problemOf(chains, blockchain as Blockchain, step === 'chain')
     const limit = stuck.get(transaction_id ?? '')
-    const reason = problem ?? stalls.get(blockchain) ?? limit ?? held.get(collection_id) ?? null
+    const reason = limit ?? problem ?? stalls.get(blockchain) ?? held.get(collection_id) ?? null
     return reason === null ? {} : { pending_reason: reason }
   }
   if (step !== 'files' || file_fields.length === 0) return {}

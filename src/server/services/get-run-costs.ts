@@ -33,7 +33,7 @@ type Paid = Awaited<ReturnType<typeof feesPaidInVain>>[number]
 
 /** Returns what the transactions of a run have paid. */
 export async function getRunCosts(
-  { store: { db }, chains, now }: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
+  { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
 ) {
   const started = await findRun(db, accountId, run)
@@ -51,7 +51,7 @@ export async function getRunCosts(
     }
     await nextTurn()
   }
-  let [used, fees, finalFees, pending] = [0n, 0n, 0n, 0]
+  let [used, fees, finalFees, pending, signed] = [0n, 0n, 0n, 0, 0]
   const add = ({ gas_used, fee_paid, watched, state }: Paid, share: Share = WHOLE) => {
     const fee = partOf(fee_paid, share)
     used += partOf(gas_used, share)
@@ -60,13 +60,13 @@ export async function getRunCosts(
     if (state === 'signed') pending += 1
   }
   for (const row of await feesPaid(db, [...minted.keys()])) {
+    if (row.state === 'signed') signed += minted.get(row.id) ?? 0
     add(row, { first: 0, count: minted.get(row.id) ?? 0, total: row.token_count })
   }
   const changes = await sharesOfChanges(db, { collection_id: collection.id, run })
   for (const row of await feesPaid(db, [...changes.keys()])) add(row, changes.get(row.id))
   for (const row of await feesPaidInVain(db, scope)) if (!minted.has(row.id) && !changes.has(row.id)) add(row)
   const limited = await findLimited(db, { accountId, run })
-  const problem = problemOf(chains, blockchain)
   return {
     requests: { run },
     costs: {
@@ -81,9 +81,11 @@ export async function getRunCosts(
       counted: limited !== null && hasMaxCost(limited) ? await countedOf(db, gas, limited) : null,
       max_fee: limited?.max_fee ?? null,
       waiting:
-        (problem === null ? await stallOf(chains, blockchain) : null) ??
-        (limited === null ? null : await stuckOf(db, gas, limited, now())) ??
-        (await waitingOf(db, gas, limited, problem)) ??
+        (limited === null ? null : await stuckOf(db, gas, limited)) ??
+        (problemOf(chains, blockchain, false) === null ? await stallOf(chains, blockchain) : null) ??
+        (await waitingOf(db, gas, { ...scope, limited, pending, signed }, (isSigned) =>
+          problemOf(chains, blockchain, isSigned),
+        )) ??
         (await heldReasons(db, chains, [{ id: collection.id, blockchain }])).get(collection.id) ??
         null,
     },
@@ -107,9 +109,9 @@ function partOf(amount: string | null, { first, count, total }: Share) {
 }
 
 /** Returns why a signed transaction of a run waits for a higher limit; null if none does, or while no node responds. */
-async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun, now: number): Promise<string | null> {
+async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string | null> {
   const current = await feesIfKnown(gas)
-  return current === null ? null : ((await gas.stuckAtLimit(db, run, current, now))?.reason ?? null)
+  return current === null ? null : ((await gas.stuckAtLimit(db, run, current))?.reason ?? null)
 }
 
 /**
@@ -119,18 +121,20 @@ async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun, now: number): Pro
 async function waitingOf(
   db: Db,
   gas: GasFacts,
-  run: LimitedRun | null,
-  problem: string | null,
+  run: { collectionId: string; run: string; limited: LimitedRun | null; pending: number; signed: number },
+  problemOf: (isSigned: boolean) => string | null,
 ): Promise<string | null> {
-  if (run === null) return problem
-  const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, run)
-  const isUnsigned = open > signed || changes.length > 0
-  if (!isUnsigned && unfinalBlock === null) return problem
+  const { collectionId: collection_id, limited } = run
+  const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, { ...run, collection_id })
+  const isUnsigned = open > Math.max(signed, run.signed) || changes.length > 0
+  // Without any work, it is what the next request of the run would wait for.
+  const problem = problemOf(!isUnsigned && run.pending > 0)
+  if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
   const current = problem === null ? await feesOf(gas) : await feesIfKnown(gas)
   if (current === null) return problem
-  const price = isUnsigned ? await gas.waitingForPrice(db, run, current) : null
+  const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
   if (price === null && problem !== null) return problem
-  const budget = unfinalBlock !== null && hasMaxCost(run) ? await gas.budgetOf(db, run, current) : null
+  const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
   // Another transaction as large as those of the run doesn't fit into the remaining limit of its cost.
   const isTight = budget !== null && budget.left < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]

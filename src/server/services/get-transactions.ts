@@ -22,8 +22,8 @@ export async function getTransactions(
   const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
   const reasons = new Map<string, string | null>()
   for (const { id, hash, blockchain, transaction_id } of pending) {
-    const reason = await reasonOf(chains, blockchain as Blockchain, hash !== null)
-    reasons.set(id, reason ?? stuck.get(transaction_id ?? '') ?? null)
+    const reason = stuck.get(transaction_id ?? '') ?? (await reasonOf(chains, blockchain as Blockchain, hash !== null))
+    reasons.set(id, reason)
   }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },

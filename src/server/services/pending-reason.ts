@@ -9,9 +9,14 @@ import type { ServiceDeps } from './services.ts'
 
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
-/** Returns what the signers of a blockchain lack; null if one can sign. */
-export const problemOf = ({ remote, solana }: Chains, blockchain: Blockchain): string | null =>
-  isEvm(blockchain) ? remote.problem(blockchain) : solana.clusters.problem(blockchain)
+/**
+ * Returns what the signers of a blockchain lack; null if one can sign. What is signed already needs it only if its
+ * signer can't pay for that.
+ */
+export function problemOf({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
+  if (isEvm(blockchain)) return remote.problem(blockchain, isSigned)
+  return isSigned ? null : solana.clusters.problem(blockchain)
+}
 
 /** Returns why no block takes a transaction: nodes can't be used, or have no new blocks. Null if they have some. */
 export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain): Promise<string | null> {
@@ -26,7 +31,7 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
 
 /** Returns why a request without NFTs is pending: what the signers of its blockchain lack, or its nodes or blocks. */
 export const reasonOf = async (chains: Chains, blockchain: Blockchain, isSigned: boolean): Promise<string | null> =>
-  (isSigned ? null : problemOf(chains, blockchain)) ?? (await stallOf(chains, blockchain))
+  problemOf(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
 
 /** Returns the number of blocks until a block is final, at least 1; null if no node has said it yet. */
 async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain, block: number) {
@@ -60,7 +65,7 @@ export async function heldReasons(
 
 /** Returns why signed transactions wait for a higher limit of their runs, by transaction. */
 export async function stuckReasons(
-  { store: { db }, chains, now }: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
+  { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   transactions: readonly { id: string; blockchain: Blockchain }[],
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
@@ -72,7 +77,7 @@ export async function stuckReasons(
     const current = runs.length === 0 || gas === undefined ? null : await feesIfKnown(gas)
     if (gas === undefined || current === null) continue
     for (const run of runs) {
-      const stuck = await gas.stuckAtLimit(db, run, current, now())
+      const stuck = await gas.stuckAtLimit(db, run, current)
       for (const id of stuck?.transactions ?? []) reasons.set(id, stuck?.reason ?? '')
     }
   }

@@ -14,7 +14,7 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
   const { chains, store } = deps
   if (!isEvm(blockchain)) return await requireSolana(deps, blockchain)
   if (!chains.remote.has(blockchain)) return
-  const problem = chains.remote.problem(blockchain) ?? (await problemWith(chains.factory(store.db, blockchain)))
+  const problem = chains.remote.problem(blockchain, false) ?? (await problemWith(chains.factory(store.db, blockchain)))
   if (problem !== null) throw notReady(problem, RETRY_SECONDS)
 }
 

@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
-import { debtOf } from '../chain/evm/cost/debt.ts'
+import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
 import { ENVELOPE_BYTES } from '../chain/evm/cost/drop-gas.ts'
 import { leastFunds } from '../chain/evm/cost/funding.ts'
 import { readDataFee, worstCost } from '../chain/evm/cost/network-fees.ts'
@@ -112,7 +112,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
     cost: worstCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
     owed:
       isPending && !raises
-        ? debtOf([pending.raw as Hex], await network.publicNetwork.nextNonce(pending.signer as Hex)).owed
+        ? debtOf([callOf(pending.raw as Hex)], await network.publicNetwork.nextNonce(pending.signer as Hex)).owed
         : 0n,
     neededPerOperator: leastFunds(fees),
     balance: await balanceOf(network, admin),

@@ -2,6 +2,7 @@ import { formatEther, formatGwei } from 'viem'
 import { messageOf } from '../../core/errors.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
 import { readDataFee } from '../chain/evm/cost/network-fees.ts'
+import { pendingCalls } from '../chain/evm/cost/replacements.ts'
 import { fundsOfWaiting } from '../chain/evm/cost/waiting-funds.ts'
 import type { Signer } from '../chain/evm/evm-signer.ts'
 import type { Hex } from '../chain/evm/network.ts'
@@ -12,7 +13,6 @@ import { deploymentState } from '../chain/evm/remote/remote-chains.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findChain } from '../store/chains.ts'
 import { waitingMints } from '../store/nfts.ts'
-import { listSignedOf } from '../store/transactions.ts'
 import type { OpenedChain } from './with-chain.ts'
 
 /** A signer of a network, and the network's current state. */
@@ -59,8 +59,8 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
     operators.map(async (signer) => {
       const { address } = signer
       const balance = await publicNetwork.balance(address)
-      const waiting = (await listSignedOf(store.db, blockchain, address)) as Hex[]
-      const { due, owed } = debtOf(waiting, await publicNetwork.nextNonce(address))
+      const waiting = await pendingCalls(store.db, network, address, fees)
+      const debt = debtOf(waiting, await publicNetwork.nextNonce(address))
       const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,
@@ -71,13 +71,13 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
         factory,
         signer: address,
         balance: formatEther(balance),
-        needed: formatEther(neededBy({ due }, fees)),
+        needed: formatEther(neededBy(debt, fees)),
         appointed,
         waiting: waiting.length,
         waiting_nfts: all.nfts + all.held,
         problem:
           setupProblem(factory === null ? notDeployed : null, appointed, setup) ??
-          lackOf(network, { address, balance, due, owed }, fees, all) ??
+          lackOf(network, { address, balance, ...debt }, fees, all) ??
           (await outageOf(signer)) ??
           waitingFor(fees, publicNetwork.feeCap),
       }

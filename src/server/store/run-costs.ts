@@ -291,7 +291,7 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
 export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
   return await db
     .selectFrom('transactions')
-    .select(['id', 'hash', 'raw', 'signer', 'nonce', 'created_at'])
+    .select(['id', 'hash', 'raw', 'signer', 'nonce'])
     .where('run_collection_id', '=', collection_id)
     .where('run', '=', run)
     .where('state', '=', sql.lit('signed'))

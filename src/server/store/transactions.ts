@@ -268,17 +268,17 @@ export async function followsUnfinal(
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
-/** Returns the bytes of a signer's pending transactions, in the order of their nonces. */
-export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string): Promise<string[]> {
+/** Returns a signer's pending transactions, in the order of their nonces. */
+export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string) {
   // Sorted here: SQLite would read all transactions of the signer, in their order.
   const rows = await db
     .selectFrom('transactions')
-    .select(['id', 'nonce', 'raw'])
+    .select(['id', 'nonce', 'raw', 'run', 'run_collection_id'])
     .where('blockchain', '=', blockchain)
     .where('signer', '=', signer)
     .where('state', '=', sql.lit('signed'))
     .execute()
-  return rows.sort(inOrder).map(({ raw }) => raw)
+  return rows.sort(inOrder)
 }
 
 /**

@@ -128,8 +128,7 @@ test('a signer with one wei less refuses a mint, with its address, its network a
   await give(funding - 1n)
   const [warning] = (await until(warnings, (list) => (list ?? []).length > 0)) ?? []
   const missing =
-    `the signer ${place.operator} has 0.008999 POL on polygon and needs 0.009: ` +
-    '0.000000000000000001 POL are missing'
+    `the signer ${place.operator} has 0.008999 POL on polygon and needs 0.009: ` + 'send 0.000000000000000001 POL'
   expect(warning).toBe(`polygon: ${missing}`)
   const mint = ['nft', 'mint', '--title', 'Dawn', '--receiver', WALLETS[0], '-b', 'polygon', '-c', contract, '-y']
   const refused = await cli(mint, { ...options, env })
@@ -173,13 +172,11 @@ test('gdn chain status and setup say the least balance with which a signer signs
   await real.call('anvil_setBalance', [admin.address, hex(most)])
   expect((await setup()).stderr).not.toContain('Send coins')
   await real.call('anvil_setBalance', [admin.address, hex(most - 1n)])
-  expect((await setup()).stderr).toMatch(
-    /^Send coins before the setup: the admin 0x\w{40} has .*: 0\.0{17}1 POL are missing/m,
-  )
+  expect((await setup()).stderr).toMatch(/^Send coins before the setup: the admin 0x\w{40} has .*: send 0\.0{17}1 POL/m)
   await give(wei - 1n)
   expect(await status()).toMatchObject({
     needed: '0.009',
-    problem: expect.stringMatching(/^the signer 0x\w{40} has 0\.008999 POL on polygon and needs 0\.009: 0\.0{17}1 POL/),
+    problem: expect.stringMatching(/^the signer 0x\w{40} has 0\.008999 POL on polygon and needs 0\.009: send 0\.0{17}1 POL/),
   })
 })
 

@@ -40,7 +40,7 @@ function on(fees: object, costs: object = {}) {
   }
 }
 
-const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flag: '--max-cost 0.5' })
+const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flags: '--max-cost 0.5' })
 const LOWER_FEES = 'waiting for lower fees: blocks take 9 gwei'
 
 test.each([

@@ -1,6 +1,7 @@
 import { numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { beforeAll, expect, test } from 'vitest'
+import { callOf } from '../../../src/server/chain/evm/cost/debt.ts'
 import type { Signer } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { watchOperators } from '../../../src/server/chain/evm/remote/operators.ts'
@@ -45,7 +46,7 @@ function watchOne() {
     } as unknown as Parameters<typeof watchOperators>[0]['network'],
     factory: async () => FACTORY,
     signers: [{ address: ACCOUNT.address } as Signer],
-    waiting: async () => [...state.pending],
+    waiting: async () => state.pending.map(callOf),
     waitingMints: async () => [],
     fundsOf: async () => ({ nfts: 0, wei: 0n, reserve: 0n, held: 0 }),
     now: () => 0,

@@ -68,6 +68,17 @@ const mintLimited = async (collection: TestCollection, headers: Record<string, s
   idsOf(await askFor(collection, headers))
 const costsOf = async (run: string) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
 
+const give = (wei: bigint) => real.call('anvil_setBalance', [place.operator, `0x${wei.toString(16)}`])
+
+/** Resolves with a warning of the backend. */
+const warned = async (text: RegExp): Promise<string> => {
+  const list = await until(
+    async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? [],
+    (all) => all.some((warning) => text.test(warning)),
+  )
+  return list.find((warning) => text.test(warning)) ?? ''
+}
+
 /** A tenth more than the most that one request can cost at today's fees. */
 async function limitForOne(count: number): Promise<bigint> {
   const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
@@ -153,6 +164,31 @@ describe('a transaction whose run allows no higher fees says so while nothing el
     await settled(backend, ids)
     expect((await showNfts(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
     await until(waiting, (text) => text === null)
+  })
+
+  it('with both limits where only both are enough', async () => {
+    const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+    const { ids, reason, raise } = await stuck({ max_cost: await limitForOne(2), max_fee: fees.gas_price.offered })
+    const both = /with --max-fee-gwei ([0-9.]+) --max-cost ([0-9.]+) or more to raise the limit$/.exec(reason)
+    expect(both, reason).not.toBeNull()
+    await raise('--max-fee-gwei', both?.[1] ?? '')
+    await raise('--max-cost', both?.[2] ?? '')
+    await settled(backend, ids)
+  })
+
+  it('and names neither it nor an amount to send as a lack of funds', async () => {
+    await place.write({ urls: [real.url], more: { stuck_seconds: 600 } })
+    await backend.close()
+    backend = await place.start()
+    const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
+    const { ids, signed, waiting } = await stuck({ max_fee: fees.gas_price.offered })
+    await give(8n * 10n ** 15n)
+    await warned(
+      /signing takes [0-9.]+ at the current fees; 1 signed transaction waits for lower fees or a higher limit$/,
+    )
+    const reason = new RegExp(`^the transaction ${signed?.hash} is stuck: `)
+    expect(await waiting()).toMatch(reason)
+    expect((await showNfts(backend, ids))[0]?.pending_reason).toMatch(reason)
   })
 
   it('and says nothing more of it when fees fall', async () => {
@@ -252,23 +288,44 @@ it('a run whose limit is too low at the fees of today names no amount to send, a
   await backend.close()
   // Deploys the collection. The signer keeps more than any of its transactions costs.
   await real.mine(2, baseFee)
-  const give = (wei: bigint) => real.call('anvil_setBalance', [place.operator, `0x${wei.toString(16)}`])
   await give(8n * 10n ** 15n)
   baseFee *= 4n
   stop = real.mineEvery(30, () => baseFee)
   backend = await place.start()
-  const warned = (text: RegExp) =>
-    until(
-      async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? [],
-      (list) => list.some((warning) => text.test(warning)),
-    )
   await warned(
-    /has 0\.008 POL on polygon, and signing takes [0-9.]+ at the current fees; 2 waiting NFTs wait for lower fees or a higher --max-cost$/,
+    /has 0\.008 POL on polygon, and signing takes [0-9.]+ at the current fees; 2 waiting NFTs wait for lower fees or a higher limit$/,
   )
   const { waiting } = await costsOf(RUN)
   expect(waiting).toMatch(/^waiting for lower fees: blocks take .+ with --max-cost [0-9.]+ or more to raise the limit$/)
   baseFee /= 4n
-  await warned(/needs 0\.009: 0\.001 POL are missing$/)
+  await warned(/needs 0\.009: send 0\.001 POL$/)
   await give(10n ** 18n)
   await settled(backend, waits)
+})
+
+it('the amount that a signer needs pays for replacements of its pending transactions, and then for what waits', async () => {
+  const [limited, other] = [await deployedCollection(), await deployedCollection()]
+  const limitOther = (max_fee: bigint) =>
+    backend.post('/api/v1/setrunmaxfee', {
+      ...{ run: 'other', contract_address: other.address, blockchain: other.blockchain },
+      max_fee: String(max_fee),
+    })
+  await limitOther(1n)
+  const waits = idsOf(await askFor(other, { 'gdn-run': 'other' }, 5))
+  await stop()
+  const ids = await mintLimited(limited, { 'gdn-run-max-cost': String(20n * (await limitForOne(2))) })
+  const [low] = await until(ofRun, (rows) => rows.length > 0)
+  await give(10n ** 15n)
+  baseFee *= 5n
+  await backend.close()
+  await real.mine(2, baseFee)
+  backend = await place.start()
+  await limitOther(10n ** 12n)
+  const lack = await warned(/covers 1 pending transaction and 5 waiting NFTs/)
+  const [, needed = ''] = /needs ([0-9.]+): send/.exec(lack) ?? []
+  await give(parseUnits(needed) ?? 0n)
+  stop = real.mineEvery(30, () => baseFee)
+  await settled(backend, [...ids, ...waits])
+  const rows = await ofRun()
+  expect(rows.find(({ id }) => id === low?.id)?.hash).not.toBe(low?.hash)
 })

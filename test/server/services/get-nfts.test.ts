@@ -20,7 +20,7 @@ it('says for which funds, nodes or blocks an accepted NFT waits', async () => {
     const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, { accountId: 'a', parsed } as never)
     return nfts[0]?.pending_reason
   }
-  const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
+  const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH'
   expect([await read(missing), await read(null)]).toEqual([missing, undefined])
   expect(await read(null, 'no node responds')).toBe("the network polygon can't be used: no node responds")
   expect(await read(null, null, true)).toBe('the network polygon has no new block since 2026-01-31 12:00:00 UTC')

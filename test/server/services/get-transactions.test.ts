@@ -7,7 +7,7 @@ import { insertCollection, insertTransfer } from '../../helpers/rows.ts'
 import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
 
 const [ALICE, BOB] = WALLETS
-const MISSING = 'the signer 0x12 has 0 ETH on base and needs 0.003: 0.003 ETH are missing'
+const MISSING = 'the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH'
 
 let place: StoreWithRun
 const newest = { number: 7, time: Date.UTC(2026, 0, 31, 12), isStalled: false }

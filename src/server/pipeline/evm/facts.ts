@@ -120,11 +120,8 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
     return (await whyNotSigned(db, run, fees, current)) ?? (await whyNotChanged(db, run, fees, current))
   },
 
-  async stuckAtLimit(db, run, current, now) {
-    if (!chains.remote.has(blockchain)) return null
-    const { stuckMs } = chains.remote.network(blockchain).publicNetwork
-    return await stuckAtLimit(db, run, current, now - stuckMs)
-  },
+  stuckAtLimit: async (db, run, current) =>
+    chains.remote.has(blockchain) ? await stuckAtLimit(db, run, current) : null,
 
   async blocksUntilFinal(block) {
     if (!chains.remote.has(blockchain)) return null

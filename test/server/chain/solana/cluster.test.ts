@@ -215,7 +215,7 @@ it('rejects requests while funds are missing, keeps accepted ones pending, and r
   const ask = () => backend.post('/api/v1/createcollection', { name: 'Poor', ...SOLANA_COLLECTION })
   const refused = await until(ask, ({ status }) => status === 503)
   expect(refused.json.error.message).toMatch(
-    new RegExp(`the signer ${place.signer} has [0-9.]+ SOL on solana and needs [0-9.]+: [0-9.]+ SOL are missing`),
+    new RegExp(`the signer ${place.signer} has [0-9.]+ SOL on solana and needs [0-9.]+: send [0-9.]+ SOL`),
   )
   expect([refused.headers.get('request-accepted'), refused.headers.get('retry-after')]).toEqual(['no', '30'])
   const waiting = await statuses()

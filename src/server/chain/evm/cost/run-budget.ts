@@ -4,7 +4,7 @@ import type { Db } from '../../../store/schema.ts'
 import type { RunBudget, WorstFees } from '../../fees.ts'
 import type { Hex } from '../network.ts'
 import { gasOfChange } from './change-gas.ts'
-import { debtOf } from './debt.ts'
+import { callOf } from './debt.ts'
 import { worstCost } from './network-fees.ts'
 import { limitFee } from './run-fee.ts'
 
@@ -35,7 +35,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
 export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, 'data'>): bigint {
   let most = 0n
   for (const raw of raws) {
-    const cost = debtOf([raw as Hex], 0).owed + dataCost(raw.length / 2, fees)
+    const cost = callOf(raw as Hex).cost + dataCost(raw.length / 2, fees)
     if (cost > most) most = cost
   }
   return most

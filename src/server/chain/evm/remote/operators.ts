@@ -4,7 +4,7 @@ import type { WaitingMint } from '../../../store/nfts.ts'
 import type { NetworkFees } from '../../fees.ts'
 import { aboveLimits, missingFunds, type Shortage } from '../../missing-funds.ts'
 import { remembered } from '../../rpc/remembered.ts'
-import { debtOf } from '../cost/debt.ts'
+import { type Debt, debtOf, type PendingCall } from '../cost/debt.ts'
 import { leastFunds, type WaitingFunds } from '../cost/funding.ts'
 import { readDataFee } from '../cost/network-fees.ts'
 import type { Signer } from '../evm-signer.ts'
@@ -19,7 +19,7 @@ const FRESH_WHEN_POOR_MS = 2_000
 const PLENTY = 250n
 
 /** The state of a signing account as of the last check. */
-export interface OperatorState {
+export interface OperatorState extends Debt {
   address: Hex
   nextNonce: number
   /** Balance in wei. */
@@ -27,10 +27,7 @@ export interface OperatorState {
   /** Whether the factory accepts its transactions. */
   isAuthorized: boolean
   /** Its signed transactions that no block contained before the balance was read, in nonce order. */
-  pending: readonly Hex[]
-  /** Maximum cost of pending transactions in wei: of the next one, and of all. */
-  due: bigint
-  owed: bigint
+  pending: readonly PendingCall[]
 }
 
 /** A signer that may sign now, and the gas that it can pay for in addition to its pending transactions. */
@@ -54,6 +51,8 @@ export interface Operators {
   richest(): OperatorState | null
   /** Returns why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
+  /** Returns the same if an operator can't pay for its next pending transaction; null if each can. */
+  readonly pendingProblem: string | null
   /** Returns why no operator signs at the moment, though one could: remote signers failed. */
   readonly outage: string | null
   /** Returns the last check, for metrics. */
@@ -68,7 +67,7 @@ export function watchOperators(options: {
   factory: () => Promise<Hex>
   signers: readonly Signer[]
   /** Returns a signer's transactions that aren't mined yet, in nonce order. */
-  waiting: (signer: Hex) => Promise<readonly Hex[]>
+  waiting: (signer: Hex, fees: Fees) => Promise<readonly PendingCall[]>
   /** Returns the NFTs that no transaction mints yet. */
   waitingMints: () => Promise<readonly WaitingMint[]>
   /** Returns what they need. */
@@ -87,12 +86,12 @@ export function watchOperators(options: {
   const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
     await options.fundsOf(mints, fees, data)
 
-  const ask = async (): Promise<readonly OperatorState[]> => {
+  const ask = async (fees: Fees): Promise<readonly OperatorState[]> => {
     const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
         // Read first: one that is mined during the check is counted, and its cost isn't missed in the older balance.
-        const pending = await options.waiting(address)
+        const pending = await options.waiting(address, fees)
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
         const isAuthorized = await isOperator(network, factory, address)
@@ -108,7 +107,7 @@ export function watchOperators(options: {
     const freshMs = isPoor ? FRESH_WHEN_POOR_MS : FRESH_MS
     const isFresh = now() >= seenAt && now() - seenAt < freshMs && problem === null
     if (!isFresh) {
-      looking ??= ask().finally(() => {
+      looking ??= ask(fees).finally(() => {
         looking = null
       })
       await looking
@@ -137,8 +136,9 @@ export function watchOperators(options: {
         const isPoor = state.balance < PLENTY * leastFunds(fees)
         // Transactions signed since don't matter for a signer with ample funds. One that was mined since is still due:
         // the balance was read before.
-        const signed = isPoor ? new Set([...state.pending, ...(await options.waiting(signer.address))]) : state.pending
-        const { owed } = debtOf([...signed], state.nextNonce)
+        const later = isPoor ? await options.waiting(signer.address, fees) : []
+        const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
+        const { owed } = debtOf([...signed.values()], state.nextNonce)
         const free = state.balance - owed
         if (free >= leastFunds(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
       }
@@ -148,7 +148,7 @@ export function watchOperators(options: {
       if (problem === null) return null
       const waiting = await fundsOf(await readWaiting(), fees)
       // Read later: an NFT that was signed in between counts twice, and never not at all.
-      const states = (await ask()).filter(({ isAuthorized }) => isAuthorized)
+      const states = (await ask(fees)).filter(({ isAuthorized }) => isAuthorized)
       if (states.some((state) => canSign(state, fees))) {
         problem = null
         return null
@@ -174,6 +174,9 @@ export function watchOperators(options: {
     get problem() {
       return problem
     },
+    get pendingProblem() {
+      return seen.some(({ isAuthorized, balance, due }) => isAuthorized && balance < due) ? problem : null
+    },
     get outage() {
       return outage()
     },
@@ -183,7 +186,7 @@ export function watchOperators(options: {
   }
 }
 
-type Funds = Pick<OperatorState, 'address' | 'balance' | 'due' | 'owed'>
+type Funds = Debt & Pick<OperatorState, 'address' | 'balance'>
 
 const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>, fees: Fees) =>
   state.isAuthorized && state.balance >= neededBy(state, fees)
@@ -201,16 +204,18 @@ export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
  */
 export const lackOf = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
-  { address, balance, due, owed }: Funds,
+  { address, balance, due, owed, raised, held }: Funds,
   fees: Fees,
   waiting?: WaitingFunds,
 ): string | null => {
   const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
-  const all = waiting && { nfts: waiting.nfts, wei: owed + waiting.wei }
-  // Coins would not help them.
-  const isHeld = waiting !== undefined && waiting.nfts === 0 && waiting.held > 0 && balance >= due
-  return isHeld ? aboveLimits(payer, balance, needed, waiting.held) : missingFunds(payer, balance, needed, all)
+  if (waiting === undefined) return missingFunds(payer, balance, needed)
+  // Coins would not help what the limits of runs hold.
+  const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
+  if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
+  const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }
+  return missingFunds(payer, balance, needed, all)
 }
 
 function problemOf(

@@ -7,12 +7,13 @@ import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
 import { waitingMints } from '../../../store/nfts.ts'
 import type { Db } from '../../../store/schema.ts'
-import { findFactoryTransaction, listSignedOf, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
+import { findFactoryTransaction, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
 import type { Shortage } from '../../missing-funds.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
+import { pendingCalls } from '../cost/replacements.ts'
 import { fundsOfWaiting } from '../cost/waiting-funds.ts'
 import { closeSigners, type FindSigner, type GetSigningTerms, type Signer, signerAt } from '../evm-signer.ts'
 import type { Fees, Hex } from '../network.ts'
@@ -31,8 +32,11 @@ export interface RemoteChains {
   readonly findSigner: FindSigner
   /** Returns the factory's address; rejects if the blockchain isn't set up. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
-  /** Returns why nothing can be signed for a blockchain, as far as known; null if nothing prevents it. */
-  problem(blockchain: EvmBlockchain): string | null
+  /**
+   * Returns why nothing can be signed for a blockchain, as far as known; null if nothing prevents it. Work that is
+   * signed has this problem only while its signer can't pay for the transaction.
+   */
+  problem(blockchain: EvmBlockchain, isSigned: boolean): string | null
   /** Why no node of the blockchain responds; null if one does. */
   silence(blockchain: EvmBlockchain): string | null
   /** Returns the newest block, at most a few seconds old; null until a node has responded. */
@@ -119,7 +123,7 @@ export async function openRemoteChains({
       now,
       fundsOf: (mints, at, data) => fundsOfWaiting(db, mints, at, data),
       waitingMints: () => waitingMints(db, blockchain),
-      waiting: async (signer) => (await listSignedOf(db, blockchain, signer)) as Hex[],
+      waiting: (signer, at) => pendingCalls(db, network, signer, at),
     })
     const newestBlock = watchNewestBlock(network, now)
     opened.set(blockchain, { settings: chain, network, operators, signers, fees, newestBlock })
@@ -149,7 +153,8 @@ export async function openRemoteChains({
     network: (blockchain) => get(blockchain).network,
     factory,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
-    problem: (blockchain) => opened.get(blockchain)?.operators.problem ?? null,
+    problem: (blockchain, isSigned) =>
+      opened.get(blockchain)?.operators[isSigned ? 'pendingProblem' : 'problem'] ?? null,
     silence: (blockchain) => watch.silence(blockchain),
     newestBlock: async (blockchain) => await get(blockchain).newestBlock(),
     richest: (blockchain) => opened.get(blockchain)?.operators.richest() ?? null,

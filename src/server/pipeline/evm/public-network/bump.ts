@@ -1,8 +1,8 @@
 import { parseTransaction } from 'viem'
+import { feesOf, highestFees, isTooLow } from '../../../chain/evm/cost/replacement-fees.ts'
 import type { Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { AttemptRow } from '../../../store/attempts.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
-import { feesOf, highestFees, isTooLow } from './replacement-fees.ts'
 import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions } from './sign-again.ts'
 
 export type BumperOptions = SignAgainOptions

@@ -1,5 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { emptyCall, feesOf, highestFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../../chain/evm/network.ts'
@@ -10,7 +11,6 @@ import type { Store } from '../../../store/open-store.ts'
 import { limitedRuns } from '../../../store/run-costs.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
 import type { TransactionRow } from '../../../store/transactions.ts'
-import { emptyCall, feesOf, highestFees, raiseFees } from './replacement-fees.ts'
 
 /** The fees of a network, as far as they are known. */
 export interface ReplacementFees {

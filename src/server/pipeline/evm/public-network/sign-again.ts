@@ -2,6 +2,7 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
 import { readNetworkFees } from '../../../chain/evm/cost/network-fees.ts'
+import { chooseFees, emptyCall, type FeeLimit, feesOf, highestFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { FindSigner, SignedBytes } from '../../../chain/evm/evm-signer.ts'
 import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
@@ -11,7 +12,6 @@ import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
 import { delaysOthers, lockRunOf, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
 import { maxFeeOf, mayReplace } from '../limit-fees.ts'
-import { chooseFees, emptyCall, type FeeLimit, feesOf, highestFees } from './replacement-fees.ts'
 
 export interface SignAgainOptions {
   store: Store

@@ -1,66 +1,58 @@
-import { parseTransaction } from 'viem'
 import { stuckReason } from '../../../../api/stuck-reason.ts'
 import { inCoins, inGwei } from '../../../../core/units.ts'
-import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
-import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
-import type { Hex } from '../../../chain/evm/network.ts'
+import { type Replacement, replacementsOf } from '../../../chain/evm/cost/replacements.ts'
+import { budgetOf } from '../../../chain/evm/cost/run-budget.ts'
 import { type CurrentFees, hasMaxCost } from '../../../chain/fees.ts'
-import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { type LimitedRun, unminedOfRun } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { StuckRun } from '../../facts.ts'
-import { feesOf, highestFees, raiseFees } from './replacement-fees.ts'
 
 /**
- * Returns what holds the transactions of a run until its limit is raised or fees fall; null if nothing does.
- *
- * @param before when a transaction was signed at the latest to be stuck, in ms
+ * Returns what holds the transactions of a run until its limits are raised or fees fall; null if nothing does. A
+ * transaction that is not replaced yet, but may not be, is held too: coins don't help it either.
  */
-export async function stuckAtLimit(
-  db: Db,
-  run: LimitedRun,
-  current: CurrentFees,
-  before: number,
-): Promise<StuckRun | null> {
+export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null> {
   const unmined = await unminedOfRun(db, run)
   if (unmined.length === 0) return null
-  const attempts = await attemptsOf(
-    db,
-    unmined.map(({ id }) => id),
-  )
-  const { offered, typical, base } = current
-  const suggested = limitFees({ maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }, run.max_fee)
-  const low = unmined.flatMap((transaction) => {
-    const earlier = attempts.get(transaction.id) ?? []
-    const last = earlier.at(-1)
-    const call = parseTransaction(transaction.raw as Hex)
-    const fees = highestFees(feesOf(call), earlier)
-    const isHeld = (last?.created_at ?? transaction.created_at) <= before && fees.maxFeePerGas < base
-    if (!isHeld || (last?.cancels ?? CANCELS.nothing) !== CANCELS.nothing) return []
-    const raised = raiseFees(fees, suggested).maxFeePerGas
-    const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
-    const cost = (call.gas ?? 0n) * raised + dataCost(transaction.raw.length / 2, current)
-    const more = cost - worstOfSignings(signings, current)
-    return [{ transaction, offered: fees.maxFeePerGas, raised, more: more > 0n ? more : 0n }]
-  })
-  const found = (first: (typeof low)[number], flag: string): StuckRun => ({
-    reason: stuckReason({ hash: first.transaction.hash, offered: first.offered, needed: base, flag }),
-    transactions: new Set(
-      unmined.flatMap(({ id, signer, nonce }) =>
-        signer === first.transaction.signer && (nonce ?? 0) >= (first.transaction.nonce ?? 0) ? id : [],
-      ),
-    ),
-  })
+  const { offered, typical, base, data } = current
+  const fees = { suggested: { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }, base, data }
   const { max_fee } = run
+  let low = await replacementsOf(db, unmined, max_fee, fees)
   const aboveFee = max_fee === null ? undefined : low.find(({ raised }) => raised > BigInt(max_fee))
+  const flags: string[] = []
+  let raisedRun = run
   if (aboveFee !== undefined) {
-    const least = [(aboveFee.offered * 9n + 7n) / 8n, (typical * 9n + 7n) / 8n].reduce((a, b) => (a > b ? a : b))
-    return found(aboveFee, `--max-fee-gwei ${inGwei(least, 'up')}`)
+    const least = (fee: bigint) => (fee * 9n + 7n) / 8n
+    const enough = low.reduce((most, one) => max(most, least(one.offered)), least(typical))
+    flags.push(`--max-fee-gwei ${inGwei(enough, 'up')}`)
+    raisedRun = { ...run, max_fee: String(enough) }
+    low = await replacementsOf(db, unmined, raisedRun.max_fee, fees)
   }
-  if (!hasMaxCost(run)) return null
-  const { max, paid, pending, reserved } = await budgetOf(db, run, current)
-  const aboveCost = low.find(({ more }) => more > max - paid - pending)
-  if (aboveCost === undefined) return null
-  const enough = low.reduce((sum, { more }) => sum + more, paid + pending + reserved)
-  return found(aboveCost, `--max-cost ${inCoins(enough, 'up')}`)
+  let held = aboveFee
+  if (hasMaxCost(raisedRun)) {
+    // What is reserved depends on the maximum fee too, so both limits are named at once.
+    const { max: limit, paid, pending, reserved } = await budgetOf(db, raisedRun, current)
+    const enough = low.reduce((sum, { more }) => sum + more, paid + pending + reserved)
+    const aboveCost = low.find(({ more }) => more > limit - paid - pending)
+    held ??= aboveCost
+    if (held !== undefined && enough > limit) flags.push(`--max-cost ${inCoins(enough, 'up')}`)
+  }
+  return held === undefined ? null : stuckBehind(held, unmined, { base, flags })
 }
+
+type Unmined = Awaited<ReturnType<typeof unminedOfRun>>[number]
+
+/** Returns why the transactions are stuck whose signer can't use a later nonce before that of the first one. */
+function stuckBehind(
+  { transaction: { hash, signer, nonce }, offered }: Replacement<Unmined>,
+  unmined: readonly Unmined[],
+  { base, flags }: { base: bigint; flags: readonly string[] },
+): StuckRun {
+  const behind = unmined.filter((one) => one.signer === signer && (one.nonce ?? 0) >= (nonce ?? 0))
+  return {
+    reason: stuckReason({ hash, offered, needed: base, flags: flags.join(' ') }),
+    transactions: new Set(behind.map(({ id }) => id)),
+  }
+}
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)

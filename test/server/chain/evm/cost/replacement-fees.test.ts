@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chooseFees, type FeeTerms } from '../../../src/server/pipeline/evm/public-network/replacement-fees.ts'
+import { chooseFees, type FeeTerms } from '../../../../../src/server/chain/evm/cost/replacement-fees.ts'
 
 const fees = (maxFeePerGas: bigint, maxPriorityFeePerGas: bigint) => ({ maxFeePerGas, maxPriorityFeePerGas })
 

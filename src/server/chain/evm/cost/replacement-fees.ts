@@ -1,5 +1,5 @@
-import type { Fees, Hex } from '../../../chain/evm/network.ts'
 import type { AttemptRow } from '../../../store/attempts.ts'
+import type { Fees, Hex } from '../network.ts'
 
 /** Maximum multiple of the network's usual fees for automatic increases. */
 const FAR_ABOVE = 4n

@@ -1,0 +1,109 @@
+import { parseTransaction } from 'viem'
+import type { Blockchain } from '../../../../api/blockchains.ts'
+import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
+import { type CostLimitedRun, type LimitedRun, limitedRuns } from '../../../store/run-costs.ts'
+import type { Db } from '../../../store/schema.ts'
+import { listSignedOf } from '../../../store/transactions.ts'
+import { hasMaxCost, type NetworkFees } from '../../fees.ts'
+import type { EvmNetwork, Fees, Hex } from '../network.ts'
+import { callOf, type PendingCall } from './debt.ts'
+import { readDataFee } from './network-fees.ts'
+import { feesOf, raiseFees } from './replacement-fees.ts'
+import { budgetOf, dataCost, worstOfSignings } from './run-budget.ts'
+import { limitFees } from './run-fee.ts'
+
+/** A pending transaction. */
+interface Unmined {
+  id: string
+  raw: string
+}
+
+/** The fees by which a transaction is replaced. Amounts are in wei. */
+export interface ReplacingFees {
+  suggested: Fees
+  /** The base fee of the next block. */
+  base: bigint
+  data: NetworkFees['data']
+}
+
+/** A transaction that offers less than the next block takes, and its replacement. Amounts are in wei. */
+export interface Replacement<Row extends Unmined> {
+  transaction: Row
+  /** The most that the transaction and its replacement offer for a unit of gas. */
+  offered: bigint
+  raised: bigint
+  /** The most that the replacement costs without the fee for its data. */
+  cost: bigint
+  /** What it can cost more than all signings until now. */
+  more: bigint
+}
+
+/**
+ * Returns those of some transactions that offer less than the next block takes, with their replacements. A canceled
+ * transaction has none: the limits of its run don't apply to it.
+ *
+ * @param maxFee the most that their run offers for a unit of gas; null without a limit
+ */
+export async function replacementsOf<Row extends Unmined>(
+  db: Db,
+  transactions: readonly Row[],
+  maxFee: string | null,
+  current: ReplacingFees,
+): Promise<Replacement<Row>[]> {
+  const low = transactions.flatMap((transaction) => {
+    const call = parseTransaction(transaction.raw as Hex)
+    const fees = feesOf(call)
+    return fees.maxFeePerGas < current.base ? [{ transaction, call, fees }] : []
+  })
+  if (low.length === 0) return []
+  const attempts = await attemptsOf(
+    db,
+    low.map(({ transaction }) => transaction.id),
+  )
+  const suggested = limitFees(current.suggested, maxFee)
+  return low.flatMap(({ transaction, call: { gas = 0n, value = 0n }, fees }) => {
+    const earlier = attempts.get(transaction.id) ?? []
+    if ((earlier.at(-1)?.cancels ?? CANCELS.nothing) !== CANCELS.nothing) return []
+    const raised = raiseFees(fees, suggested).maxFeePerGas
+    const cost = gas * raised + value
+    const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
+    const more = cost + dataCost(transaction.raw.length / 2, current) - worstOfSignings(signings, current)
+    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, more: more > 0n ? more : 0n }]
+  })
+}
+
+/** Returns the pending transactions of a signer, each at the fees with which it will be mined. */
+export async function pendingCalls(
+  db: Db,
+  { blockchain, request }: Pick<EvmNetwork, 'request'> & { blockchain: Blockchain },
+  signer: string,
+  suggested: Fees,
+): Promise<PendingCall[]> {
+  const rows = await listSignedOf(db, blockchain, signer)
+  const { baseFee: base = 0n } = suggested
+  const calls = new Map(rows.map(({ id, raw }) => [id, callOf(raw as Hex)]))
+  const low = rows.filter(({ raw }) => feesOf(parseTransaction(raw as Hex)).maxFeePerGas < base)
+  if (low.length === 0) return [...calls.values()]
+  const current = { suggested, base, data: await readDataFee(request) }
+  for (const name of new Set(low.map(({ run }) => run))) {
+    const own = low.filter(({ run }) => run === name)
+    const collections = name === null ? [] : new Set(own.flatMap(({ run_collection_id: id }) => id ?? []))
+    const runs: LimitedRun[] = []
+    for (const id of collections) runs.push(...(await limitedRuns(db, id)).filter(({ run }) => run === name))
+    const run = runs[0] ?? null
+    let room = run !== null && hasMaxCost(run) ? await roomOf(db, run, current) : null
+    for (const { transaction, raised, cost, more } of await replacementsOf(db, own, run?.max_fee ?? null, current)) {
+      const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (room !== null && more > room)
+      if (!isHeld && room !== null) room -= more
+      const call = callOf(transaction.raw as Hex)
+      calls.set(transaction.id, isHeld ? { ...call, state: 'held' } : { ...call, cost, state: 'raised' })
+    }
+  }
+  return [...calls.values()]
+}
+
+/** Returns what the limit of a run leaves for replacements of its transactions, in wei. */
+export async function roomOf(db: Db, run: CostLimitedRun, { suggested, data }: ReplacingFees): Promise<bigint> {
+  const { max, paid, pending } = await budgetOf(db, run, { offered: suggested.maxFeePerGas, data })
+  return max - paid - pending
+}
