@@ -134,7 +134,7 @@ describe('annotations', () => {
 })
 
 describe('external text', () => {
-  test('is no workflow command in the reason why a row failed', async () => {
+  test("prints no workflow command from external text in a row's error", async () => {
     const { path, gdn, summary } = await job(`${HEAD}Dusk,first,${OWNER}\n`)
     const { url } = await fakeApi({ createnft: refusing(HOSTILE).createnft })
     const { stderr } = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url])

@@ -177,7 +177,7 @@ describe.each(CASES)('%s', (_, words, handlers, before) => {
     ['JSON on a terminal', ['-o', 'json'], TERMINAL],
     ['CSV on a terminal', ['-o', 'csv'], TERMINAL],
     ['ids on a terminal', ['-o', 'ids'], TERMINAL],
-  ])('is escaped in %s', async (_mode, flags, how) => {
+  ])('escapes external text in %s', async (_mode, flags, how) => {
     const { argv, options } = await prepare(words, handlers, before)
     // gdn api always prints JSON, unchanged in a pipe.
     const isApi = words[0] === 'api'

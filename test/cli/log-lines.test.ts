@@ -20,7 +20,7 @@ async function logged(line: string, isTTY: boolean): Promise<string> {
   return text
 }
 
-test('escapes a log line on a terminal, and keeps it the same JSON', async () => {
+test('escapes a log line on a terminal without changing its JSON value', async () => {
   // JSON escapes neither the C1 introducer nor bidirectional controls.
   const event = { msg: 'a node failed: \u009b31m\u202etxt' }
   const shown = await logged(`${JSON.stringify(event)}\n`, true)

@@ -5,7 +5,7 @@ import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
 
 const IDS = [...'abcdefghijkl']
 
-test('the counts of a plan add up to the rows of the manifest, whatever was changed and removed', async () => {
+test('the counts of a plan add up to the rows of the manifest after any changes and removals', async () => {
   const { random } = seededRandom('plan-summary')
   const isChosen = () => random() < 0.3
   for (let round = 0; round < 12; round++) {
