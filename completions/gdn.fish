@@ -43,7 +43,7 @@ function __gdn_words
         'show Show NFTs by ID' \
         'wait Wait until NFTs are deployed' \
         'update Change the metadata of a dynamic NFT' \
-        'freeze Make the metadata of NFTs final' \
+        'freeze Freeze the metadata of NFTs permanently' \
         'burn Burn NFTs' \
         'history Show the history of an NFT' \
         'verify Compare an NFT with its chain and storage'
@@ -57,24 +57,24 @@ function __gdn_words
         'status Show the rows of a run by state' \
         'resume Resume an interrupted run' \
         'retry Retry the failed rows of a run' \
-        'reconcile Resolve the rows of a run whose outcome is unknown' \
+        'reconcile Resolve the rows with an unknown outcome' \
         'results Show the outcome of every row in a run' \
         'report Write an HTML report of the NFTs that a run minted' \
         'rm Delete a run and its rows from this machine'
     case 'wallet'
-      printf '%s\n' 'generate Generate a wallet and keep its key in an encrypted file' \
+      printf '%s\n' 'generate Generate a wallet and store its key in an encrypted file' \
         'import Import a key into an encrypted file' \
         'url Print a signed URL that generates a wallet' \
         'list List named wallets and addresses' \
-        'add Name an address' \
-        'rm Delete the name of a wallet or address' \
+        'add Save an address under a name' \
+        'rm Delete a saved address' \
         'export Export a keystore or its private key'
     case 'local'
       printf '%s\n' 'start Start the local backend' \
         'stop Stop the local backend' \
-        'status Show whether and where the local backend runs' \
+        'status Show whether the local backend is running, and its URL' \
         'logs Show the log of the local backend' \
-        'listen Show events of the local backend, and forward them' \
+        'listen Show and forward the events of the local backend' \
         'reset Delete all data of the local backend' \
         'exec Run a command against a temporary backend'
     case 'chain'
@@ -88,7 +88,7 @@ function __gdn_words
         'bump Raise the fees of a pending transaction' \
         'cancel Cancel a pending transaction' \
         'unknown List on-chain mints that are unknown to a backend' \
-        'release Let a collection mint again after unknown tokens'
+        'release Accept unknown tokens so that a collection can mint again'
     case 'key'
       printf '%s\n' 'create Create an API key for a backend' \
         'list List the API keys of a backend' \
@@ -271,227 +271,227 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-09ceb5 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-415c74 sending-and-waiting-3e0128 cost-77d9dd server-12647a output-1891a3'
     case 'collection show'
-      printf '%s\n' 'flags-883978 server-b79987 output-d37844'
+      printf '%s\n' 'flags-883978 server-12647a output-1891a3'
     case 'collection set'
-      printf '%s\n' 'settings-d55d06 flags-8365cd sending-and-waiting-39846b verifying-dffe96 server-b79987 output-d37844'
+      printf '%s\n' 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-dffe96 server-12647a output-1891a3'
     case 'collection list'
-      printf '%s\n' 'server-b79987 output-d37844'
+      printf '%s\n' 'server-12647a output-1891a3'
     case 'nft mint'
-      printf '%s\n' 'flags-9f19b9 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd manifests-3c0757 server-b79987 output-d37844'
+      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd manifests-b0ba00 server-12647a output-1891a3'
     case 'nft grant'
-      printf '%s\n' 'flags-0eda67 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd server-12647a output-1891a3'
     case 'nft transfer'
-      printf '%s\n' 'flags-c8f83a sending-and-waiting-e1a1c8 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-a39b18 sending-and-waiting-a23fc4 cost-77d9dd server-12647a output-1891a3'
     case 'nft list'
-      printf '%s\n' 'flags-8c56ed server-b79987 output-d37844'
+      printf '%s\n' 'flags-8c56ed server-12647a output-1891a3'
     case 'nft show'
-      printf '%s\n' 'flags-35cad5 server-b79987 output-d37844'
+      printf '%s\n' 'flags-6d4112 server-12647a output-1891a3'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
+      printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-d2feed sending-and-waiting-d906ee cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-a9a07f cost-77d9dd server-12647a output-1891a3'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-9d1e12 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-e00aad cost-77d9dd server-12647a output-1891a3'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-8053a0 cost-77d9dd server-b79987 output-d37844'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-416f7e cost-77d9dd server-12647a output-1891a3'
     case 'nft history'
-      printf '%s\n' 'server-b79987 output-d37844'
+      printf '%s\n' 'server-12647a output-1891a3'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-4a92f2 server-b79987 output-d37844'
+      printf '%s\n' 'flags-53e557 verifying-4a92f2 server-12647a output-1891a3'
     case 'batch template'
-      printf '%s\n' 'flags-6dc3e8 server-f6609b output-b31709'
+      printf '%s\n' 'flags-6dc3e8 server-da4928 output-b31709'
     case 'batch validate'
-      printf '%s\n' 'flags-b1213c server-b79987 output-d37844'
+      printf '%s\n' 'flags-c94b26 server-12647a output-1891a3'
     case 'batch preview'
-      printf '%s\n' 'flags-69e72f server-b79987 output-d37844'
+      printf '%s\n' 'flags-d2e2c9 server-12647a output-1891a3'
     case 'batch rehearse'
-      printf '%s\n' 'flags-5fe629 run-4e8fdf server-f6609b output-d37844'
+      printf '%s\n' 'flags-e663aa run-385de6 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-26335c run-0288ca sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
+      printf '%s\n' 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
     case 'batch list'
-      printf '%s\n' 'flags-adadad server-b79987 output-d37844'
+      printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
-      printf '%s\n' 'flags-d66875 server-b79987 output-d37844'
+      printf '%s\n' 'flags-40486a server-12647a output-1891a3'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
+      printf '%s\n' 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
+      printf '%s\n' 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
     case 'batch reconcile'
-      printf '%s\n' 'flags-cd1516 run-9b16ec sending-and-waiting-6eeee0 verifying-679b39 server-b79987 output-d37844'
+      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-679b39 server-12647a output-1891a3'
     case 'batch results'
-      printf '%s\n' 'flags-31e96e verifying-679b39 server-b79987 output-d37844'
+      printf '%s\n' 'flags-a13908 verifying-679b39 server-12647a output-1891a3'
     case 'batch report'
-      printf '%s\n' 'flags-e70599 server-b79987 output-d37844'
+      printf '%s\n' 'flags-6871bb server-12647a output-1891a3'
     case 'batch rm'
-      printf '%s\n' 'flags-fc3cb1 server-b79987 output-d37844'
+      printf '%s\n' 'flags-dbdba3 server-12647a output-1891a3'
     case 'plan'
-      printf '%s\n' 'flags-1d0534 server-b79987 output-40d955'
+      printf '%s\n' 'flags-2de0d6 server-12647a output-c4f1ba'
     case 'apply'
-      printf '%s\n' 'flags-e7c916 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
+      printf '%s\n' 'flags-78d30c cost-b93b4f sending-and-waiting-50fb0b server-12647a output-1891a3'
     case 'reveal'
-      printf '%s\n' 'flags-aa7b25 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-b79987 output-d37844'
+      printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-12647a output-1891a3'
     case 'cost'
-      printf '%s\n' 'flags-42ac52 cost-d35d36 verifying-dffe96 server-b79987 output-d37844'
+      printf '%s\n' 'flags-c1de73 cost-fc9e59 verifying-dffe96 server-12647a output-1891a3'
     case 'wallet generate'
-      printf '%s\n' 'flags-b08e70 server-b79987 output-d37844'
+      printf '%s\n' 'flags-e8321b server-12647a output-1891a3'
     case 'wallet import'
-      printf '%s\n' 'flags-afb5a1 server-f6609b output-d37844'
+      printf '%s\n' 'flags-081201 server-da4928 output-1891a3'
     case 'wallet url'
-      printf '%s\n' 'flags-6d551a server-b79987 output-d37844'
+      printf '%s\n' 'flags-6d551a server-12647a output-1891a3'
     case 'wallet list'
-      printf '%s\n' 'server-f6609b output-d37844'
+      printf '%s\n' 'server-da4928 output-1891a3'
     case 'wallet add'
-      printf '%s\n' 'server-f6609b output-d37844'
+      printf '%s\n' 'server-da4928 output-1891a3'
     case 'wallet rm'
-      printf '%s\n' 'server-f6609b output-d37844'
+      printf '%s\n' 'server-da4928 output-1891a3'
     case 'wallet export'
-      printf '%s\n' 'flags-8018c4 server-f6609b output-700714'
+      printf '%s\n' 'flags-4f1d06 server-da4928 output-700714'
     case 'local start'
-      printf '%s\n' 'flags-dd1193 output-d37844'
+      printf '%s\n' 'flags-c17938 output-1891a3'
     case 'local stop'
-      printf '%s\n' 'output-d37844'
+      printf '%s\n' 'output-1891a3'
     case 'local status'
-      printf '%s\n' 'output-d37844'
+      printf '%s\n' 'output-1891a3'
     case 'local logs'
       printf '%s\n' 'flags-a95bc0 output-b31709'
     case 'local listen'
-      printf '%s\n' 'flags-06ffaf output-74fd8a'
+      printf '%s\n' 'flags-409646 output-74fd8a'
     case 'local reset'
-      printf '%s\n' 'flags-799fb7 output-d37844'
+      printf '%s\n' 'flags-799fb7 output-1891a3'
     case 'local exec'
-      printf '%s\n' 'flags-cb71df output-b31709'
+      printf '%s\n' 'flags-4b28d3 output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-be3694 output-96993d'
+      printf '%s\n' 'flags-92f74e output-001e56'
     case 'worker'
-      printf '%s\n' 'flags-930252 output-96993d'
+      printf '%s\n' 'flags-554e5e output-9b7f12'
     case 'open'
-      printf '%s\n' 'flags-97a8b4 server-b79987 output-0969bc'
+      printf '%s\n' 'flags-97a8b4 server-12647a output-0969bc'
     case 'chain list'
-      printf '%s\n' 'flags-c78c9f output-d37844'
+      printf '%s\n' 'flags-ef163f output-1891a3'
     case 'chain setup'
-      printf '%s\n' 'flags-e52d75 sending-and-waiting-b786d0 output-d37844'
+      printf '%s\n' 'flags-e05904 sending-and-waiting-1cb25c output-1891a3'
     case 'chain status'
-      printf '%s\n' 'flags-c78c9f output-d37844'
+      printf '%s\n' 'flags-ef163f output-1891a3'
     case 'chain verify'
-      printf '%s\n' 'flags-49dfe5 sending-and-waiting-aeee81 output-d37844'
+      printf '%s\n' 'flags-7ae997 sending-and-waiting-aeee81 output-1891a3'
     case 'tx list'
-      printf '%s\n' 'flags-57e4a1 output-d37844'
+      printf '%s\n' 'flags-ec747d output-1891a3'
     case 'tx show'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'tx bump'
-      printf '%s\n' 'flags-ff37fe output-d37844'
+      printf '%s\n' 'flags-a4ed35 output-1891a3'
     case 'tx cancel'
-      printf '%s\n' 'flags-0e91a7 output-d37844'
+      printf '%s\n' 'flags-94197e output-1891a3'
     case 'tx unknown'
-      printf '%s\n' 'flags-3cd30c output-d37844'
+      printf '%s\n' 'flags-39c119 output-1891a3'
     case 'tx release'
-      printf '%s\n' 'flags-ffe2a5 output-d37844'
+      printf '%s\n' 'flags-f6ee49 output-1891a3'
     case 'key create'
-      printf '%s\n' 'flags-cb9324 output-d37844'
+      printf '%s\n' 'flags-754797 output-1891a3'
     case 'key list'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'key revoke'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'webhook add'
-      printf '%s\n' 'flags-0f4378 output-d37844'
+      printf '%s\n' 'flags-f80909 output-1891a3'
     case 'webhook list'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'webhook show'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'webhook update'
-      printf '%s\n' 'flags-c6245a output-d37844'
+      printf '%s\n' 'flags-5cd448 output-1891a3'
     case 'webhook rm'
-      printf '%s\n' 'flags-0e91a7 output-d37844'
+      printf '%s\n' 'flags-94197e output-1891a3'
     case 'webhook test'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'webhook trigger'
-      printf '%s\n' 'flags-7d1d70 output-d37844'
+      printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'webhook deliveries'
-      printf '%s\n' 'flags-5fc90a output-d37844'
+      printf '%s\n' 'flags-d78a9e output-1891a3'
     case 'webhook replay'
-      printf '%s\n' 'flags-85961c output-d37844'
+      printf '%s\n' 'flags-dd6bb0 output-1891a3'
     case 'db export'
-      printf '%s\n' 'flags-c78c9f output-d37844'
+      printf '%s\n' 'flags-ef163f output-1891a3'
     case 'db import'
-      printf '%s\n' 'flags-c78c9f output-d37844'
+      printf '%s\n' 'flags-ef163f output-1891a3'
     case 'db migrate'
-      printf '%s\n' 'flags-c78c9f output-d37844'
+      printf '%s\n' 'flags-ef163f output-1891a3'
     case 'db status'
-      printf '%s\n' 'flags-c78c9f output-d37844'
+      printf '%s\n' 'flags-ef163f output-1891a3'
     case 'init'
-      printf '%s\n' 'flags-755f22 server-f6609b output-d37844'
+      printf '%s\n' 'flags-f87bac server-da4928 output-1891a3'
     case 'auth login'
-      printf '%s\n' 'flags-8776c2 server-b79987 output-d37844'
+      printf '%s\n' 'flags-4dc24c server-12647a output-1891a3'
     case 'auth status'
-      printf '%s\n' 'flags-0a72fb server-b79987 output-d37844'
+      printf '%s\n' 'flags-6a47ec server-12647a output-1891a3'
     case 'auth logout'
-      printf '%s\n' 'flags-ba0c83 server-b79987 output-d37844'
+      printf '%s\n' 'flags-ba0c83 server-12647a output-1891a3'
     case 'config get'
-      printf '%s\n' 'server-b79987 output-d37844'
+      printf '%s\n' 'server-12647a output-1891a3'
     case 'config set'
-      printf '%s\n' 'flags-d59b4e server-f6609b output-d37844'
+      printf '%s\n' 'flags-31a1f1 server-da4928 output-1891a3'
     case 'config unset'
-      printf '%s\n' 'flags-a1b3fb output-d37844'
+      printf '%s\n' 'flags-a7d54b output-1891a3'
     case 'config list'
-      printf '%s\n' 'flags-620c21 server-b79987 output-d37844'
+      printf '%s\n' 'flags-620c21 server-12647a output-1891a3'
     case 'config path'
-      printf '%s\n' 'server-f6609b output-d37844'
+      printf '%s\n' 'server-da4928 output-1891a3'
     case 'doctor'
-      printf '%s\n' 'server-b79987 flags-7e207f output-d37844'
+      printf '%s\n' 'server-12647a flags-dde1fc output-1891a3'
     case 'completion'
       printf '%s\n' 'output-b31709'
     case 'api'
-      printf '%s\n' 'flags-4f86f0 output-f6c881 server-b79987'
+      printf '%s\n' 'flags-c8314b output-ee542b server-12647a'
     case 'schema'
-      printf '%s\n' 'output-d37844'
+      printf '%s\n' 'output-1891a3'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-5056f7 flags-b36207 server-b79987 output-b31709'
+      printf '%s\n' 'permissions-of-the-agent-2726e9 flags-b36207 server-12647a output-b31709'
   end
 end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-09ceb5'
+    case 'flags-415c74'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address or @name' \
         '--wallet-address ~ @wallets Wallet that owns the collection: an address or @name' \
         '--description - text Description; Solana requires one' \
         '--image - text Image URL; Solana requires one' \
-        '--enable-transfer - - Let the API transfer its NFTs' \
-        '--no-enable-transfer - - Don\'t let the API transfer its NFTs (the default; a terminal prompts)' \
+        '--enable-transfer - - Let the API transfer NFTs' \
+        '--no-enable-transfer - - Don\'t let the API transfer NFTs (the default; gdn prompts in a terminal)' \
         '--enable-api - - Let the API mint NFTs (the default)' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
-        '--locked - - Prevent transfers of its NFTs permanently' \
-        '--is-locked ~ - Prevent transfers of its NFTs permanently' \
-        '--dynamic - - Let the API update the metadata of its NFTs' \
-        '--enable-burn - - Let the API burn its NFTs' \
-        '--royalty - text Royalty of sales, such as 5%' \
+        '--locked - - Prevent all transfers of NFTs permanently' \
+        '--is-locked ~ - Prevent all transfers of NFTs permanently' \
+        '--dynamic - - Let the API update the metadata of NFTs' \
+        '--enable-burn - - Let the API burn NFTs' \
+        '--royalty - text Royalty on sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
-        '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-377103'
-      printf '%s\n' '--wait - - Wait until it is deployed (the default)' \
+        '--file -f file JSON request, or - for standard input; flags override its fields'
+    case 'sending-and-waiting-3e0128'
+      printf '%s\n' '--wait - - Wait until the collection is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Resume the operation with this UUID, or create one with this ID'
+        '--operation - text UUID of the operation to resume or to create'
     case 'cost-77d9dd'
       printf '%s\n' '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD' \
         '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
-    case 'server-b79987'
+    case 'server-12647a'
       printf '%s\n' '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the server' \
         '--profile - @profiles Configuration profile to use' \
-        '--state-dir - dir Directory for runs, commands and saved addresses'
-    case 'output-d37844'
+        '--state-dir - dir Directory of runs, recorded commands and saved addresses'
+    case 'output-1891a3'
       printf '%s\n' '--output -o =output Output format: table, json, ndjson, csv or ids (table)' \
         '--json - - Same as --output json' \
         '--fields - text Print only these fields' \
-        '--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas' \
+        '--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
@@ -499,24 +499,24 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-d55d06'
-      printf '%s\n' '--royalty - text Royalty of sales, such as 5%; 0% removes it' \
+    case 'settings-3e4bf9'
+      printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \
         '--external-link - text Website of the collection' \
-        '--contract-uri - text URI of complete metadata, instead of these four flags' \
+        '--contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link' \
         '--enable-api - - Let the API mint NFTs' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--enable-transfer - - Let the API transfer NFTs' \
         '--no-enable-transfer - - Don\'t let the API transfer NFTs' \
-        '--new-owner - @wallets Offer the ownership to this address or @name' \
-        '--accept-owner - - Accept the ownership that was offered to the wallet' \
+        '--new-owner - @wallets Offer ownership to this address or @name' \
+        '--accept-owner - - Accept ownership that was offered to the wallet' \
         '--freeze - - Freeze the metadata of all NFTs permanently'
-    case 'flags-8365cd'
+    case 'flags-7a1da0'
       printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
-        '--password-file - file File with the password; - is standard input' \
+        '--password-file - file File with the password, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--dry-run - - Show the changes and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt' \
@@ -526,14 +526,14 @@ function __gdn_flags
     case 'verifying-dffe96'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
         '--gateway - text IPFS gateway (from the server)'
-    case 'flags-9f19b9'
+    case 'flags-ea7600'
       printf '%s\n' '--contract -c @collections Collection to mint into' \
         '--contract-address ~ @collections Collection to mint into' \
         '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
-        '--file -f file JSON request or manifest; - is standard input' \
+        '--file -f file JSON request or manifest, or - for standard input' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated'
     case 'metadata-cfd009'
       printf '%s\n' '--title - text Title' \
@@ -542,15 +542,23 @@ function __gdn_flags
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
         '--attr - text+ Add an attribute; repeatable'
-    case 'manifests-3c0757'
+    case 'sending-and-waiting-3dee3a'
+      printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
+        '--no-wait - - Return when the request is accepted' \
+        '--timeout - text How long the command may take (5m after acceptance)' \
+        '--dry-run - - Print the request without sending it' \
+        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--operation - text UUID of the operation to resume or to create'
+    case 'manifests-b0ba00'
       printf '%s\n' '--run - @run-names Name of the run' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--in-order - - Send rows in the manifest\'s order' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
-    case 'flags-0eda67'
+    case 'flags-9b51f9'
       printf '%s\n' '--contract -c @collections Collection to mint into' \
         '--contract-address ~ @collections Collection to mint into' \
         '--contract-addresses ~ @collections Collection to mint into' \
@@ -559,8 +567,8 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner: an address or @name (your profile\'s wallet)' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
-        '--file -f file JSON request (- for standard input); flags override it'
-    case 'flags-c8f83a'
+        '--file -f file JSON request, or - for standard input; flags override its fields'
+    case 'flags-a39b18'
       printf '%s\n' '--receiver - @wallets New owner: an address or @name' \
         '--receiver-wallet-address ~ @wallets New owner: an address or @name' \
         '--to ~ @wallets New owner: an address or @name' \
@@ -572,56 +580,56 @@ function __gdn_flags
         '--contract-address ~ @collections Collection of the NFT' \
         '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
-        '--file -f file JSON request (- for standard input); flags override it'
-    case 'sending-and-waiting-e1a1c8'
+        '--file -f file JSON request, or - for standard input; flags override its fields'
+    case 'sending-and-waiting-a23fc4'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Resume the operation with this UUID, or create one with this ID'
+        '--operation - text UUID of the operation to resume or to create'
     case 'flags-8c56ed'
       printf '%s\n' '--contract -c @collections Collection to list' \
         '--contract-address ~ @collections Collection to list' \
         '--contract-addresses ~ @collections Collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
-    case 'flags-35cad5'
-      printf '%s\n' '--watch - - Show changes until all are final, or until Ctrl-C' \
+    case 'flags-6d4112'
+      printf '%s\n' '--watch - - Show changes until every status is final, or until Ctrl-C' \
         '--no-image - - Don\'t draw the image' \
-        '--gateway - text IPFS gateway to fetch the image from (a gdn backend\'s own)'
+        '--gateway - text IPFS gateway to fetch the image from (the gdn backend\'s gateway)'
     case 'sending-and-waiting-6eeee0'
       printf '%s\n' '--timeout - text How long the command may take (5m)'
-    case 'flags-d2feed'
-      printf '%s\n' '--file -f file JSON file that replaces the whole metadata; - is standard input' \
+    case 'flags-f7a8c7'
+      printf '%s\n' '--file -f file JSON file that replaces the whole metadata, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-d906ee'
-      printf '%s\n' '--wait - - Wait until it is updated (the default)' \
+    case 'sending-and-waiting-a9a07f'
+      printf '%s\n' '--wait - - Wait until the NFT is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the difference without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Resume the operation with this UUID, or create one with this ID'
+        '--operation - text UUID of the operation to resume or to create'
     case 'flags-eca1f2'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-9d1e12'
-      printf '%s\n' '--wait - - Wait until they are frozen (the default)' \
+    case 'sending-and-waiting-e00aad'
+      printf '%s\n' '--wait - - Wait until all NFTs are frozen (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Resume the operation with this UUID, or create one with this ID'
-    case 'sending-and-waiting-8053a0'
-      printf '%s\n' '--wait - - Wait until they are burned (the default)' \
+        '--operation - text UUID of the operation to resume or to create'
+    case 'sending-and-waiting-416f7e'
+      printf '%s\n' '--wait - - Wait until all NFTs are burned (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of an earlier one' \
-        '--operation - text Resume the operation with this UUID, or create one with this ID'
+        '--operation - text UUID of the operation to resume or to create'
     case 'flags-53e557'
       printf '%s\n' '--receiver - @wallets Owner of the NFT' \
         '--owner ~ @wallets Owner of the NFT' \
@@ -635,102 +643,102 @@ function __gdn_flags
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \
         '--receiver - @wallets Receiver of the rows'
-    case 'server-f6609b'
-      printf '%s\n' '--state-dir - dir Directory for runs, commands and saved addresses'
+    case 'server-da4928'
+      printf '%s\n' '--state-dir - dir Directory of runs, recorded commands and saved addresses'
     case 'output-b31709'
       printf '%s\n' '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-b1213c'
+    case 'flags-c94b26'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-69e72f'
+    case 'flags-d2e2c9'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
-        '--open - - Open it in the browser' \
+        '--open - - Open the file in the browser' \
         '--remote-images - - Let the page load images from the web' \
         '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-5fe629'
+    case 'flags-e663aa'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'run-4e8fdf'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'run-385de6'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
-        '--again - - Mint a finished run again, or rows accepted in another run' \
+        '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
-        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row' \
+        '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
+        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-26335c'
+    case 'flags-112622'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-0288ca'
+    case 'run-80a4ce'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
-        '--again - - Mint a finished run again, or rows accepted in another run' \
+        '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
-        '--marker-key - text Add a unique public value under this key to the metadata of each row, to find the row' \
+        '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)' \
+        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
-        '--unrevealed - file Mint this JSON metadata, and commit to the rows for `gdn reveal`'
+        '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
     case 'sending-and-waiting-70ec7e'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -741,96 +749,96 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
         '--gateway - text IPFS gateway (from the server)'
-    case 'cost-ff796e'
+    case 'cost-ed4d97'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
-        '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees' \
+        '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network' \
         '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
-        '--max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
+        '--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-d66875'
+    case 'flags-40486a'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
-        '--watch - - Show changes until all are final, or until Ctrl-C' \
-        '--costs - - Show the cost of the run so far, from its server'
+        '--watch - - Show changes until every status is final, or until Ctrl-C' \
+        '--costs - - Get the cost of the run so far from its server'
     case 'flags-b32f09'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
-    case 'run-530bd8'
+    case 'run-973452'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
+        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
     case 'flags-a5d8ef'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--absent - - Retry absent rows with an unknown outcome instead of failed rows'
     case 'flags-cd1516'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
-    case 'run-9b16ec'
+    case 'run-8963b7'
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for the collection\'s list to catch up (30s, more if it lags)'
-    case 'flags-31e96e'
+        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
+    case 'flags-a13908'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
-        '--costs - - Print the cost of the run after the rows, from its server'
-    case 'flags-e70599'
+        '--costs - - Get the cost of the run from its server, and print it after the rows'
+    case 'flags-6871bb'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--to - file File to write (<run>-report.html)' \
         '--force - - Overwrite an existing file' \
-        '--open - - Open it in the browser' \
+        '--open - - Open the file in the browser' \
         '--gateway - text IPFS gateway for images and links (the server\'s own)'
-    case 'flags-fc3cb1'
+    case 'flags-dbdba3'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
-        '--finished - - Remove all finished runs, or those on a server or in a collection that flags select' \
-        '--yes -y - Remove without a prompt'
-    case 'flags-1d0534'
+        '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
+        '--yes -y - Delete without a prompt'
+    case 'flags-2de0d6'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
-        '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
+        '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
-        '--detailed-exit-code - - Exit with 10 if there are changes, including impossible ones' \
+        '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'output-40d955'
+    case 'output-c4f1ba'
       printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)' \
         '--json - - Same as --output json' \
         '--fields - text Print only these fields' \
-        '--for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas' \
+        '--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-e7c916'
+    case 'flags-78d30c'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
-        '--adopt - - Take over the NFTs of a manifest that was moved or renamed' \
-        '--only - =only Make only these changes: mint' \
+        '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
+        '--only - =only Make only the changes of this kind: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
@@ -840,61 +848,61 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-aa7b25'
+    case 'flags-63f030'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name of the run (the manifest\'s path)' \
-        '--adopt - - Take over the NFTs of a manifest that was moved or renamed'
+        '--adopt - - Use the NFTs of a manifest that was moved or renamed'
     case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-42ac52'
+    case 'flags-c1de73'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver of rows that specify none' \
-        '--receiver-wallet-address ~ @wallets Receiver of rows that specify none' \
-        '--sender - @wallets First owner of rows that specify none' \
-        '--sender-wallet-address ~ @wallets First owner of rows that specify none' \
-        '--map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--receiver - @wallets Receiver for rows without a receiver' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
-    case 'cost-d35d36'
+    case 'cost-fc9e59'
       printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
-        '--rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    case 'flags-b08e70'
+        '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
+    case 'flags-e8321b'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--count - text Number of wallets, named <name>-1, <name>-2, …' \
         '--offline - - Generate the key on this machine, without a server' \
         '--blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)' \
-        '--password-file - file File with the password; - is standard input' \
+        '--password-file - file File with the password, or - for standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests' \
         '--show-private-key - - Also print the private key' \
         '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-afb5a1'
+    case 'flags-081201'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--blockchain -b =blockchain Blockchain of a mnemonic (EVM)' \
         '--path - text Derivation path of a mnemonic (m/44\'/60\'/0\'/0/0; Solana m/44\'/501\'/0\'/0\')' \
-        '--password-file - file File with the password; - is standard input' \
+        '--password-file - file File with the password, or - for standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests'
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-8018c4'
-      printf '%s\n' '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)' \
-        '--to - file New file to write; - is standard output' \
-        '--password-file - file File with the password; - is standard input'
+    case 'flags-4f1d06'
+      printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
+        '--to - file New file to write, or - for standard output' \
+        '--password-file - file File with the password, or - for standard input'
     case 'output-700714'
       printf '%s\n' '--json - - Print the exported file and its format as JSON' \
         '--quiet -q - Print only data and errors' \
@@ -902,23 +910,23 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-dd1193'
-      printf '%s\n' '--port - text Port to listen on (4680, or a free one); 0 picks one' \
+    case 'flags-c17938'
+      printf '%s\n' '--port - text Port to listen on (4680, or a free port); 0 selects a free port' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version Version of the API for keys without one (1.1)' \
+        '--api-version - =api-version API version for keys that have none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store'
     case 'flags-a95bc0'
       printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
         '--lines - text Number of lines to show, from the end (100)'
-    case 'flags-06ffaf'
+    case 'flags-409646'
       printf '%s\n' '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable' \
         '--event - ,event+ Event types to show; repeatable (\'*\')' \
         '--email - text E-mail address of the account (the local account)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'output-74fd8a'
       printf '%s\n' '--json - - Print a line of JSON for each event and each response' \
         '--quiet -q - Print only data and errors' \
@@ -928,61 +936,68 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-cb71df'
+    case 'flags-4b28d3'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version Version of the API for keys without one (1.1)' \
+        '--api-version - =api-version API version for keys that have none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-be3694'
+    case 'flags-92f74e'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
-        '--port - text Port to listen on (4680); 0 picks one' \
-        '--data-dir - dir Directory of all data' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
-        '--role - =role api handles requests, worker processes jobs, all does both (all)' \
+        '--port - text Port to listen on (4680); 0 selects a free port' \
+        '--data-dir - dir Directory for all data of the backend' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
+        '--role - =role Role: api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version Version of the API for keys without one (1.1)' \
+        '--api-version - =api-version API version for keys that have none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--allowed-host - text+ Host header to accept besides loopback; repeatable' \
-        '--tls-cert - file Serve https with this PEM certificate and its chain' \
-        '--tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both' \
+        '--tls-cert - file Serve HTTPS with this PEM certificate and its chain' \
+        '--tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files' \
         '--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable' \
-        '--allow-local-key - - Accept the local account\'s key from other machines too' \
+        '--allow-local-key - - Also accept the local account\'s key from other machines' \
         '--max-connections - text Maximum number of open connections (2000)' \
         '--max-connections-per-address - text Maximum number of connections from one remote address (200)' \
         '--single-use-urls - - Let each signed URL generate one wallet only' \
         '--drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)' \
-        '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
+        '--log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--faults - file Inject the failures that this file describes, for tests'
-    case 'output-96993d'
-      printf '%s\n' '--json - - Print one line of JSON when it is ready' \
+    case 'output-001e56'
+      printf '%s\n' '--json - - Print one line of JSON when the backend is ready' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-930252'
-      printf '%s\n' '--data-dir - dir Directory of the configuration, and of files that are stored locally' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password' \
+    case 'flags-554e5e'
+      printf '%s\n' '--data-dir - dir Directory of the configuration and of locally stored files' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--concurrency - text Maximum number of NFTs whose files are fetched at once (16)' \
-        '--chain - text+ Work on this blockchain only; repeatable' \
-        '--health-port - text Port that serves /healthz, /readyz and /metrics; 0 picks one' \
-        '--host - text Address for that port (127.0.0.1)' \
+        '--chain - text+ Process only the jobs of this blockchain; repeatable' \
+        '--health-port - text Port that serves /healthz, /readyz and /metrics; 0 selects a free port' \
+        '--host - text Address of the health port (127.0.0.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
-        '--ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them' \
+        '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
-        '--log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)' \
+        '--log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr'
+    case 'output-9b7f12'
+      printf '%s\n' '--json - - Print one line of JSON when the worker is ready' \
+        '--quiet -q - Print only data and errors' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
+        '--help -h - Help for this command'
     case 'flags-97a8b4'
       printf '%s\n' '--print - - Print the URL without opening it' \
         '--contract -c @collections Collection of the run, if several runs match'
@@ -993,22 +1008,22 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-c78c9f'
+    case 'flags-ef163f'
       printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-e52d75'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-e05904'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
-        '--password-file - file File with its password; - is standard input' \
-        '--factory - text Existing factory of this admin' \
+        '--password-file - file File with the password, or - for standard input' \
+        '--factory - text Address of an existing factory of this admin' \
         '--dry-run - - Show the transactions and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt before spending' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'sending-and-waiting-b786d0'
-      printf '%s\n' '--timeout - text How long the command may take (1h after the confirmation)'
-    case 'flags-49dfe5'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'sending-and-waiting-1cb25c'
+      printf '%s\n' '--timeout - text How long the command may take (1h after you confirm)'
+    case 'flags-7ae997'
       printf '%s\n' '--etherscan-key-file - file File with a key of the Etherscan API' \
         '--sourcify-url - text URL of another Sourcify server' \
         '--etherscan-url - text URL of another Etherscan API' \
@@ -1016,68 +1031,68 @@ function __gdn_flags
         '--to - file Write the standard JSON input to a new file; send nothing' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'sending-and-waiting-aeee81'
       printf '%s\n' '--timeout - text How long the command may take (5m for the results)'
-    case 'flags-57e4a1'
-      printf '%s\n' '--blockchain -b =blockchain Only transactions on this blockchain' \
-        '--state - =state Only this state: signed, mined, confirmed, final, reverted, lost, cancelled' \
-        '--limit - text Maximum number (50)' \
+    case 'flags-ec747d'
+      printf '%s\n' '--blockchain -b =blockchain Show only transactions on this blockchain' \
+        '--state - =state Show only transactions in this state: signed, mined, confirmed, final, reverted, lost, cancelled' \
+        '--limit - text Maximum number of transactions (50)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-7d1d70'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-f61f07'
       printf '%s\n' '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-ff37fe'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-a4ed35'
       printf '%s\n' '--yes -y - Don\'t prompt before spending' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-0e91a7'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-94197e'
       printf '%s\n' '--yes -y - Don\'t prompt' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-3cd30c'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-39c119'
       printf '%s\n' '--all - - Include released mints' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-ffe2a5'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-f6ee49'
       printf '%s\n' '--fail-pending - - Fail the pending NFTs instead of minting them' \
         '--yes -y - Don\'t prompt' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-cb9324'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-754797'
       printf '%s\n' '--name - text Name of the key' \
-        '--email - text E-mail address of its account, which is created if it is new' \
+        '--email - text E-mail address of the account, which is created if it does not exist' \
         '--permission - ,permission+ Permissions of the key; repeatable' \
         '--expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)' \
         '--api-version - =api-version API version of the key (the backend\'s)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-0f4378'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-f80909'
       printf '%s\n' '--event - ,event+ Event types to deliver; repeatable' \
         '--email - text E-mail address of the account (the local account)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-c6245a'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-5cd448'
       printf '%s\n' '--url - text New URL' \
         '--event - ,event+ Event types to deliver; repeatable' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-5fc90a'
-      printf '%s\n' '--state - =state-2 Only this state: waiting, delivered, failed' \
-        '--limit - text Maximum number (50)' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-d78a9e'
+      printf '%s\n' '--state - =state-2 Show only deliveries in this state: waiting, delivered, failed' \
+        '--limit - text Maximum number of deliveries (50)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-85961c'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-dd6bb0'
       printf '%s\n' '--id - text+ IDs of the events; repeatable' \
         '--since - text All events of this period, such as 24h, delivered or not' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-755f22'
-      printf '%s\n' '--hosted - - Use a service at a URL' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-f87bac'
+      printf '%s\n' '--hosted - - Use a hosted service' \
         '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the service' \
-        '--key-file - file File with its API key; - is standard input' \
+        '--key-file - file File with the API key, or - for standard input' \
         '--store - =store Where to store the key (the keyring, if available)' \
         '--blockchain -b =blockchain Default blockchain' \
         '--wallet - @wallets Default wallet' \
@@ -1085,47 +1100,47 @@ function __gdn_flags
         '--start - - Start the local backend' \
         '--no-start - - Don\'t start the local backend' \
         '--no-check - - Don\'t check the server and the key' \
-        '--yes -y - Replace a profile of that name'
-    case 'flags-8776c2'
-      printf '%s\n' '--key-file - file File with the key; - is standard input' \
+        '--yes -y - Replace an existing profile of this name'
+    case 'flags-4dc24c'
+      printf '%s\n' '--key-file - file File with the key, or - for standard input' \
         '--store - =store Where to store the key (the keyring, if available)' \
         '--no-check - - Save the key without checking it'
-    case 'flags-0a72fb'
-      printf '%s\n' '--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable'
+    case 'flags-6a47ec'
+      printf '%s\n' '--check - - Check each key with its server; exit code 4 if a key is rejected, 6 if a server is unreachable'
     case 'flags-ba0c83'
       printf '%s\n' '--all - - Delete every saved key'
-    case 'flags-d59b4e'
+    case 'flags-31a1f1'
       printf '%s\n' '--profile - @profiles Profile to change' \
-        '--base-url - text With api_key: server of the key'
-    case 'flags-a1b3fb'
+        '--base-url - text With api_key: URL of the server for the key'
+    case 'flags-a7d54b'
       printf '%s\n' '--profile - @profiles Profile to change' \
-        '--base-url - text With api_key: server whose key is deleted'
+        '--base-url - text With api_key: URL of the server whose key is deleted'
     case 'flags-620c21'
       printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
-    case 'flags-7e207f'
+    case 'flags-dde1fc'
       printf '%s\n' '--config - file Configuration of a backend to check' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    case 'flags-4f86f0'
-      printf '%s\n' '--file -f file JSON request; - is standard input' \
-        '--input ~ file JSON request; - is standard input' \
-        '--field - text+ Field of the request; key[]= adds to a list, key:= takes JSON; repeatable' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    case 'flags-c8314b'
+      printf '%s\n' '--file -f file JSON request, or - for standard input' \
+        '--input ~ file JSON request, or - for standard input' \
+        '--field - text+ Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable' \
         '--idempotency-key - text Idempotency key of a request that creates something (a new key)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'output-f6c881'
-      printf '%s\n' '--json - - Print it on one line, even in a terminal' \
+    case 'output-ee542b'
+      printf '%s\n' '--json - - Print the response on one line, even in a terminal' \
         '--quiet -q - Print only data and errors' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'permissions-of-the-agent-5056f7'
+    case 'permissions-of-the-agent-2726e9'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
-        '--root - dir Directory of the files that tools may read and write (the current one)' \
-        '--password-file - file Let tools generate wallets with this password, and sign as owners' \
+        '--root - dir Directory that tools can read and write (the current directory)' \
+        '--password-file - file File with the password with which tools generate wallets and sign as owners' \
         '--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     case 'flags-b36207'
       printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'
@@ -1138,7 +1153,7 @@ function __gdn_flags
         '--version -V - Print the version' \
         '--base-url - text URL of the server' \
         '--profile - @profiles Configuration profile to use' \
-        '--state-dir - dir Directory for runs, commands and saved addresses' \
+        '--state-dir - dir Directory of runs, recorded commands and saved addresses' \
         '--output -o =output Output format: table, json, ndjson, csv or ids (table)' \
         '--fields - text Print only these fields'
     case 'help'

@@ -42,7 +42,7 @@ list List the NFTs of a collection
 show Show NFTs by ID
 wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
-freeze Make the metadata of NFTs final
+freeze Freeze the metadata of NFTs permanently
 burn Burn NFTs
 history Show the history of an NFT
 verify Compare an NFT with its chain and storage'
@@ -55,22 +55,22 @@ list List the runs on this machine
 status Show the rows of a run by state
 resume Resume an interrupted run
 retry Retry the failed rows of a run
-reconcile Resolve the rows of a run whose outcome is unknown
+reconcile Resolve the rows with an unknown outcome
 results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
-    'wallet' = 'generate Generate a wallet and keep its key in an encrypted file
+    'wallet' = 'generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
-add Name an address
-rm Delete the name of a wallet or address
+add Save an address under a name
+rm Delete a saved address
 export Export a keystore or its private key'
     'local' = 'start Start the local backend
 stop Stop the local backend
-status Show whether and where the local backend runs
+status Show whether the local backend is running, and its URL
 logs Show the log of the local backend
-listen Show events of the local backend, and forward them
+listen Show and forward the events of the local backend
 reset Delete all data of the local backend
 exec Run a command against a temporary backend'
     'chain' = 'list List the public networks of a backend
@@ -82,7 +82,7 @@ show Show a transaction with all its attempts
 bump Raise the fees of a pending transaction
 cancel Cancel a pending transaction
 unknown List on-chain mints that are unknown to a backend
-release Let a collection mint again after unknown tokens'
+release Accept unknown tokens so that a collection can mint again'
     'key' = 'create Create an API key for a backend
 list List the API keys of a backend
 revoke Revoke an API key of a backend'
@@ -199,154 +199,154 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-09ceb5 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
-    'collection show' = 'flags-883978 server-b79987 output-d37844'
-    'collection set' = 'settings-d55d06 flags-8365cd sending-and-waiting-39846b verifying-dffe96 server-b79987 output-d37844'
-    'collection list' = 'server-b79987 output-d37844'
-    'nft mint' = 'flags-9f19b9 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd manifests-3c0757 server-b79987 output-d37844'
-    'nft grant' = 'flags-0eda67 metadata-cfd009 sending-and-waiting-377103 cost-77d9dd server-b79987 output-d37844'
-    'nft transfer' = 'flags-c8f83a sending-and-waiting-e1a1c8 cost-77d9dd server-b79987 output-d37844'
-    'nft list' = 'flags-8c56ed server-b79987 output-d37844'
-    'nft show' = 'flags-35cad5 server-b79987 output-d37844'
-    'nft wait' = 'sending-and-waiting-6eeee0 server-b79987 output-d37844'
-    'nft update' = 'metadata-cfd009 flags-d2feed sending-and-waiting-d906ee cost-77d9dd server-b79987 output-d37844'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-9d1e12 cost-77d9dd server-b79987 output-d37844'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-8053a0 cost-77d9dd server-b79987 output-d37844'
-    'nft history' = 'server-b79987 output-d37844'
-    'nft verify' = 'flags-53e557 verifying-4a92f2 server-b79987 output-d37844'
-    'batch template' = 'flags-6dc3e8 server-f6609b output-b31709'
-    'batch validate' = 'flags-b1213c server-b79987 output-d37844'
-    'batch preview' = 'flags-69e72f server-b79987 output-d37844'
-    'batch rehearse' = 'flags-5fe629 run-4e8fdf server-f6609b output-d37844'
-    'batch mint' = 'flags-26335c run-0288ca sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
-    'batch list' = 'flags-adadad server-b79987 output-d37844'
-    'batch status' = 'flags-d66875 server-b79987 output-d37844'
-    'batch resume' = 'flags-b32f09 run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
-    'batch retry' = 'flags-a5d8ef run-530bd8 sending-and-waiting-70ec7e verifying-679b39 cost-ff796e server-b79987 output-d37844'
-    'batch reconcile' = 'flags-cd1516 run-9b16ec sending-and-waiting-6eeee0 verifying-679b39 server-b79987 output-d37844'
-    'batch results' = 'flags-31e96e verifying-679b39 server-b79987 output-d37844'
-    'batch report' = 'flags-e70599 server-b79987 output-d37844'
-    'batch rm' = 'flags-fc3cb1 server-b79987 output-d37844'
-    'plan' = 'flags-1d0534 server-b79987 output-40d955'
-    'apply' = 'flags-e7c916 cost-b93b4f sending-and-waiting-50fb0b server-b79987 output-d37844'
-    'reveal' = 'flags-aa7b25 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-b79987 output-d37844'
-    'cost' = 'flags-42ac52 cost-d35d36 verifying-dffe96 server-b79987 output-d37844'
-    'wallet generate' = 'flags-b08e70 server-b79987 output-d37844'
-    'wallet import' = 'flags-afb5a1 server-f6609b output-d37844'
-    'wallet url' = 'flags-6d551a server-b79987 output-d37844'
-    'wallet list' = 'server-f6609b output-d37844'
-    'wallet add' = 'server-f6609b output-d37844'
-    'wallet rm' = 'server-f6609b output-d37844'
-    'wallet export' = 'flags-8018c4 server-f6609b output-700714'
-    'local start' = 'flags-dd1193 output-d37844'
-    'local stop' = 'output-d37844'
-    'local status' = 'output-d37844'
+    'collection create' = 'flags-415c74 sending-and-waiting-3e0128 cost-77d9dd server-12647a output-1891a3'
+    'collection show' = 'flags-883978 server-12647a output-1891a3'
+    'collection set' = 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-dffe96 server-12647a output-1891a3'
+    'collection list' = 'server-12647a output-1891a3'
+    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd manifests-b0ba00 server-12647a output-1891a3'
+    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd server-12647a output-1891a3'
+    'nft transfer' = 'flags-a39b18 sending-and-waiting-a23fc4 cost-77d9dd server-12647a output-1891a3'
+    'nft list' = 'flags-8c56ed server-12647a output-1891a3'
+    'nft show' = 'flags-6d4112 server-12647a output-1891a3'
+    'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
+    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-a9a07f cost-77d9dd server-12647a output-1891a3'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-e00aad cost-77d9dd server-12647a output-1891a3'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-416f7e cost-77d9dd server-12647a output-1891a3'
+    'nft history' = 'server-12647a output-1891a3'
+    'nft verify' = 'flags-53e557 verifying-4a92f2 server-12647a output-1891a3'
+    'batch template' = 'flags-6dc3e8 server-da4928 output-b31709'
+    'batch validate' = 'flags-c94b26 server-12647a output-1891a3'
+    'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
+    'batch rehearse' = 'flags-e663aa run-385de6 server-da4928 output-1891a3'
+    'batch mint' = 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+    'batch list' = 'flags-adadad server-12647a output-1891a3'
+    'batch status' = 'flags-40486a server-12647a output-1891a3'
+    'batch resume' = 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+    'batch retry' = 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-679b39 server-12647a output-1891a3'
+    'batch results' = 'flags-a13908 verifying-679b39 server-12647a output-1891a3'
+    'batch report' = 'flags-6871bb server-12647a output-1891a3'
+    'batch rm' = 'flags-dbdba3 server-12647a output-1891a3'
+    'plan' = 'flags-2de0d6 server-12647a output-c4f1ba'
+    'apply' = 'flags-78d30c cost-b93b4f sending-and-waiting-50fb0b server-12647a output-1891a3'
+    'reveal' = 'flags-63f030 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-12647a output-1891a3'
+    'cost' = 'flags-c1de73 cost-fc9e59 verifying-dffe96 server-12647a output-1891a3'
+    'wallet generate' = 'flags-e8321b server-12647a output-1891a3'
+    'wallet import' = 'flags-081201 server-da4928 output-1891a3'
+    'wallet url' = 'flags-6d551a server-12647a output-1891a3'
+    'wallet list' = 'server-da4928 output-1891a3'
+    'wallet add' = 'server-da4928 output-1891a3'
+    'wallet rm' = 'server-da4928 output-1891a3'
+    'wallet export' = 'flags-4f1d06 server-da4928 output-700714'
+    'local start' = 'flags-c17938 output-1891a3'
+    'local stop' = 'output-1891a3'
+    'local status' = 'output-1891a3'
     'local logs' = 'flags-a95bc0 output-b31709'
-    'local listen' = 'flags-06ffaf output-74fd8a'
-    'local reset' = 'flags-799fb7 output-d37844'
-    'local exec' = 'flags-cb71df output-b31709'
-    'serve' = 'flags-be3694 output-96993d'
-    'worker' = 'flags-930252 output-96993d'
-    'open' = 'flags-97a8b4 server-b79987 output-0969bc'
-    'chain list' = 'flags-c78c9f output-d37844'
-    'chain setup' = 'flags-e52d75 sending-and-waiting-b786d0 output-d37844'
-    'chain status' = 'flags-c78c9f output-d37844'
-    'chain verify' = 'flags-49dfe5 sending-and-waiting-aeee81 output-d37844'
-    'tx list' = 'flags-57e4a1 output-d37844'
-    'tx show' = 'flags-7d1d70 output-d37844'
-    'tx bump' = 'flags-ff37fe output-d37844'
-    'tx cancel' = 'flags-0e91a7 output-d37844'
-    'tx unknown' = 'flags-3cd30c output-d37844'
-    'tx release' = 'flags-ffe2a5 output-d37844'
-    'key create' = 'flags-cb9324 output-d37844'
-    'key list' = 'flags-7d1d70 output-d37844'
-    'key revoke' = 'flags-7d1d70 output-d37844'
-    'webhook add' = 'flags-0f4378 output-d37844'
-    'webhook list' = 'flags-7d1d70 output-d37844'
-    'webhook show' = 'flags-7d1d70 output-d37844'
-    'webhook update' = 'flags-c6245a output-d37844'
-    'webhook rm' = 'flags-0e91a7 output-d37844'
-    'webhook test' = 'flags-7d1d70 output-d37844'
-    'webhook trigger' = 'flags-7d1d70 output-d37844'
-    'webhook deliveries' = 'flags-5fc90a output-d37844'
-    'webhook replay' = 'flags-85961c output-d37844'
-    'db export' = 'flags-c78c9f output-d37844'
-    'db import' = 'flags-c78c9f output-d37844'
-    'db migrate' = 'flags-c78c9f output-d37844'
-    'db status' = 'flags-c78c9f output-d37844'
-    'init' = 'flags-755f22 server-f6609b output-d37844'
-    'auth login' = 'flags-8776c2 server-b79987 output-d37844'
-    'auth status' = 'flags-0a72fb server-b79987 output-d37844'
-    'auth logout' = 'flags-ba0c83 server-b79987 output-d37844'
-    'config get' = 'server-b79987 output-d37844'
-    'config set' = 'flags-d59b4e server-f6609b output-d37844'
-    'config unset' = 'flags-a1b3fb output-d37844'
-    'config list' = 'flags-620c21 server-b79987 output-d37844'
-    'config path' = 'server-f6609b output-d37844'
-    'doctor' = 'server-b79987 flags-7e207f output-d37844'
+    'local listen' = 'flags-409646 output-74fd8a'
+    'local reset' = 'flags-799fb7 output-1891a3'
+    'local exec' = 'flags-4b28d3 output-b31709'
+    'serve' = 'flags-92f74e output-001e56'
+    'worker' = 'flags-554e5e output-9b7f12'
+    'open' = 'flags-97a8b4 server-12647a output-0969bc'
+    'chain list' = 'flags-ef163f output-1891a3'
+    'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-1891a3'
+    'chain status' = 'flags-ef163f output-1891a3'
+    'chain verify' = 'flags-7ae997 sending-and-waiting-aeee81 output-1891a3'
+    'tx list' = 'flags-ec747d output-1891a3'
+    'tx show' = 'flags-f61f07 output-1891a3'
+    'tx bump' = 'flags-a4ed35 output-1891a3'
+    'tx cancel' = 'flags-94197e output-1891a3'
+    'tx unknown' = 'flags-39c119 output-1891a3'
+    'tx release' = 'flags-f6ee49 output-1891a3'
+    'key create' = 'flags-754797 output-1891a3'
+    'key list' = 'flags-f61f07 output-1891a3'
+    'key revoke' = 'flags-f61f07 output-1891a3'
+    'webhook add' = 'flags-f80909 output-1891a3'
+    'webhook list' = 'flags-f61f07 output-1891a3'
+    'webhook show' = 'flags-f61f07 output-1891a3'
+    'webhook update' = 'flags-5cd448 output-1891a3'
+    'webhook rm' = 'flags-94197e output-1891a3'
+    'webhook test' = 'flags-f61f07 output-1891a3'
+    'webhook trigger' = 'flags-f61f07 output-1891a3'
+    'webhook deliveries' = 'flags-d78a9e output-1891a3'
+    'webhook replay' = 'flags-dd6bb0 output-1891a3'
+    'db export' = 'flags-ef163f output-1891a3'
+    'db import' = 'flags-ef163f output-1891a3'
+    'db migrate' = 'flags-ef163f output-1891a3'
+    'db status' = 'flags-ef163f output-1891a3'
+    'init' = 'flags-f87bac server-da4928 output-1891a3'
+    'auth login' = 'flags-4dc24c server-12647a output-1891a3'
+    'auth status' = 'flags-6a47ec server-12647a output-1891a3'
+    'auth logout' = 'flags-ba0c83 server-12647a output-1891a3'
+    'config get' = 'server-12647a output-1891a3'
+    'config set' = 'flags-31a1f1 server-da4928 output-1891a3'
+    'config unset' = 'flags-a7d54b output-1891a3'
+    'config list' = 'flags-620c21 server-12647a output-1891a3'
+    'config path' = 'server-da4928 output-1891a3'
+    'doctor' = 'server-12647a flags-dde1fc output-1891a3'
     'completion' = 'output-b31709'
-    'api' = 'flags-4f86f0 output-f6c881 server-b79987'
-    'schema' = 'output-d37844'
-    'mcp' = 'permissions-of-the-agent-5056f7 flags-b36207 server-b79987 output-b31709'
+    'api' = 'flags-c8314b output-ee542b server-12647a'
+    'schema' = 'output-1891a3'
+    'mcp' = 'permissions-of-the-agent-2726e9 flags-b36207 server-12647a output-b31709'
   }
 
   $flags = @{
-    'flags-09ceb5' = '--name - text Name of the collection
+    'flags-415c74' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
 --description - text Description; Solana requires one
 --image - text Image URL; Solana requires one
---enable-transfer - - Let the API transfer its NFTs
---no-enable-transfer - - Don''t let the API transfer its NFTs (the default; a terminal prompts)
+--enable-transfer - - Let the API transfer NFTs
+--no-enable-transfer - - Don''t let the API transfer NFTs (the default; gdn prompts in a terminal)
 --enable-api - - Let the API mint NFTs (the default)
 --no-enable-api - - Don''t let the API mint NFTs
---locked - - Prevent transfers of its NFTs permanently
---is-locked ~ - Prevent transfers of its NFTs permanently
---dynamic - - Let the API update the metadata of its NFTs
---enable-burn - - Let the API burn its NFTs
---royalty - text Royalty of sales, such as 5%
+--locked - - Prevent all transfers of NFTs permanently
+--is-locked ~ - Prevent all transfers of NFTs permanently
+--dynamic - - Let the API update the metadata of NFTs
+--enable-burn - - Let the API burn NFTs
+--royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
---file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-377103' = '--wait - - Wait until it is deployed (the default)
+--file -f file JSON request, or - for standard input; flags override its fields'
+    'sending-and-waiting-3e0128' = '--wait - - Wait until the collection is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Resume the operation with this UUID, or create one with this ID'
+--operation - text UUID of the operation to resume or to create'
     'cost-77d9dd' = '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
-    'server-b79987' = '--local - - Use the local backend (gdn local start)
+    'server-12647a' = '--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
---state-dir - dir Directory for runs, commands and saved addresses'
-    'output-d37844' = '--output -o =output Output format: table, json, ndjson, csv or ids (table)
+--state-dir - dir Directory of runs, recorded commands and saved addresses'
+    'output-1891a3' = '--output -o =output Output format: table, json, ndjson, csv or ids (table)
 --json - - Same as --output json
 --fields - text Print only these fields
---for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
+--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-883978' = '--blockchain -b =blockchain Blockchain of the collections'
-    'settings-d55d06' = '--royalty - text Royalty of sales, such as 5%; 0% removes it
+    'settings-3e4bf9' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
---contract-uri - text URI of complete metadata, instead of these four flags
+--contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs
 --no-enable-transfer - - Don''t let the API transfer NFTs
---new-owner - @wallets Offer the ownership to this address or @name
---accept-owner - - Accept the ownership that was offered to the wallet
+--new-owner - @wallets Offer ownership to this address or @name
+--accept-owner - - Accept ownership that was offered to the wallet
 --freeze - - Freeze the metadata of all NFTs permanently'
-    'flags-8365cd' = '--wallet - text The owner''s keystore: @name or a file
---password-file - file File with the password; - is standard input
+    'flags-7a1da0' = '--wallet - text The owner''s keystore: @name or a file
+--password-file - file File with the password, or - for standard input
 --blockchain -b =blockchain Blockchain of the collection
 --dry-run - - Show the changes and their maximum cost; send nothing
 --yes -y - Don''t prompt
@@ -354,13 +354,13 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-39846b' = '--timeout - text How long the command may take (5m after the first transaction)'
     'verifying-dffe96' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
 --gateway - text IPFS gateway (from the server)'
-    'flags-9f19b9' = '--contract -c @collections Collection to mint into
+    'flags-ea7600' = '--contract -c @collections Collection to mint into
 --contract-address ~ @collections Collection to mint into
 --contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request or manifest; - is standard input
+--file -f file JSON request or manifest, or - for standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated'
     'metadata-cfd009' = '--title - text Title
 --description - text Description
@@ -368,14 +368,21 @@ mcp Serve the commands to coding agents as MCP tools'
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
 --attr - text+ Add an attribute; repeatable'
-    'manifests-3c0757' = '--run - @run-names Name of the run
+    'sending-and-waiting-3dee3a' = '--wait - - Wait until all NFTs are deployed (the default)
+--no-wait - - Return when the request is accepted
+--timeout - text How long the command may take (5m after acceptance)
+--dry-run - - Print the request without sending it
+--yes -y - Don''t prompt before spending on a public network
+--again - - Send another request, regardless of the outcome of an earlier one
+--operation - text UUID of the operation to resume or to create'
+    'manifests-b0ba00' = '--run - @run-names Name of the run
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --in-order - - Send rows in the manifest''s order
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --allow-duplicates - - Mint duplicate rows without a prompt'
-    'flags-0eda67' = '--contract -c @collections Collection to mint into
+    'flags-9b51f9' = '--contract -c @collections Collection to mint into
 --contract-address ~ @collections Collection to mint into
 --contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
@@ -383,8 +390,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --sender-wallet-address ~ @wallets First owner: an address or @name (your profile''s wallet)
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request (- for standard input); flags override it'
-    'flags-c8f83a' = '--receiver - @wallets New owner: an address or @name
+--file -f file JSON request, or - for standard input; flags override its fields'
+    'flags-a39b18' = '--receiver - @wallets New owner: an address or @name
 --receiver-wallet-address ~ @wallets New owner: an address or @name
 --to ~ @wallets New owner: an address or @name
 --sender - @wallets Current owner
@@ -395,47 +402,47 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-address ~ @collections Collection of the NFT
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
---file -f file JSON request (- for standard input); flags override it'
-    'sending-and-waiting-e1a1c8' = '--wait - - Wait until the owner changes (the default)
+--file -f file JSON request, or - for standard input; flags override its fields'
+    'sending-and-waiting-a23fc4' = '--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Resume the operation with this UUID, or create one with this ID'
+--operation - text UUID of the operation to resume or to create'
     'flags-8c56ed' = '--contract -c @collections Collection to list
 --contract-address ~ @collections Collection to list
 --contract-addresses ~ @collections Collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs'
-    'flags-35cad5' = '--watch - - Show changes until all are final, or until Ctrl-C
+    'flags-6d4112' = '--watch - - Show changes until every status is final, or until Ctrl-C
 --no-image - - Don''t draw the image
---gateway - text IPFS gateway to fetch the image from (a gdn backend''s own)'
+--gateway - text IPFS gateway to fetch the image from (the gdn backend''s gateway)'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
-    'flags-d2feed' = '--file -f file JSON file that replaces the whole metadata; - is standard input
+    'flags-f7a8c7' = '--file -f file JSON file that replaces the whole metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-d906ee' = '--wait - - Wait until it is updated (the default)
+    'sending-and-waiting-a9a07f' = '--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
 --yes -y - Don''t prompt before spending on a public network
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Resume the operation with this UUID, or create one with this ID'
+--operation - text UUID of the operation to resume or to create'
     'flags-eca1f2' = '--blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-9d1e12' = '--wait - - Wait until they are frozen (the default)
+    'sending-and-waiting-e00aad' = '--wait - - Wait until all NFTs are frozen (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Resume the operation with this UUID, or create one with this ID'
-    'sending-and-waiting-8053a0' = '--wait - - Wait until they are burned (the default)
+--operation - text UUID of the operation to resume or to create'
+    'sending-and-waiting-416f7e' = '--wait - - Wait until all NFTs are burned (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of an earlier one
---operation - text Resume the operation with this UUID, or create one with this ID'
+--operation - text UUID of the operation to resume or to create'
     'flags-53e557' = '--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
@@ -446,94 +453,94 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-6dc3e8' = '--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the rows'
-    'server-f6609b' = '--state-dir - dir Directory for runs, commands and saved addresses'
+    'server-da4928' = '--state-dir - dir Directory of runs, recorded commands and saved addresses'
     'output-b31709' = '--quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-b1213c' = '--contract -c @collections Collection of the drop
+    'flags-c94b26' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-69e72f' = '--to - file File to write (<manifest>-preview.html)
+    'flags-d2e2c9' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
---open - - Open it in the browser
+--open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
 --contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    'flags-5fe629' = '--contract -c @collections Collection of the drop
+    'flags-e663aa' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'run-4e8fdf' = '--run - @run-names Name of the run (the manifest''s path)
---again - - Mint a finished run again, or rows accepted in another run
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'run-385de6' = '--run - @run-names Name of the run (the manifest''s path)
+--again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
---marker-key - text Add a unique public value under this key to the metadata of each row, to find the row
+--marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)
+--listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order'
-    'flags-26335c' = '--contract -c @collections Collection of the drop
+    'flags-112622' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'run-0288ca' = '--run - @run-names Name of the run (the manifest''s path)
---again - - Mint a finished run again, or rows accepted in another run
+    'run-80a4ce' = '--run - @run-names Name of the run (the manifest''s path)
+--again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
---marker-key - text Add a unique public value under this key to the metadata of each row, to find the row
+--marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)
+--listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order
---unrevealed - file Mint this JSON metadata, and commit to the rows for `gdn reveal`'
+--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
     'sending-and-waiting-70ec7e' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -542,82 +549,82 @@ mcp Serve the commands to coding agents as MCP tools'
     'verifying-679b39' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
 --gateway - text IPFS gateway (from the server)'
-    'cost-ff796e' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
---rpc-url-file - file File with the JSON-RPC URL of the network, for its fees
+    'cost-ed4d97' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
---max-fee-gwei - text Maximum gas price of the run, which waits for cheaper blocks'
+--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
     'flags-adadad' = '--all - - Include single commands, each as a run of one request'
-    'flags-d66875' = '--contract -c @collections Collection of the run, if several runs match
---watch - - Show changes until all are final, or until Ctrl-C
---costs - - Show the cost of the run so far, from its server'
+    'flags-40486a' = '--contract -c @collections Collection of the run, if several runs match
+--watch - - Show changes until every status is final, or until Ctrl-C
+--costs - - Get the cost of the run so far from its server'
     'flags-b32f09' = '--contract -c @collections Collection of the run, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed'
-    'run-530bd8' = '--chunk-size - text NFTs per request (50)
+    'run-973452' = '--chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
+--listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)'
     'flags-a5d8ef' = '--contract -c @collections Collection of the run, if several runs match
 --absent - - Retry absent rows with an unknown outcome instead of failed rows'
     'flags-cd1516' = '--contract -c @collections Collection of the run, if several runs match
 --row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
-    'run-9b16ec' = '--rate - text Maximum number of requests per second
+    'run-8963b7' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for the collection''s list to catch up (30s, more if it lags)'
-    'flags-31e96e' = '--contract -c @collections Collection of the run, if several runs match
+--listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)'
+    'flags-a13908' = '--contract -c @collections Collection of the run, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
---costs - - Print the cost of the run after the rows, from its server'
-    'flags-e70599' = '--contract -c @collections Collection of the run, if several runs match
+--costs - - Get the cost of the run from its server, and print it after the rows'
+    'flags-6871bb' = '--contract -c @collections Collection of the run, if several runs match
 --to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
---open - - Open it in the browser
+--open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server''s own)'
-    'flags-fc3cb1' = '--contract -c @collections Collection of the run, if several runs match
---finished - - Remove all finished runs, or those on a server or in a collection that flags select
---yes -y - Remove without a prompt'
-    'flags-1d0534' = '--contract -c @collections Collection of the drop
+    'flags-dbdba3' = '--contract -c @collections Collection of the run, if several runs match
+--finished - - Delete all finished runs, or only those on the selected server or in the selected collection
+--yes -y - Delete without a prompt'
+    'flags-2de0d6' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
---adopt - - Take over the NFTs of a manifest that was moved or renamed
+--adopt - - Use the NFTs of a manifest that was moved or renamed
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
---detailed-exit-code - - Exit with 10 if there are changes, including impossible ones
+--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
-    'output-40d955' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
+    'output-c4f1ba' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
 --json - - Same as --output json
 --fields - text Print only these fields
---for-spreadsheet - - Write CSV that a spreadsheet opens without running formulas
+--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-e7c916' = '--contract -c @collections Collection of the drop
+    'flags-78d30c' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name of the run (the manifest''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
---adopt - - Take over the NFTs of a manifest that was moved or renamed
---only - =only Make only these changes: mint
+--adopt - - Use the NFTs of a manifest that was moved or renamed
+--only - =only Make only the changes of this kind: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint duplicate rows without a prompt'
@@ -625,73 +632,73 @@ mcp Serve the commands to coding agents as MCP tools'
 --price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-aa7b25' = '--contract -c @collections Collection of the drop
+    'flags-63f030' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name of the run (the manifest''s path)
---adopt - - Take over the NFTs of a manifest that was moved or renamed'
+--adopt - - Use the NFTs of a manifest that was moved or renamed'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-42ac52' = '--contract -c @collections Collection of the drop
+    'flags-c1de73' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver of rows that specify none
---receiver-wallet-address ~ @wallets Receiver of rows that specify none
---sender - @wallets First owner of rows that specify none
---sender-wallet-address ~ @wallets First owner of rows that specify none
---map - text+ Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable
+--receiver - @wallets Receiver for rows without a receiver
+--receiver-wallet-address ~ @wallets Receiver for rows without a receiver
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
-    'cost-d35d36' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
---rpc-url-file - file File with the JSON-RPC URL of the network, for its fees'
-    'flags-b08e70' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'cost-fc9e59' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
+    'flags-e8321b' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
 --offline - - Generate the key on this machine, without a server
 --blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)
---password-file - file File with the password; - is standard input
+--password-file - file File with the password, or - for standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Also print the private key
 --email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    'flags-afb5a1' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'flags-081201' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --blockchain -b =blockchain Blockchain of a mnemonic (EVM)
 --path - text Derivation path of a mnemonic (m/44''/60''/0''/0/0; Solana m/44''/501''/0''/0'')
---password-file - file File with the password; - is standard input
+--password-file - file File with the password, or - for standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    'flags-8018c4' = '--format - =format-2 keystore (encrypted), private-key, or keypair of Solana (keystore)
---to - file New file to write; - is standard output
---password-file - file File with the password; - is standard input'
+    'flags-4f1d06' = '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
+--to - file New file to write, or - for standard output
+--password-file - file File with the password, or - for standard input'
     'output-700714' = '--json - - Print the exported file and its format as JSON
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-dd1193' = '--port - text Port to listen on (4680, or a free one); 0 picks one
+    'flags-c17938' = '--port - text Port to listen on (4680, or a free port); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys without one (1.1)
+--api-version - =api-version API version for keys that have none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store'
     'flags-a95bc0' = '--follow -f - Show new lines until Ctrl-C
 --lines - text Number of lines to show, from the end (100)'
-    'flags-06ffaf' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
+    'flags-409646' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable (''*'')
 --email - text E-mail address of the account (the local account)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'output-74fd8a' = '--json - - Print a line of JSON for each event and each response
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
@@ -699,57 +706,63 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-cb71df' = '--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys without one (1.1)
+    'flags-4b28d3' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version API version for keys that have none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-be3694' = '--host - text Address to listen on (127.0.0.1)
---port - text Port to listen on (4680); 0 picks one
---data-dir - dir Directory of all data
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
---role - =role api handles requests, worker processes jobs, all does both (all)
+    'flags-92f74e' = '--host - text Address to listen on (127.0.0.1)
+--port - text Port to listen on (4680); 0 selects a free port
+--data-dir - dir Directory for all data of the backend
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
+--role - =role Role: api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version Version of the API for keys without one (1.1)
+--api-version - =api-version API version for keys that have none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --allowed-host - text+ Host header to accept besides loopback; repeatable
---tls-cert - file Serve https with this PEM certificate and its chain
---tls-key - file Its private key (PEM), a file with mode 0600; SIGHUP reloads both
+--tls-cert - file Serve HTTPS with this PEM certificate and its chain
+--tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable
---allow-local-key - - Accept the local account''s key from other machines too
+--allow-local-key - - Also accept the local account''s key from other machines
 --max-connections - text Maximum number of open connections (2000)
 --max-connections-per-address - text Maximum number of connections from one remote address (200)
 --single-use-urls - - Let each signed URL generate one wallet only
 --drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)
---log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
+--log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --faults - file Inject the failures that this file describes, for tests'
-    'output-96993d' = '--json - - Print one line of JSON when it is ready
+    'output-001e56' = '--json - - Print one line of JSON when the backend is ready
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-930252' = '--data-dir - dir Directory of the configuration, and of files that are stored locally
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password
+    'flags-554e5e' = '--data-dir - dir Directory of the configuration and of locally stored files
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (16)
---chain - text+ Work on this blockchain only; repeatable
---health-port - text Port that serves /healthz, /readyz and /metrics; 0 picks one
---host - text Address for that port (127.0.0.1)
+--chain - text+ Process only the jobs of this blockchain; repeatable
+--health-port - text Port that serves /healthz, /readyz and /metrics; 0 selects a free port
+--host - text Address of the health port (127.0.0.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
---ipfs-gateway - text Fetch ipfs:// files from this trustless gateway, verify and store them
+--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
---log-level - =log-level silent, info or debug (readable warnings, or info with --log-file)
+--log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr'
+    'output-9b7f12' = '--json - - Print one line of JSON when the worker is ready
+--quiet -q - Print only data and errors
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
+--help -h - Help for this command'
     'flags-97a8b4' = '--print - - Print the URL without opening it
 --contract -c @collections Collection of the run, if several runs match'
     'output-0969bc' = '--json - - Print the URL as JSON without opening it
@@ -758,74 +771,74 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-c78c9f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
+    'flags-ef163f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-e52d75' = '--admin-keystore - file Keystore of the factory''s admin
---password-file - file File with its password; - is standard input
---factory - text Existing factory of this admin
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-e05904' = '--admin-keystore - file Keystore of the factory''s admin
+--password-file - file File with the password, or - for standard input
+--factory - text Address of an existing factory of this admin
 --dry-run - - Show the transactions and their maximum cost; send nothing
 --yes -y - Don''t prompt before spending
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'sending-and-waiting-b786d0' = '--timeout - text How long the command may take (1h after the confirmation)'
-    'flags-49dfe5' = '--etherscan-key-file - file File with a key of the Etherscan API
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'sending-and-waiting-1cb25c' = '--timeout - text How long the command may take (1h after you confirm)'
+    'flags-7ae997' = '--etherscan-key-file - file File with a key of the Etherscan API
 --sourcify-url - text URL of another Sourcify server
 --etherscan-url - text URL of another Etherscan API
 --creation-tx - text Hash of the transaction that deployed the factory
 --to - file Write the standard JSON input to a new file; send nothing
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'sending-and-waiting-aeee81' = '--timeout - text How long the command may take (5m for the results)'
-    'flags-57e4a1' = '--blockchain -b =blockchain Only transactions on this blockchain
---state - =state Only this state: signed, mined, confirmed, final, reverted, lost, cancelled
---limit - text Maximum number (50)
+    'flags-ec747d' = '--blockchain -b =blockchain Show only transactions on this blockchain
+--state - =state Show only transactions in this state: signed, mined, confirmed, final, reverted, lost, cancelled
+--limit - text Maximum number of transactions (50)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-7d1d70' = '--data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-ff37fe' = '--yes -y - Don''t prompt before spending
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-f61f07' = '--data-dir - dir Data directory of the backend (the local backend''s)
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-a4ed35' = '--yes -y - Don''t prompt before spending
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-0e91a7' = '--yes -y - Don''t prompt
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-94197e' = '--yes -y - Don''t prompt
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-3cd30c' = '--all - - Include released mints
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-39c119' = '--all - - Include released mints
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-ffe2a5' = '--fail-pending - - Fail the pending NFTs instead of minting them
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-f6ee49' = '--fail-pending - - Fail the pending NFTs instead of minting them
 --yes -y - Don''t prompt
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-cb9324' = '--name - text Name of the key
---email - text E-mail address of its account, which is created if it is new
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-754797' = '--name - text Name of the key
+--email - text E-mail address of the account, which is created if it does not exist
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)
 --api-version - =api-version API version of the key (the backend''s)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-0f4378' = '--event - ,event+ Event types to deliver; repeatable
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-f80909' = '--event - ,event+ Event types to deliver; repeatable
 --email - text E-mail address of the account (the local account)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-c6245a' = '--url - text New URL
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-5cd448' = '--url - text New URL
 --event - ,event+ Event types to deliver; repeatable
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-5fc90a' = '--state - =state-2 Only this state: waiting, delivered, failed
---limit - text Maximum number (50)
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-d78a9e' = '--state - =state-2 Show only deliveries in this state: waiting, delivered, failed
+--limit - text Maximum number of deliveries (50)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-85961c' = '--id - text+ IDs of the events; repeatable
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-dd6bb0' = '--id - text+ IDs of the events; repeatable
 --since - text All events of this period, such as 24h, delivered or not
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-755f22' = '--hosted - - Use a service at a URL
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-f87bac' = '--hosted - - Use a hosted service
 --local - - Use the local backend (gdn local start)
 --base-url - text URL of the service
---key-file - file File with its API key; - is standard input
+--key-file - file File with the API key, or - for standard input
 --store - =store Where to store the key (the keyring, if available)
 --blockchain -b =blockchain Default blockchain
 --wallet - @wallets Default wallet
@@ -833,37 +846,37 @@ mcp Serve the commands to coding agents as MCP tools'
 --start - - Start the local backend
 --no-start - - Don''t start the local backend
 --no-check - - Don''t check the server and the key
---yes -y - Replace a profile of that name'
-    'flags-8776c2' = '--key-file - file File with the key; - is standard input
+--yes -y - Replace an existing profile of this name'
+    'flags-4dc24c' = '--key-file - file File with the key, or - for standard input
 --store - =store Where to store the key (the keyring, if available)
 --no-check - - Save the key without checking it'
-    'flags-0a72fb' = '--check - - Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable'
+    'flags-6a47ec' = '--check - - Check each key with its server; exit code 4 if a key is rejected, 6 if a server is unreachable'
     'flags-ba0c83' = '--all - - Delete every saved key'
-    'flags-d59b4e' = '--profile - @profiles Profile to change
---base-url - text With api_key: server of the key'
-    'flags-a1b3fb' = '--profile - @profiles Profile to change
---base-url - text With api_key: server whose key is deleted'
+    'flags-31a1f1' = '--profile - @profiles Profile to change
+--base-url - text With api_key: URL of the server for the key'
+    'flags-a7d54b' = '--profile - @profiles Profile to change
+--base-url - text With api_key: URL of the server whose key is deleted'
     'flags-620c21' = '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
-    'flags-7e207f' = '--config - file Configuration of a backend to check
+    'flags-dde1fc' = '--config - file Configuration of a backend to check
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password'
-    'flags-4f86f0' = '--file -f file JSON request; - is standard input
---input ~ file JSON request; - is standard input
---field - text+ Field of the request; key[]= adds to a list, key:= takes JSON; repeatable
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+    'flags-c8314b' = '--file -f file JSON request, or - for standard input
+--input ~ file JSON request, or - for standard input
+--field - text+ Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network'
-    'output-f6c881' = '--json - - Print it on one line, even in a terminal
+    'output-ee542b' = '--json - - Print the response on one line, even in a terminal
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'permissions-of-the-agent-5056f7' = '--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-2726e9' = '--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
---root - dir Directory of the files that tools may read and write (the current one)
---password-file - file Let tools generate wallets with this password, and sign as owners
+--root - dir Directory that tools can read and write (the current directory)
+--password-file - file File with the password with which tools generate wallets and sign as owners
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     'flags-b36207' = '--call-timeout - text How long a call waits before it returns `running` (50s)'
     'gdn' = '--help -h - Help for the command
@@ -874,7 +887,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --version -V - Print the version
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
---state-dir - dir Directory for runs, commands and saved addresses
+--state-dir - dir Directory of runs, recorded commands and saved addresses
 --output -o =output Output format: table, json, ndjson, csv or ids (table)
 --fields - text Print only these fields'
     'help' = '--help -h - Help for the command

@@ -54,7 +54,7 @@ const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
   read('show', 'Show NFTs by ID', () => import('./commands/nft/show.ts')),
   read('wait', 'Wait until NFTs are deployed', () => import('./commands/nft/wait.ts')),
   spend('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
-  spend('freeze', 'Make the metadata of NFTs final', () => import('./commands/nft/freeze.ts')),
+  spend('freeze', 'Freeze the metadata of NFTs permanently', () => import('./commands/nft/freeze.ts')),
   spend('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
   read('history', 'Show the history of an NFT', () => import('./commands/nft/history.ts')),
   read('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
@@ -70,11 +70,7 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   read('status', 'Show the rows of a run by state', () => import('./commands/batch/status.ts')),
   spend('resume', 'Resume an interrupted run', () => import('./commands/batch/resume.ts')),
   spend('retry', 'Retry the failed rows of a run', () => import('./commands/batch/retry.ts')),
-  write(
-    'reconcile',
-    'Resolve the rows of a run whose outcome is unknown',
-    () => import('./commands/batch/reconcile.ts'),
-  ),
+  write('reconcile', 'Resolve the rows with an unknown outcome', () => import('./commands/batch/reconcile.ts')),
   read('results', 'Show the outcome of every row in a run', () => import('./commands/batch/results.ts')),
   write('report', 'Write an HTML report of the NFTs that a run minted', () => import('./commands/batch/report.ts')),
   write('rm', 'Delete a run and its rows from this machine', () => import('./commands/batch/rm.ts')),
@@ -91,23 +87,23 @@ const apply = spend('apply', 'Make the changes of a plan or manifest', () => imp
 const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   write(
     'generate',
-    'Generate a wallet and keep its key in an encrypted file',
+    'Generate a wallet and store its key in an encrypted file',
     () => import('./commands/wallet/generate.ts'),
   ),
   write('import', 'Import a key into an encrypted file', () => import('./commands/wallet/import.ts')),
   write('url', 'Print a signed URL that generates a wallet', () => import('./commands/wallet/url.ts')),
   read('list', 'List named wallets and addresses', () => import('./commands/wallet/list.ts')),
-  write('add', 'Name an address', () => import('./commands/wallet/add.ts')),
-  write('rm', 'Delete the name of a wallet or address', () => import('./commands/wallet/rm.ts')),
+  write('add', 'Save an address under a name', () => import('./commands/wallet/add.ts')),
+  write('rm', 'Delete a saved address', () => import('./commands/wallet/rm.ts')),
   write('export', 'Export a keystore or its private key', () => import('./commands/wallet/export.ts')),
 ])
 
 const local = noun('local', 'Run a local backend in the background', [
   write('start', 'Start the local backend', () => import('./commands/local/start.ts')),
   write('stop', 'Stop the local backend', () => import('./commands/local/stop.ts')),
-  read('status', 'Show whether and where the local backend runs', () => import('./commands/local/status.ts')),
+  read('status', 'Show whether the local backend is running, and its URL', () => import('./commands/local/status.ts')),
   read('logs', 'Show the log of the local backend', () => import('./commands/local/logs.ts')),
-  read('listen', 'Show events of the local backend, and forward them', () => import('./commands/local/listen.ts')),
+  read('listen', 'Show and forward the events of the local backend', () => import('./commands/local/listen.ts')),
   write('reset', 'Delete all data of the local backend', () => import('./commands/local/reset.ts')),
   write('exec', 'Run a command against a temporary backend', () => import('./commands/local/exec.ts')),
 ])
@@ -145,7 +141,11 @@ const tx = noun('tx', 'Manage the transactions that a backend has signed', [
   spend('bump', 'Raise the fees of a pending transaction', () => import('./commands/tx/bump.ts')),
   spend('cancel', 'Cancel a pending transaction', () => import('./commands/tx/cancel.ts')),
   read('unknown', 'List on-chain mints that are unknown to a backend', () => import('./commands/tx/unknown.ts')),
-  write('release', 'Let a collection mint again after unknown tokens', () => import('./commands/tx/release.ts')),
+  write(
+    'release',
+    'Accept unknown tokens so that a collection can mint again',
+    () => import('./commands/tx/release.ts'),
+  ),
 ])
 
 const db = noun('db', 'Manage the database of a backend', [

@@ -69,23 +69,18 @@ export const TARGET_ALIASES = {
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', 'Collection of the drop', { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(command, '--receiver <address>', 'Receiver of rows that specify none', { parse: address })
-  valueFlag(command, '--sender <address>', 'First owner of rows that specify none', { parse: address })
+  valueFlag(command, '--receiver <address>', 'Receiver for rows without a receiver', { parse: address })
+  valueFlag(command, '--sender <address>', 'First owner for rows without a sender', { parse: address })
   return addColumnFlags(command)
 }
 
 /** Adds flags that set the meaning of manifest columns. */
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
-  valueFlag(
-    command,
-    '--map <column=meaning>',
-    'Read a column as another, or leave it out: Mood=attr:Mood, Price=ignore; repeatable',
-    {
-      group,
-      parse: columnMapping,
-      repeatable: true,
-    },
-  )
+  valueFlag(command, '--map <column=meaning>', 'Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable', {
+    group,
+    parse: columnMapping,
+    repeatable: true,
+  })
   return valueFlag(command, '--unknown-columns <as>', 'Treat unknown columns as attr, extra, ignore or error (error)', {
     group,
     parse: oneOf(UNKNOWN_COLUMNS),
@@ -119,7 +114,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
     group: RUN,
     parse: notEmpty,
   })
-  switchFlag(command, '--again', 'Mint a finished run again, or rows accepted in another run', RUN)
+  switchFlag(command, '--again', 'Mint a finished run again, or rows that were accepted in another run', RUN)
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN)
   addDuplicatesFlag(command, RUN)
   switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN)
@@ -129,15 +124,10 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
     "Don't search the collection for rows before sending; with --dry-run, don't contact the server",
     RUN,
   )
-  valueFlag(
-    command,
-    '--marker-key <key>',
-    'Add a unique public value under this key to the metadata of each row, to find the row',
-    {
-      group: RUN,
-      parse: notEmpty,
-    },
-  )
+  valueFlag(command, '--marker-key <key>', 'Metadata key for a unique public value that identifies each row', {
+    group: RUN,
+    parse: notEmpty,
+  })
   switchFlag(command, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated', RUN)
   addPaceFlags(command)
   return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN)
@@ -163,17 +153,17 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
   return valueFlag(
     command,
     '--listing-wait <time>',
-    "How long to wait for the collection's list to catch up (30s, more if it lags)",
+    "How long to wait until the collection's list is up to date (30s, longer if the list lags)",
     { group: RUN, parse: duration },
   )
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
-  addWaitFlags(command, 'all NFTs are deployed')
+  addWaitFlags(command)
   addVerifyFlags(command)
   addCostFlags(command)
   addMaxCostFlag(command, 'the run')
-  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price of the run, which waits for cheaper blocks', {
+  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price; while the price is higher, the run waits', {
     group: 'Cost',
     parse: maxFee,
   })

@@ -29,7 +29,7 @@ export interface ApiFlags extends CommonFlags, ServerFlags {
 export function command(deps: Deps, run = api): GdnCommand {
   const apiCommand = new GdnCommand({
     about:
-      'Calls the endpoint with this name, or a path that begins with /api/. Prints the response to stdout regardless of its status. An error response is also reported on stderr and sets the exit code. gdn sends a request that creates something once, and does not record it. Commands such as gdn nft mint are safer.',
+      'Specify the name of an endpoint, or a path that begins with /api/. The command prints the response to stdout, regardless of the status. It also reports an error response on stderr and sets the exit code. gdn sends a request that creates something only once, and does not record it. Commands such as gdn nft mint are safer.',
     examples: [
       ['Get the details of an NFT', "gdn api getnfts --field 'nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'"],
       [
@@ -42,11 +42,11 @@ export function command(deps: Deps, run = api): GdnCommand {
     aliases: { '--input': '--file' },
   })
   wordArgument(apiCommand, '<endpoint>', JSON_ENDPOINTS)
-  valueFlag(apiCommand, '-f, --file <file>', 'JSON request; - is standard input', { parse: notEmpty })
+  valueFlag(apiCommand, '-f, --file <file>', 'JSON request, or - for standard input', { parse: notEmpty })
   valueFlag(
     apiCommand,
     '--field <key=value>',
-    'Field of the request; key[]= adds to a list, key:= takes JSON; repeatable',
+    'Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable',
     {
       parse: bodyField,
       repeatable: true,
@@ -57,7 +57,7 @@ export function command(deps: Deps, run = api): GdnCommand {
   })
   switchFlag(apiCommand, '--dry-run', 'Print the request without sending it')
   switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending on a public network")
-  switchFlag(apiCommand, '--json', 'Print it on one line, even in a terminal', 'Output')
+  switchFlag(apiCommand, '--json', 'Print the response on one line, even in a terminal', 'Output')
   addServerFlags(apiCommand)
   addCommonFlags(apiCommand)
   return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags)) as GdnCommand

@@ -91,7 +91,7 @@ const VIEW: View = withRunPaid({
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'Plans a manifest as gdn plan does, shows the plan, and prompts on every blockchain. Without a terminal, it needs --yes. Then it mints, updates and transfers, each at most once, and waits for the outcome. Run the same command again after an interruption. If you apply a manifest twice, the command sends nothing the second time. If you apply a plan that was saved with gdn plan --out, nothing is sent if anything has changed since. If a change is impossible, nothing is sent unless you add --only mint. The command burns NFTs only for a plan that was saved with gdn plan --prune --out. Without a prompt, it burns at most as many NFTs as --max-burns allows. All changes count toward the limit of the run. Changes that may exceed it are refused before the first one is sent. --max-cost raises the limit.',
+      'The command plans a manifest as gdn plan does, shows the plan, and prompts on every blockchain. Without a terminal, it requires --yes. It then makes each mint, update and transfer at most once, and waits for the outcome. After an interruption, run the same command again. If you apply a manifest twice, the command sends nothing the second time. A plan that was saved with gdn plan --out is applied only if nothing has changed since. If a change is impossible, nothing is sent unless you add --only mint.\nTo burn NFTs, apply a plan that was saved with gdn plan --prune --out. Without a prompt, the command burns at most as many NFTs as --max-burns allows.\nAll changes count toward the cost limit of the run. Changes that may exceed the limit are refused before the first one is sent. To raise the limit, use --max-cost.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -101,7 +101,9 @@ export function command(deps: Deps, run = apply): GdnCommand {
   })
   applyCommand.argument('<manifest>')
   addPlanFlags(applyCommand)
-  valueFlag(applyCommand, '--only <action>', 'Make only these changes: mint', { parse: oneOf(['mint'] as const) })
+  valueFlag(applyCommand, '--only <action>', 'Make only the changes of this kind: mint', {
+    parse: oneOf(['mint'] as const),
+  })
   switchFlag(applyCommand, '--prune', 'Accept only a plan that was saved with --prune')
   valueFlag(applyCommand, '--max-burns <n>', 'Maximum number of NFTs to burn (0 without a prompt)', {
     parse: integer(0, Number.MAX_SAFE_INTEGER),

@@ -15,23 +15,23 @@ export const SHELLS = Object.keys(FILES) as Shell[]
 export function command(deps: Deps, run = completion): GdnCommand {
   const completionCommand = new GdnCommand({
     about:
-      'Completes commands, flags, their values, and the names of profiles, runs, collections and wallets on this machine. It contacts no server. Install it with one of the examples, then open a new shell. If you saved it to a file, save it again after you update gdn.',
+      'The script completes commands, flags and their values, and the names of profiles, runs, collections and wallets on this machine. It contacts no server. To install it, use one of the examples, then open a new shell. If you save the script in a file, save it again after you update gdn.',
     examples: [
-      ['bash: in ~/.bashrc', 'source <(gdn completion bash)'],
+      ['bash: add to ~/.bashrc', 'source <(gdn completion bash)'],
       [
-        'bash with the package bash-completion, loaded on demand',
+        'bash with the bash-completion package, which loads the script on demand',
         'mkdir -p ~/.local/share/bash-completion/completions',
         BASH_LAZY,
       ],
-      ['zsh: in ~/.zshrc, after compinit', 'autoload -Uz compinit && compinit', 'source <(gdn completion zsh)'],
+      ['zsh: add to ~/.zshrc', 'autoload -Uz compinit && compinit', 'source <(gdn completion zsh)'],
       [
-        'zsh, in a folder: ~/.zshrc has fpath+=~/.zfunc before compinit',
+        'zsh with a file: first add fpath+=~/.zfunc to ~/.zshrc, before compinit',
 
         'mkdir -p ~/.zfunc',
         'gdn completion zsh > ~/.zfunc/_gdn',
       ],
       ['fish', 'mkdir -p ~/.config/fish/completions', 'gdn completion fish > ~/.config/fish/completions/gdn.fish'],
-      ['PowerShell: in $PROFILE', 'gdn completion powershell | Out-String | Invoke-Expression'],
+      ['PowerShell: add to $PROFILE', 'gdn completion powershell | Out-String | Invoke-Expression'],
     ],
   })
   wordArgument(completionCommand, '<shell>', SHELLS)

@@ -20,7 +20,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 export function command(deps: Deps, run = init): GdnCommand {
   const initCommand = new GdnCommand({
     about:
-      'Prompts for values that no flag sets: a hosted service or a backend on this machine, its URL and key, and your default blockchain and wallet. Checks them with a request that has no effect, writes them to a profile and selects it.',
+      'The command prompts for the values that no flag sets: a hosted service or a backend on this machine, the URL and the API key, and your default blockchain and wallet. It checks the values with a request that has no effect, saves them in a profile and selects the profile.',
     examples: [
       ['Answer prompts', 'gdn init'],
       ['Set up a backend on this machine without prompts', 'gdn init --local --start -b polygon'],
@@ -31,10 +31,10 @@ export function command(deps: Deps, run = init): GdnCommand {
       ],
     ],
   })
-  switchFlag(initCommand, '--hosted', 'Use a service at a URL')
+  switchFlag(initCommand, '--hosted', 'Use a hosted service')
   switchFlag(initCommand, '--local', 'Use the local backend (gdn local start)')
   valueFlag(initCommand, '--base-url <url>', 'URL of the service', { parse: notEmpty })
-  valueFlag(initCommand, '--key-file <file>', 'File with its API key; - is standard input', { parse: notEmpty })
+  valueFlag(initCommand, '--key-file <file>', 'File with the API key, or - for standard input', { parse: notEmpty })
   valueFlag(initCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
     parse: oneOf(['keyring', 'file']),
   })
@@ -43,7 +43,7 @@ export function command(deps: Deps, run = init): GdnCommand {
   valueFlag(initCommand, '--profile <name>', 'Name of the profile (default)', { parse: notEmpty })
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
   switchFlag(initCommand, '--no-check', "Don't check the server and the key")
-  switchFlag(initCommand, '-y, --yes', 'Replace a profile of that name')
+  switchFlag(initCommand, '-y, --yes', 'Replace an existing profile of this name')
   addStateDirFlag(initCommand)
   addOutputFlags(initCommand)
   return initCommand.action(async (flags: InitFlags) => await run(deps, flags)) as GdnCommand

@@ -24,12 +24,15 @@ const DEFAULT_CALL_TIMEOUT_MS = 50_000
 export function command(deps: Deps, run = mcp): GdnCommand {
   const mcpCommand = new GdnCommand({
     about:
-      'Serves the commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, the tools are read-only. A tool that changes something returns a plan first, and runs that plan once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
+      'The command serves the other commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, the tools are read-only. A tool that changes something returns a plan first, and runs each plan only once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
     examples: [
-      ['Let an agent read', 'gdn mcp'],
-      ['Let it mint on the local backend', 'gdn mcp --local --allow-writes'],
-      ['Offer further tools of runs and NFTs', 'gdn mcp --local --allow-writes --toolsets default,runs,nfts'],
-      ['Let it spend at most 5 POL on public networks', 'gdn mcp --allow-writes --allow-spending --max-cost 5POL'],
+      ['Give an agent read-only access', 'gdn mcp'],
+      ['Let an agent mint on the local backend', 'gdn mcp --local --allow-writes'],
+      ['Also offer the tools for runs and NFTs', 'gdn mcp --local --allow-writes --toolsets default,runs,nfts'],
+      [
+        'Let an agent spend at most 5 POL on public networks',
+        'gdn mcp --allow-writes --allow-spending --max-cost 5POL',
+      ],
     ],
   })
   const PERMITS = 'Permissions of the agent'
@@ -39,14 +42,19 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     group: PERMITS,
     parse: maxCost,
   })
-  valueFlag(mcpCommand, '--root <dir>', 'Directory of the files that tools may read and write (the current one)', {
+  valueFlag(mcpCommand, '--root <dir>', 'Directory that tools can read and write (the current directory)', {
     group: PERMITS,
     parse: notEmpty,
   })
-  valueFlag(mcpCommand, '--password-file <file>', 'Let tools generate wallets with this password, and sign as owners', {
-    group: PERMITS,
-    parse: notEmpty,
-  })
+  valueFlag(
+    mcpCommand,
+    '--password-file <file>',
+    'File with the password with which tools generate wallets and sign as owners',
+    {
+      group: PERMITS,
+      parse: notEmpty,
+    },
+  )
   valueFlag(mcpCommand, '--toolsets <names>', `Tools to offer: ${TOOLSET_WORDS.join(', ')} (default)`, {
     group: PERMITS,
     parse: someOf(TOOLSET_WORDS),

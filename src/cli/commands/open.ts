@@ -18,7 +18,7 @@ export interface OpenFlags extends CommonFlags, RunFlags {
 export function command(deps: Deps, run = open): GdnCommand {
   const openCommand = new GdnCommand({
     about:
-      'Opens the page of an NFT, a collection, a contract, an owner (an address or a name such as @alice) or a run. It searches for any other text. Without an argument, it opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. Set BROWSER to use another browser.',
+      'The command opens the page of an NFT, a collection, a contract, an owner (an address or a name such as @alice) or a run. Any other text is a search query. Without an argument, the command opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. To use another browser, set BROWSER.',
     examples: [
       ['Open the front page of the local backend', 'gdn open --local'],
       ['Open the page of an NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],

@@ -45,7 +45,7 @@ const VIEW: View = withRunPaid({ fields: [...FIELDS, 'left_rows'], columns: FIEL
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
     about:
-      'Reveals NFTs that gdn batch mint --unrevealed minted: updates each NFT at most once with the metadata of its row, and waits for the outcome. It needs only the manifest and its files, which must match the commitment on the chain from before the mint. Run the same command again after an interruption, or after you mint more rows. The updates count toward the limit of the run, and --max-cost raises it.',
+      'The command reveals NFTs that were minted with gdn batch mint --unrevealed. It updates each NFT at most once with the metadata of its row, and waits for the outcome. It needs only the manifest and its files, which must match the commitment that was made on the chain before the mint. After an interruption, or after you mint more rows, run the same command again. The updates count toward the cost limit of the run. To raise the limit, use --max-cost.',
     examples: [
       ['Reveal a drop', 'gdn reveal drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Check the manifest without sending anything', 'gdn reveal drop.csv --dry-run'],
@@ -55,7 +55,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   revealCommand.argument('<manifest>')
   addTargetFlags(revealCommand)
   valueFlag(revealCommand, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
-  switchFlag(revealCommand, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
+  switchFlag(revealCommand, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
   addMaxCostFlag(revealCommand, 'the run')
   addPriceFlag(revealCommand)

@@ -12,7 +12,7 @@ const VIEW: View = { fields: ['name', 'summary'], columns: ['name', 'summary'], 
 export function command(deps: Deps, run = schema): GdnCommand {
   const schemaCommand = new GdnCommand({
     about:
-      'Prints a JSON Schema (draft 2020-12), so that your editor can complete, explain and check a file. Without a name, it lists the schemas. A JSON file names its schema in the field $schema, which gdn ignores. A YAML file names it in the first line: # yaml-language-server: $schema=backend.schema.json',
+      'The command prints a JSON Schema (draft 2020-12), so that your editor can complete, explain and check a file. Without a name, it lists the schemas. In a JSON file, reference the schema in the field $schema, which gdn ignores. In a YAML file, reference the schema in the first line: # yaml-language-server: $schema=backend.schema.json',
     examples: [
       ['List the schemas', 'gdn schema'],
       ['Save the schema of backend.yaml', 'gdn schema backend > backend.schema.json'],

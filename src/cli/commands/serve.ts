@@ -48,10 +48,10 @@ export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlag
 export function command(deps: Deps, run = serve): GdnCommand {
   const serveCommand = new GdnCommand({
     about:
-      'Serves the API, its chains and its files from one data directory until it is stopped. Ctrl-C and SIGTERM shut it down gracefully, with exit code 0.',
+      'The backend serves the API, its chains and its files from one data directory until you stop it. After Ctrl-C or SIGTERM, the backend shuts down gracefully and exits with code 0.',
     examples: [
       ['Start on the default port', 'gdn serve'],
-      ['Start on a free port and print it, for a script', 'gdn serve --port 0 --data-dir ./data --json'],
+      ['Start on a free port and print the port, for a script', 'gdn serve --port 0 --data-dir ./data --json'],
       ['Start without rate limits, for load tests', 'gdn serve --rate-limits off'],
       ['Serve other machines with TLS', 'gdn serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem'],
       [
@@ -62,10 +62,12 @@ export function command(deps: Deps, run = serve): GdnCommand {
     ],
   })
   valueFlag(serveCommand, '--host <host>', 'Address to listen on (127.0.0.1)', { parse: notEmpty })
-  valueFlag(serveCommand, '--port <port>', 'Port to listen on (4680); 0 picks one', { parse: integer(0, 65_535) })
-  valueFlag(serveCommand, '--data-dir <dir>', 'Directory of all data', { parse: notEmpty })
+  valueFlag(serveCommand, '--port <port>', 'Port to listen on (4680); 0 selects a free port', {
+    parse: integer(0, 65_535),
+  })
+  valueFlag(serveCommand, '--data-dir <dir>', 'Directory for all data of the backend', { parse: notEmpty })
   addDatabaseFlag(serveCommand)
-  valueFlag(serveCommand, '--role <role>', 'api handles requests, worker processes jobs, all does both (all)', {
+  valueFlag(serveCommand, '--role <role>', 'Role: api handles requests, worker processes jobs, all does both (all)', {
     parse: oneOf(ROLES),
   })
   addServedApiFlags(serveCommand)
@@ -74,12 +76,17 @@ export function command(deps: Deps, run = serve): GdnCommand {
     parse: notEmpty,
     repeatable: true,
   })
-  valueFlag(serveCommand, '--tls-cert <file>', 'Serve https with this PEM certificate and its chain', {
+  valueFlag(serveCommand, '--tls-cert <file>', 'Serve HTTPS with this PEM certificate and its chain', {
     parse: notEmpty,
   })
-  valueFlag(serveCommand, '--tls-key <file>', 'Its private key (PEM), a file with mode 0600; SIGHUP reloads both', {
-    parse: notEmpty,
-  })
+  valueFlag(
+    serveCommand,
+    '--tls-key <file>',
+    'PEM private key of the certificate, with mode 0600; SIGHUP reloads both files',
+    {
+      parse: notEmpty,
+    },
+  )
   valueFlag(
     serveCommand,
     '--trust-proxy <network>',
@@ -89,7 +96,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
       repeatable: true,
     },
   )
-  switchFlag(serveCommand, '--allow-local-key', "Accept the local account's key from other machines too")
+  switchFlag(serveCommand, '--allow-local-key', "Also accept the local account's key from other machines")
   valueFlag(serveCommand, '--max-connections <n>', 'Maximum number of open connections (2000)', {
     parse: integer(1, 1_000_000),
   })
@@ -110,9 +117,14 @@ export function command(deps: Deps, run = serve): GdnCommand {
       parse: duration,
     },
   )
-  valueFlag(serveCommand, '--log-level <level>', 'silent, info or debug (readable warnings, or info with --log-file)', {
-    parse: oneOf(LOG_LEVELS),
-  })
+  valueFlag(
+    serveCommand,
+    '--log-level <level>',
+    'Log level: silent, info or debug (readable warnings, or info with --log-file)',
+    {
+      parse: oneOf(LOG_LEVELS),
+    },
+  )
   valueFlag(serveCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
   valueFlag(serveCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
     parse: notEmpty,
@@ -120,7 +132,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   valueFlag(serveCommand, '--faults <file>', 'Inject the failures that this file describes, for tests', {
     parse: notEmpty,
   })
-  addJsonFlag(serveCommand, 'Print one line of JSON when it is ready')
+  addJsonFlag(serveCommand, 'Print one line of JSON when the backend is ready')
   return serveCommand.action(async (flags: ServeFlags) => await run(deps, flags)) as GdnCommand
 }
 

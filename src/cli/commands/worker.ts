@@ -35,14 +35,14 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
 export function command(deps: Deps, run = worker): GdnCommand {
   const workerCommand = new GdnCommand({
     about:
-      'Any number of workers can share a database with any number of gdn serve --role api processes. They need no other coordination. If a worker is killed, others take over its jobs within seconds. On several machines, store files in a bucket or an IPFS node (storage in backend.yaml). A process does not start if the files are in the data directory of another machine. One of the workers runs the embedded chains. Ctrl-C and SIGTERM shut a worker down gracefully.',
+      'Any number of workers and gdn serve --role api processes can share a database, and need no other coordination. If a worker is killed, other workers take over its jobs within seconds. If you use several machines, store files in a bucket or on an IPFS node (storage in backend.yaml). A process does not start if the files are in the data directory of another machine. One of the workers runs the embedded chains. After Ctrl-C or SIGTERM, a worker shuts down gracefully.',
     examples: [
       ['Use the configuration in a data directory', 'gdn worker --data-dir /var/lib/gdn'],
-      ['Work on one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
+      ['Process the jobs of one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
       ['Serve health checks for a monitor', 'gdn worker --health-port 9464'],
     ],
   })
-  valueFlag(workerCommand, '--data-dir <dir>', 'Directory of the configuration, and of files that are stored locally', {
+  valueFlag(workerCommand, '--data-dir <dir>', 'Directory of the configuration and of locally stored files', {
     parse: notEmpty,
   })
   addDatabaseFlag(workerCommand)
@@ -52,23 +52,28 @@ export function command(deps: Deps, run = worker): GdnCommand {
   valueFlag(workerCommand, '--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (16)', {
     parse: integer(1, 1000),
   })
-  valueFlag(workerCommand, '--chain <blockchain>', 'Work on this blockchain only; repeatable', {
+  valueFlag(workerCommand, '--chain <blockchain>', 'Process only the jobs of this blockchain; repeatable', {
     parse: (word: string) => blockchainName(word, '--chain'),
     repeatable: true,
   })
-  valueFlag(workerCommand, '--health-port <port>', 'Port that serves /healthz, /readyz and /metrics; 0 picks one', {
-    parse: integer(0, 65_535),
-  })
-  valueFlag(workerCommand, '--host <host>', 'Address for that port (127.0.0.1)', { parse: notEmpty })
+  valueFlag(
+    workerCommand,
+    '--health-port <port>',
+    'Port that serves /healthz, /readyz and /metrics; 0 selects a free port',
+    {
+      parse: integer(0, 65_535),
+    },
+  )
+  valueFlag(workerCommand, '--host <host>', 'Address of the health port (127.0.0.1)', { parse: notEmpty })
   addStoredFilesFlags(workerCommand)
   valueFlag(
     workerCommand,
     '--log-level <level>',
-    'silent, info or debug (readable warnings, or info with --log-file)',
+    'Log level: silent, info or debug (readable warnings, or info with --log-file)',
     { parse: oneOf(LOG_LEVELS) },
   )
   valueFlag(workerCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
-  addJsonFlag(workerCommand, 'Print one line of JSON when it is ready')
+  addJsonFlag(workerCommand, 'Print one line of JSON when the worker is ready')
   return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags)) as GdnCommand
 }
 

@@ -28,7 +28,7 @@ export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
   valueFlag(
     command,
     '--database-url <url>',
-    'PostgreSQL of the backend; use GDN_DATABASE_URL for a URL with a password',
+    'PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead',
     {
       parse: notEmpty,
     },

@@ -19,10 +19,15 @@ const COST = 'Cost'
 /** Adds `--price` and `--rpc-url-file`. */
 export function addCostFlags(command: GdnCommand): GdnCommand {
   addPriceFlag(command)
-  return valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network, for its fees', {
-    group: COST,
-    parse: notEmpty,
-  })
+  return valueFlag(
+    command,
+    '--rpc-url-file <file>',
+    'File with the JSON-RPC URL from which to read the fees of the network',
+    {
+      group: COST,
+      parse: notEmpty,
+    },
+  )
 }
 
 export const addPriceFlag = (command: GdnCommand): GdnCommand =>

@@ -57,7 +57,7 @@ export function addOutputFlags(command: GdnCommand, more: readonly string[] = []
   )
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)
   valueFlag(command, '--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
-  switchFlag(command, '--for-spreadsheet', 'Write CSV that a spreadsheet opens without running formulas', OUTPUT)
+  switchFlag(command, '--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT)
   return addCommonFlags(command)
 }
 
@@ -73,7 +73,7 @@ export function addProfileFlags(command: GdnCommand): GdnCommand {
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--state-dir <dir>', 'Directory for runs, commands and saved addresses', {
+  return valueFlag(command, '--state-dir <dir>', 'Directory of runs, recorded commands and saved addresses', {
     group: SERVER,
     parse: notEmpty,
   })

@@ -12,7 +12,7 @@ export interface StoredFilesFlags {
 export function addStoredFilesFlags(command: GdnCommand): void {
   switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)')
   switchFlag(command, '--allow-html-files', 'Also store HTML files, from uploads and file URLs')
-  valueFlag(command, '--ipfs-gateway <url>', 'Fetch ipfs:// files from this trustless gateway, verify and store them', {
+  valueFlag(command, '--ipfs-gateway <url>', 'Fetch, verify and store ipfs:// files from this trustless gateway', {
     parse: apiAddress,
   })
   switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")

@@ -29,7 +29,7 @@ export function addTimeoutFlag(
  */
 export function addWaitFlags(
   command: GdnCommand,
-  until = 'it is deployed',
+  until = 'all NFTs are deployed',
   {
     dryRun = 'Print the request without sending it',
     yes = "Don't prompt before spending on a public network",

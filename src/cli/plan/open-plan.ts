@@ -25,7 +25,7 @@ export function addPlanFlags(command: GdnCommand): void {
   valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
   switchFlag(command, '--take-over', 'Replace changes made elsewhere with the values of the manifest')
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
-  switchFlag(command, '--adopt', 'Take over the NFTs of a manifest that was moved or renamed')
+  switchFlag(command, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
 }
 
 /** The rows of a plan: of a manifest, or of a saved plan with their changes. */

@@ -34,7 +34,7 @@ const GROUP = 'Sending and waiting'
 
 export function addOperationFlags(command: GdnCommand): void {
   switchFlag(command, '--again', 'Send another request, regardless of the outcome of an earlier one', GROUP)
-  valueFlag(command, '--operation <id>', 'Resume the operation with this UUID, or create one with this ID', {
+  valueFlag(command, '--operation <id>', 'UUID of the operation to resume or to create', {
     parse: uuid,
     group: GROUP,
   })

@@ -18,7 +18,7 @@ export interface SheetFlags {
 export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
   valueFlag(command, '--to <file>', `File to write (${usual})`, { parse: notEmpty })
   switchFlag(command, '--force', 'Overwrite an existing file')
-  return switchFlag(command, '--open', 'Open it in the browser')
+  return switchFlag(command, '--open', 'Open the file in the browser')
 }
 
 /** Returns the path of a page, and whether to overwrite an existing file, which must be confirmed. */

@@ -31,14 +31,14 @@ const VIEW: View = {
 export function command(deps: Deps, run = login): GdnCommand {
   const loginCommand = new GdnCommand({
     about:
-      'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. It checks the key with a request that has no effect, then saves it in the system keyring. Without a keyring, it saves the key in a file that only you can read. It sends the key only to the server that it was saved for.',
+      'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. It checks the key with a request that has no effect, then saves it in the system keyring. Without a keyring, it saves the key in a file that only you can read. gdn sends the key only to the server for which you saved it.',
     examples: [
       ['Enter the key at a terminal', 'gdn auth login --base-url https://api.example.com'],
-      ['Read it from a password store', 'pass gdn | gdn auth login --base-url https://api.example.com'],
-      ['Save it in a file, even if there is a keyring', 'gdn auth login --store file'],
+      ['Read the key from a password store', 'pass gdn | gdn auth login --base-url https://api.example.com'],
+      ['Save the key in a file, even if there is a keyring', 'gdn auth login --store file'],
     ],
   })
-  valueFlag(loginCommand, '--key-file <file>', 'File with the key; - is standard input', { parse: notEmpty })
+  valueFlag(loginCommand, '--key-file <file>', 'File with the key, or - for standard input', { parse: notEmpty })
   valueFlag(loginCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
     parse: oneOf(['keyring', 'file']),
   })

@@ -24,16 +24,16 @@ const FIELDS = ['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'work
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Shows the beginning of each key, never the whole key. With --check, each key is checked with a request that has no effect.',
+      'The command shows the beginning of each key, never the whole key. With --check, it checks each key with a request that has no effect.',
     examples: [
       ['List the saved keys', 'gdn auth status'],
-      ['Check that they work', 'gdn auth status --check'],
+      ['Check that the keys work', 'gdn auth status --check'],
     ],
   })
   switchFlag(
     statusCommand,
     '--check',
-    'Check each key at its server; exit code 4 if one is rejected, 6 if a server is unreachable',
+    'Check each key with its server; exit code 4 if a key is rejected, 6 if a server is unreachable',
   )
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)

@@ -26,10 +26,15 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addTargetFlags(mintCommand)
   addCheckFlag(mintCommand)
   addRunFlags(mintCommand)
-  valueFlag(mintCommand, '--unrevealed <file>', 'Mint this JSON metadata, and commit to the rows for `gdn reveal`', {
-    group: 'Run',
-    parse: notEmpty,
-  })
+  valueFlag(
+    mintCommand,
+    '--unrevealed <file>',
+    'Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`',
+    {
+      group: 'Run',
+      parse: notEmpty,
+    },
+  )
   addSendingFlags(mintCommand)
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
     await run(deps, manifest, flags)

@@ -18,7 +18,7 @@ export interface ReconcileFlags extends BatchMintFlags {
 export function command(deps: Deps, run = reconcile): GdnCommand {
   const reconcileCommand = new GdnCommand({
     about:
-      'Waits until the list of the collection has caught up, then searches it for the rows. Nothing is sent. A row that is found is accepted. A row that is missing from two complete lists is absent. A row is undecided if several rows or NFTs match. You can set its outcome with --row. The command also updates rows that are accepted but not deployed.',
+      "The command waits until the server's list of the collection is up to date, then searches the list for the rows. It mints nothing. A row is accepted if its NFT is in the list, and absent if its NFT is missing from two complete lists. If several rows or NFTs match, a row is undecided until you set its outcome with --row. The command also updates rows that are accepted but not deployed.",
     examples: [
       ['Search the collection again', 'gdn batch reconcile drop.csv'],
       ['Assign an NFT to a row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7-a4f7-669e6b93e805'],

@@ -29,7 +29,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. The same manifest then starts a new run, and only a server with reference IDs returns the existing NFTs. gdn prompts in a terminal. In a script, add --yes.',
+      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. If you mint the same manifest later, gdn starts a new run. Only a server that supports reference IDs then returns the existing NFTs. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
     examples: [
       ['Delete a run', 'gdn batch rm drop-3f9a'],
       ['Delete all finished runs', 'gdn batch rm --finished'],
@@ -41,9 +41,9 @@ export function command(deps: Deps, run = rm): GdnCommand {
   switchFlag(
     rmCommand,
     '--finished',
-    'Remove all finished runs, or those on a server or in a collection that flags select',
+    'Delete all finished runs, or only those on the selected server or in the selected collection',
   )
-  switchFlag(rmCommand, '-y, --yes', 'Remove without a prompt')
+  switchFlag(rmCommand, '-y, --yes', 'Delete without a prompt')
   addServerFlags(rmCommand)
   addOutputFlags(rmCommand)
   return rmCommand.action(async (name: string | undefined, flags: RmFlags) => {

@@ -19,7 +19,7 @@ export type StatusFlags = OutputFlags & RunFlags & { costs?: boolean; watch?: bo
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Shows what this machine has recorded, even while the run is in progress. To update it from the server, use gdn batch resume. --costs asks the server of the run for gas and fees. Specify a run by its name, its ID, the name in --run, or its manifest. gdn batch list --all shows the names of single commands.',
+      'The command shows what this machine has recorded, even while the run is in progress. To update the record from the server, use gdn batch resume. With --costs, the command gets the gas and fees from the server of the run. Specify a run by its name, its ID, the value of --run, or its manifest. gdn batch list --all shows the names of single commands.',
     examples: [
       ['Show a run by its manifest', 'gdn batch status drop.csv'],
       ['Watch a run that another terminal mints', 'gdn batch status drop.csv --watch'],
@@ -28,7 +28,7 @@ export function command(deps: Deps, run = status): GdnCommand {
   })
   addRunArgument(statusCommand)
   addWatchFlag(statusCommand)
-  switchFlag(statusCommand, '--costs', 'Show the cost of the run so far, from its server')
+  switchFlag(statusCommand, '--costs', 'Get the cost of the run so far from its server')
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
   return statusCommand.action(

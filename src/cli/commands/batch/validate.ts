@@ -51,10 +51,10 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'Checks every row, field and local file, and reports all errors and warnings at once, with line and column. The exit code is 2 if there is an error. --check-files also requests every file URL, and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. --preview draws the local images of the first rows in a terminal. GDN_IMAGES selects the method if gdn does not detect it. gdn batch preview shows all images in a browser.',
+      'The command checks every row, field and local file, and reports all errors and warnings with their line and column. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. With --preview, the command draws the local images of the first rows in a terminal. To override the detected method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
-      ['Check its file URLs too', 'gdn batch validate drop.csv -b polygon --check-files'],
+      ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
       ['Show the first images', 'gdn batch validate drop.csv -b polygon --preview'],
       ['Validate a manifest from standard input', 'make-rows | gdn batch validate - -b polygon --json'],
     ],

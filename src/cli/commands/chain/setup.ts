@@ -25,7 +25,7 @@ const DEFAULT_TIMEOUT_MS = 60 * 60_000
 export function command(deps: Deps, run = setup): GdnCommand {
   const setupCommand = new GdnCommand({
     about:
-      "Run it once for a network before you create collections there, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep it offline otherwise. It may be in a remote signer, which is `admin` in the configuration. Each transaction is recorded before it is sent, so the same command resumes an interrupted setup. The backend may be running, and uses the network after its next start. On Solana, there is no factory and nothing is sent. The command permanently assigns the configured signer, and shows the cost of collections and NFTs.",
+      "Run this command once before you create collections on a network, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep the key offline at other times. The key can also be in a remote signer, which you set as `admin` in the configuration. gdn records each transaction before it sends it, so you can run the same command again to resume an interrupted setup. You can run the command while the backend is running. The backend uses the network after its next start.\nOn Solana, there is no factory, and the command sends nothing. It permanently assigns the configured signer, and shows the cost of collections and NFTs.",
     examples: [
       ['Show the cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
       ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
@@ -39,13 +39,13 @@ export function command(deps: Deps, run = setup): GdnCommand {
   })
   addBlockchainArgument(setupCommand)
   valueFlag(setupCommand, '--admin-keystore <file>', "Keystore of the factory's admin", { parse: notEmpty })
-  valueFlag(setupCommand, '--password-file <file>', 'File with its password; - is standard input', {
+  valueFlag(setupCommand, '--password-file <file>', 'File with the password, or - for standard input', {
     parse: notEmpty,
   })
-  valueFlag(setupCommand, '--factory <address>', 'Existing factory of this admin', { parse: notEmpty })
+  valueFlag(setupCommand, '--factory <address>', 'Address of an existing factory of this admin', { parse: notEmpty })
   switchFlag(setupCommand, '--dry-run', 'Show the transactions and their maximum cost; send nothing')
   switchFlag(setupCommand, '-y, --yes', "Don't prompt before spending")
-  addTimeoutFlag(setupCommand, 'How long the command may take (1h after the confirmation)')
+  addTimeoutFlag(setupCommand, 'How long the command may take (1h after you confirm)')
   addChainFlags(setupCommand)
   addOutputFlags(setupCommand)
   return setupCommand.action(async (word: string, flags: SetupFlags) => await run(deps, word, flags)) as GdnCommand

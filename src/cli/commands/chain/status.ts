@@ -57,7 +57,7 @@ function waitingText({ waiting, waiting_nfts }: DataRecord): string {
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'Prints a line for each signer, and the reason if it cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign.',
+      'The command prints one line for each signer, with the reason if the signer cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign.',
     examples: [
       ['Check that the backend can sign', 'gdn chain status polygon'],
       [

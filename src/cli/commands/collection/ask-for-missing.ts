@@ -49,14 +49,13 @@ export async function askForMissing(
     value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
   // A request contains these only if they are true, because the hosted service doesn't know them.
   const dynamic =
-    (await whether(given.dynamic, `Let the API update the metadata of its NFTs? ${PERMANENT}`, '--dynamic')) ||
-    undefined
+    (await whether(given.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT}`, '--dynamic')) || undefined
   const enable_burn =
-    (await whether(given.enable_burn, `Let the API burn its NFTs? ${PERMANENT}`, '--enable-burn')) || undefined
+    (await whether(given.enable_burn, `Let the API burn NFTs? ${PERMANENT}`, '--enable-burn')) || undefined
   const enable_transfer =
     given.is_locked === true
       ? given.enable_transfer
-      : await whether(given.enable_transfer, `Let the API transfer its NFTs? ${CHANGEABLE}`, '--enable-transfer')
+      : await whether(given.enable_transfer, `Let the API transfer NFTs? ${CHANGEABLE}`, '--enable-transfer')
   return { ...given, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
 }
 

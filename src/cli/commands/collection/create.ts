@@ -51,7 +51,7 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
     about:
-      'A collection is a contract on a blockchain, owned by a wallet. The command prints its address, and gdn remembers it for later commands.',
+      'A collection is a smart contract that belongs to a wallet. The command prints the contract address and saves it for later commands.',
     examples: [
       [
         'Create a wallet and a collection on the local backend',
@@ -76,21 +76,21 @@ export function command(deps: Deps, run = create): GdnCommand {
   eitherFlag(
     createCommand,
     'enable-transfer',
-    'Let the API transfer its NFTs',
-    "Don't let the API transfer its NFTs (the default; a terminal prompts)",
+    'Let the API transfer NFTs',
+    "Don't let the API transfer NFTs (the default; gdn prompts in a terminal)",
   )
   eitherFlag(createCommand, 'enable-api', 'Let the API mint NFTs (the default)', "Don't let the API mint NFTs")
-  switchFlag(createCommand, '--locked', 'Prevent transfers of its NFTs permanently')
-  switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of its NFTs')
-  switchFlag(createCommand, '--enable-burn', 'Let the API burn its NFTs')
-  valueFlag(createCommand, '--royalty <percent>', 'Royalty of sales, such as 5%', { parse: percentage })
+  switchFlag(createCommand, '--locked', 'Prevent all transfers of NFTs permanently')
+  switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of NFTs')
+  switchFlag(createCommand, '--enable-burn', 'Let the API burn NFTs')
+  valueFlag(createCommand, '--royalty <percent>', 'Royalty on sales, such as 5%', { parse: percentage })
   valueFlag(createCommand, '--royalty-receiver <address>', 'Receiver of the royalty: an address or @name (the owner)', {
     parse: address,
   })
-  valueFlag(createCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
+  valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
-  addWaitFlags(createCommand)
+  addWaitFlags(createCommand, 'the collection is deployed')
   addOperationFlags(createCommand)
   addServerFlags(createCommand)
   addOutputFlags(createCommand)

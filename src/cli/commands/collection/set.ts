@@ -24,7 +24,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
     about:
-      "The owner's wallet signs a transaction for each setting that differs, and pays for its gas. The command sends these transactions one after the other, to the embedded chain of the server or to the node in --rpc-url. It first compares the settings, so you can repeat it safely, even after an interruption. The ownership is transferred in two steps: the owner offers it, and the new owner accepts it.",
+      "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. The command sends these transactions one after the other, to the server's embedded chain or to the node in --rpc-url. Settings that already have the new value are skipped, so you can safely run the command again, even after an interruption. Ownership is transferred in two steps: the owner offers it with --new-owner, and the new owner accepts it with --accept-owner.",
     examples: [
       [
         'Set the royalty of sales',

@@ -15,9 +15,9 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 export function command(deps: Deps, run = get): GdnCommand {
   const getCommand = new GdnCommand({
     about:
-      'Prints the value in effect, from flags, the environment, the project or the profile. It never prints API keys.',
+      'The command prints the value in effect, which comes from flags, the environment, the project or the profile. It never prints API keys.',
     examples: [
-      ['Print the server that is used here', 'gdn config get base_url'],
+      ['Print the URL of the server in effect', 'gdn config get base_url'],
       ['Print a setting of another profile', 'gdn config get contract --profile test'],
     ],
   })

@@ -19,7 +19,7 @@ export function command(deps: Deps, run = list): GdnCommand {
     about: 'Flags override the environment, which overrides the project, which overrides your profile.',
     examples: [
       ['List the configuration in this folder', 'gdn config list'],
-      ['List it with another profile', 'gdn config list --profile test'],
+      ['List the configuration with another profile', 'gdn config list --profile test'],
       ['List the profiles', 'gdn config list --profiles'],
     ],
   })

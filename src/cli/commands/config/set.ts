@@ -31,16 +31,16 @@ const VIEW: View = {
 
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
-    about: `Settings are ${SETTING_NAMES.join(', ')}, and profile, the default profile. gdn reads an API key from standard input only, and saves it for one server.`,
+    about: `The settings are ${SETTING_NAMES.join(', ')}, and profile, which selects the default profile. gdn reads an API key from standard input only, and saves the key for one server.`,
     examples: [
       ['Set your default server', 'gdn config set base_url https://api.example.com'],
-      ['Save its API key', 'pass gdn | gdn config set api_key -'],
+      ['Save the API key of the server', 'pass gdn | gdn config set api_key -'],
       ['Change another profile', 'gdn config set blockchain polygon-amoy --profile test'],
     ],
   })
   wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')
   valueFlag(setCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
-  valueFlag(setCommand, '--base-url <url>', 'With api_key: server of the key', { parse: notEmpty })
+  valueFlag(setCommand, '--base-url <url>', 'With api_key: URL of the server for the key', { parse: notEmpty })
   addStateDirFlag(setCommand)
   addOutputFlags(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {

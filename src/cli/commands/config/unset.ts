@@ -31,7 +31,9 @@ export function command(deps: Deps, run = unset): GdnCommand {
   })
   wordArgument(unsetCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES])
   valueFlag(unsetCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
-  valueFlag(unsetCommand, '--base-url <url>', 'With api_key: server whose key is deleted', { parse: notEmpty })
+  valueFlag(unsetCommand, '--base-url <url>', 'With api_key: URL of the server whose key is deleted', {
+    parse: notEmpty,
+  })
   addOutputFlags(unsetCommand)
   return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags)) as GdnCommand
 }

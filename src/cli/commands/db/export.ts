@@ -11,7 +11,7 @@ export type ExportFlags = OutputFlags & DatabaseFlags
 export function command(deps: Deps, run = exportAll): GdnCommand {
   const exportCommand = new GdnCommand({
     about:
-      'Writes a line of JSON for each row of one database snapshot, with counts and hashes. Only you can read the file, because it contains secrets of the backend. Stop a backend that uses SQLite first. Processes on PostgreSQL may keep running. Files in the data directory are not exported.',
+      'The command writes one line of JSON for each row of a database snapshot, with counts and hashes. Only you can read the file, because it contains secrets of the backend. If the backend uses SQLite, stop it first. Processes on PostgreSQL can keep running. The command does not export the files in the data directory.',
     examples: [
       [
         'Move from SQLite to PostgreSQL',

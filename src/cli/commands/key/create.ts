@@ -31,7 +31,7 @@ const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'
 
 export function command(deps: Deps, run = create): GdnCommand {
   const createCommand = new GdnCommand({
-    about: `The command prints the key once and does not store it, so save it. The key belongs to the account of its e-mail address, and gives access only to the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. The backend may be running.`,
+    about: `The command prints the key only once and does not store it, so save the key. The key belongs to the account of the e-mail address, and gives access only to the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. You can run this command while the backend is running.`,
     examples: [
       [
         'Create a key for a shop that mints',
@@ -49,10 +49,15 @@ export function command(deps: Deps, run = create): GdnCommand {
     ],
   })
   valueFlag(createCommand, '--name <name>', 'Name of the key', { required: true })
-  valueFlag(createCommand, '--email <address>', 'E-mail address of its account, which is created if it is new', {
-    parse: email,
-    required: true,
-  })
+  valueFlag(
+    createCommand,
+    '--email <address>',
+    'E-mail address of the account, which is created if it does not exist',
+    {
+      parse: email,
+      required: true,
+    },
+  )
   valueFlag(createCommand, '--permission <a,b>', 'Permissions of the key; repeatable', {
     parse: permissions,
     repeatable: true,

@@ -10,7 +10,7 @@ export interface ListFlags extends OutputFlags, DataDirFlags {}
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The backend does not store the keys themselves, so a prefix identifies each key. The key without an e-mail address is the local key.',
+      'The backend does not store the keys themselves, so the list identifies each key by its prefix. The key without an e-mail address is the local key.',
     examples: [
       ['List all keys', 'gdn key list'],
       ['List the active keys, for a script', `gdn key list --json | jq '.[] | select(.status == "active")'`],

@@ -25,13 +25,13 @@ export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      'gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR for the command, removes GDN_CONTRACT and GDN_PROFILE, and exits with its exit code. Within the command, --local also selects this backend. gdn deletes everything afterwards, even after an interruption, so it works well in CI. If gdn itself is killed with SIGKILL, the command keeps running, and gdn does not delete the records that gdn commands in it create after that. With --fork, a blockchain is a copy of its public network at the latest block. gdn only reads the network, and needs no key.',
+      "gdn starts a temporary backend, runs the command, and exits with the command's exit code. For the command, gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR, and removes GDN_CONTRACT and GDN_PROFILE. Within the command, --local also selects the temporary backend. Afterwards, gdn deletes the backend and its data, even after an interruption, so you can use it in CI. If gdn itself is killed with SIGKILL, the command keeps running. Records that its gdn commands create after that are not deleted.\nWith --fork, a blockchain is a copy of its public network at the latest block. gdn only reads from the network, and needs no private key.",
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
       ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
       ['Run a script that uses gdn', 'gdn local exec -- sh release-drop.sh'],
       [
-        'Run it against a copy of a public network',
+        'Run a script against a copy of a public network',
         'GDN_FORK_URL=https://node.example/KEY gdn local exec --fork polygon -- sh release-drop.sh',
       ],
     ],

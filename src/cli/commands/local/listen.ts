@@ -24,10 +24,13 @@ export interface ListenFlags extends CommonFlags, DataDirFlags {
 export function command(deps: Deps, run = listen): GdnCommand {
   const listenCommand = new GdnCommand({
     about:
-      'Shows the events that webhooks receive. gdn reads them from the data directory, so this machine needs no public address. With --forward-to, gdn posts each event as a webhook would, and signs it with a secret, which it prints at the start. The secret is the same each time. To post only some event types to a URL, put them before it: nft.deployed=http://localhost:3000. A URL that does not respond does not delay the others. Failed deliveries are not retried. The command runs until Ctrl-C, and exits with code 0.',
+      'The command shows the events that webhooks receive. It reads the events from the data directory, so this machine needs no public address. With --forward-to, it posts each event to a URL as a webhook would, signed with a secret that it prints at the start. The secret is the same each time. To post only some event types to a URL, put the types before the URL: nft.deployed=http://localhost:3000. A URL that does not respond does not delay deliveries to other URLs. Failed deliveries are not retried. The command runs until you press Ctrl-C, and exits with code 0.',
     examples: [
       ['Show the events', 'gdn local listen'],
-      ['Forward them to the application that you work on', 'gdn local listen --forward-to http://localhost:3000/hook'],
+      [
+        'Forward the events to the application that you are developing',
+        'gdn local listen --forward-to http://localhost:3000/hook',
+      ],
       [
         'Forward the events of NFTs and of collections to different URLs',
         'gdn local listen --forward-to nft.deployed,nft.failed=localhost:3000/nfts \\',

@@ -9,8 +9,8 @@ import { BACKEND_VIEW, backendData } from './backend-view.ts'
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     examples: [
-      ['Show whether it runs', 'gdn local status'],
-      ['Print its URL, for a script', 'gdn local status -o ids'],
+      ['Show whether the backend is running', 'gdn local status'],
+      ['Print the URL, for a script', 'gdn local status -o ids'],
     ],
   })
   addOutputFlags(statusCommand)

@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 50
 
 export function command(deps: Deps, run = stop): GdnCommand {
   const stopCommand = new GdnCommand({
-    about: 'It keeps its data for the next gdn local start.',
+    about: 'The backend keeps its data for the next gdn local start.',
     examples: [['Stop the local backend', 'gdn local stop']],
   })
   addOutputFlags(stopCommand)

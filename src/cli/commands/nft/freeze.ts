@@ -25,13 +25,16 @@ import {
 export function command(deps: Deps, run = freeze): GdnCommand {
   const freezeCommand = new GdnCommand({
     about:
-      'A frozen NFT keeps its metadata permanently: no one can update it. All NFTs must be in one collection. One request freezes at most 200 NFTs. For more NFTs, gdn sends several requests. The command prompts, because a freeze is permanent. To freeze a whole collection, its owner uses `gdn collection set --freeze`.',
+      'After a freeze, no one can update the metadata. All NFTs must be in one collection. If you specify more than 200 NFTs, gdn sends several requests. The command prompts for confirmation, because a freeze is permanent. The owner of a collection can freeze all of its NFTs with `gdn collection set --freeze`.',
     examples: [
       ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['Without a prompt, for a script', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
+      [
+        'Freeze the metadata without a prompt, for a script',
+        'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes',
+      ],
     ],
   })
-  addChangeFlags(freezeCommand, 'they are frozen')
+  addChangeFlags(freezeCommand, 'all NFTs are frozen')
   return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
 }
 

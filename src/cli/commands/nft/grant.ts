@@ -21,7 +21,7 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = grant): GdnCommand {
   const grantCommand = new GdnCommand({
     about:
-      'On the chain, the sender is the first owner and the receiver is the current owner. With api_version 1.2, the default sender is the owner of the collection. The collection must let the API transfer its NFTs (--enable-transfer). Local files are uploaded first.',
+      'The NFT is minted to the sender and then transferred to the receiver. With api_version 1.2, the default sender is the owner of the collection. The collection must let the API transfer NFTs (--enable-transfer). The command uploads local files before it sends the request.',
     examples: [
       [
         'Mint an NFT to an artist and transfer it to a collector',
@@ -37,7 +37,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
     parse: address,
   })
   valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
-  valueFlag(grantCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
+  valueFlag(grantCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
   addMetadataFlags(grantCommand)

@@ -45,11 +45,11 @@ function viewFor({ stdoutTty, columns }: Io): View {
 export function command(deps: Deps, run = history): GdnCommand {
   const historyCommand = new GdnCommand({
     about:
-      'Shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. It includes transfers made outside of the service. An event with the status initiated is not final yet. Only gdn backends provide the history.',
+      'The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. The history includes transfers that were made without the API. An event with the status initiated is not final yet. Only gdn backends provide the history.',
     examples: [
       ['Show the history of an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
-        'Print what its updates changed',
+        'Print what each update changed',
         'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',
         '  | jq \'.[] | select(.kind == "update") | .changes\'',
       ],

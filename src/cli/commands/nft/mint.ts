@@ -17,7 +17,7 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
     about:
-      'The command mints one NFT from flags, or the NFTs of a JSON request. For a manifest (CSV, JSONL, or a JSON list of rows), it does the same as gdn batch mint. It uploads local files first.',
+      'The command mints one NFT from flags, or all NFTs of a JSON request. With a manifest (CSV, JSONL or a JSON list of rows), it does the same as gdn batch mint. It uploads local files before it sends the request.',
     examples: [
       ['Mint into the only collection created on this machine', 'gdn nft mint --title Dawn --receiver @alice'],
       [
@@ -42,7 +42,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint into', { parse: notEmpty })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
-  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest; - is standard input', { parse: notEmpty })
+  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest, or - for standard input', { parse: notEmpty })
   switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)

@@ -33,7 +33,7 @@ type TransferRequest = z.output<typeof transferRequest12>
 export function command(deps: Deps, run = transfer): GdnCommand {
   const transferCommand = new GdnCommand({
     about:
-      'gdn looks up the token ID, contract, blockchain and current owner if no flag sets them. The collection must let the API transfer its NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
+      'gdn looks up the token ID, contract, blockchain and current owner unless flags set them. The collection must let the API transfer NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
     examples: [
       [
         'Transfer an NFT to a new owner',
@@ -64,7 +64,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   valueFlag(transferCommand, '-c, --contract <address>', 'Collection of the NFT', { parse: notEmpty })
   valueFlag(transferCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
   valueFlag(transferCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
-  valueFlag(transferCommand, '-f, --file <file>', 'JSON request (- for standard input); flags override it', {
+  valueFlag(transferCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
   addWaitFlags(transferCommand, 'the owner changes')

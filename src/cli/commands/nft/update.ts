@@ -38,7 +38,7 @@ const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['fiel
 export function command(deps: Deps, run = update): GdnCommand {
   const updateCommand = new GdnCommand({
     about:
-      'Only NFTs that were created as dynamic can be updated, and only until they are frozen. Each flag changes one field. Other fields keep their values. A file replaces the whole metadata. The request contains the revision that it replaces, so that it does not overwrite an update by someone else.',
+      'Only dynamic NFTs can be updated, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces the whole metadata. The request contains the revision that it replaces, so an update by someone else is not overwritten.',
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [
@@ -50,11 +50,11 @@ export function command(deps: Deps, run = update): GdnCommand {
   })
   updateCommand.argument('<nft_gdn_id>')
   addMetadataFlags(updateCommand)
-  valueFlag(updateCommand, '-f, --file <file>', 'JSON file that replaces the whole metadata; - is standard input', {
+  valueFlag(updateCommand, '-f, --file <file>', 'JSON file that replaces the whole metadata, or - for standard input', {
     parse: notEmpty,
   })
   addBlockchainFlag(updateCommand)
-  addWaitFlags(updateCommand, 'it is updated', { dryRun: 'Show the difference without sending it' })
+  addWaitFlags(updateCommand, 'the NFT is updated', { dryRun: 'Show the difference without sending it' })
   addOperationFlags(updateCommand)
   addServerFlags(updateCommand)
   addOutputFlags(updateCommand)

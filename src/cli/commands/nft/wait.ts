@@ -19,7 +19,7 @@ export interface WaitCommandFlags extends OutputFlags, ServerFlags {
 
 export function command(deps: Deps, run = wait): GdnCommand {
   const waitCommand = new GdnCommand({
-    about: 'The exit code is 5 if an NFT failed, and 8 if one is still pending after the timeout.',
+    about: 'The exit code is 5 if an NFT failed, and 8 if an NFT is still pending after the timeout.',
     examples: [
       [
         'Wait after a mint with --no-wait',

@@ -17,7 +17,7 @@ export interface CancelFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = cancel): GdnCommand {
   const cancelCommand = new GdnCommand({
     about:
-      'The running backend signs an empty transaction with the same nonce and higher fees. When that transaction is final, the NFTs, the collection or the transfer of the first transaction get the status failed, with the reason. If the first transaction is mined instead, nothing is canceled. On a public network, the prompt shows the maximum cost of either transaction.',
+      'The running backend signs an empty transaction with the same nonce and higher fees. When the empty transaction is final, the NFTs, the collection or the transfer of the original transaction get the status failed, with the reason. If the original transaction is mined instead, nothing is canceled. On a public network, the command shows the maximum cost of either transaction and prompts for confirmation.',
     examples: [['Cancel the transaction', 'gdn tx cancel 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   cancelCommand.argument('<transaction>')

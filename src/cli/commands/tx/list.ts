@@ -26,9 +26,15 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Print the gas of the last hundred, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],
     ],
   })
-  valueFlag(listCommand, '-b, --blockchain <name>', 'Only transactions on this blockchain', { parse: blockchainName })
-  valueFlag(listCommand, '--state <state>', `Only this state: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
-  valueFlag(listCommand, '--limit <n>', `Maximum number (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
+  valueFlag(listCommand, '-b, --blockchain <name>', 'Show only transactions on this blockchain', {
+    parse: blockchainName,
+  })
+  valueFlag(listCommand, '--state <state>', `Show only transactions in this state: ${STATES.join(', ')}`, {
+    parse: oneOf(STATES),
+  })
+  valueFlag(listCommand, '--limit <n>', `Maximum number of transactions (${DEFAULT_LIMIT})`, {
+    parse: integer(1, 100_000),
+  })
   addDataDirFlag(listCommand)
   addOutputFlags(listCommand)
   return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand

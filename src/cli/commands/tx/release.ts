@@ -19,10 +19,16 @@ export interface ReleaseFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = release): GdnCommand {
   const releaseCommand = new GdnCommand({
     about:
-      'Records the unexplained tokens of `gdn tx unknown` as known, so that the backend mints after them. Before you release a collection, stop clients that would repeat requests from before the restore. This backend does not know those requests and would mint them a second time. Pending NFTs of the collection are minted after the release. Use --fail-pending when they may be the tokens that exist.',
+      'The command accepts the unexplained tokens that `gdn tx unknown` lists, and lets the backend mint in the collection again. Before you release a collection, stop clients that may repeat requests from before the restore. The backend does not know those requests and would mint their NFTs a second time. After the release, the backend mints the pending NFTs of the collection. If these NFTs may already exist as unexplained tokens, add --fail-pending.',
     examples: [
-      ['Mint the pending NFTs after the unknown tokens', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811'],
-      ['Fail the pending NFTs', 'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --fail-pending'],
+      [
+        'Accept the unknown tokens and mint the pending NFTs',
+        'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811',
+      ],
+      [
+        'Accept the unknown tokens and fail the pending NFTs',
+        'gdn tx release 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --fail-pending',
+      ],
     ],
   })
   releaseCommand.argument('<collection>')

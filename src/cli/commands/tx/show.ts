@@ -28,7 +28,7 @@ export type ShowFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'Specify the ID of the transaction or the hash of any attempt. A transaction that was signed once has no list of attempts.',
+      'Specify the ID of the transaction or the hash of any of its attempts. If the transaction was signed only once, `attempts` is empty.',
     examples: [
       ['Show a transaction by its hash', `gdn tx show 0x${'1f'.repeat(32)}`],
       ['Print the fees of all attempts', "gdn tx show ID --json | jq -r '.attempts[].max_fee_gwei'"],

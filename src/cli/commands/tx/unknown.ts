@@ -22,9 +22,9 @@ export interface UnknownFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = unknown): GdnCommand {
   const unknownCommand = new GdnCommand({
     about:
-      'A backend finds such mints after a restore from a backup, after a database failover that lost commits, or when its key is used elsewhere. A mint is in the state found until the backend has compared it with its pending NFTs. If one matches, the backend adopts the mint. If none matches, the state is unexplained, and requests for the collection return 503 until you run `gdn tx release`. With --all, the command also shows mints in the state released.',
+      'A backend finds such mints after a restore from a backup, after a database failover that lost commits, or when its key is used elsewhere. A mint is in the state found until the backend has compared it with its pending NFTs. If a pending NFT matches, the backend adopts the mint. Otherwise, the state of the mint is unexplained, and requests for the collection return 503 until you run `gdn tx release`. With --all, the command also shows mints in the state released.',
     examples: [
-      ['Show what stops collections from minting', 'gdn tx unknown'],
+      ['List the mints that prevent collections from minting', 'gdn tx unknown'],
       ['Print the metadata URL of the first token of each mint', "gdn tx unknown --json | jq -r '.[].metadata_url'"],
     ],
   })

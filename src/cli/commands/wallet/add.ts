@@ -20,10 +20,10 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'Names an address whose key is elsewhere, such as a recipient or a hardware wallet. Adding the same address again has no effect. You can use @name wherever a command takes an address. To name a keystore of another program, put it in the wallet folder, which gdn wallet list shows: alice.json is @alice.',
+      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts an address. Adding the same address again has no effect. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
     examples: [
       [
-        'Name an address, to use it as --receiver @bob',
+        'Save an address, to use it as --receiver @bob',
         'gdn wallet add bob 0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
       ],
     ],

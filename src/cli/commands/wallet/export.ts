@@ -32,7 +32,7 @@ export interface ExportFlags extends CommonFlags {
 export function command(deps: Deps, run = exportWallet): GdnCommand {
   const exportCommand = new GdnCommand({
     about:
-      'The command copies a keystore unchanged, in encrypted form. A private key and a keypair are not encrypted, and give full control of the wallet. Only you can read the new file, and gdn does not overwrite existing files. With a path instead of a name, the command opens any keystore of Web3 Secret Storage, version 3.',
+      'By default, the command copies the encrypted keystore unchanged. A private key or keypair is not encrypted, and gives full control of the wallet. Only you can read the new file, and gdn does not overwrite existing files. If you specify a path instead of a name, the command opens any keystore in the Web3 Secret Storage format, version 3.',
     examples: [
       ['Copy the keystore for another machine', 'gdn wallet export alice --to alice-copy.json'],
       ['Write the private key to a file', 'gdn wallet export alice --format private-key --to alice.key'],
@@ -44,10 +44,10 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
     ],
   })
   exportCommand.argument('<wallet>')
-  valueFlag(exportCommand, '--format <format>', 'keystore (encrypted), private-key, or keypair of Solana (keystore)', {
+  valueFlag(exportCommand, '--format <format>', 'Format: keystore, private-key, or keypair for Solana (keystore)', {
     parse: oneOf(FORMATS),
   })
-  valueFlag(exportCommand, '--to <file>', 'New file to write; - is standard output', { parse: notEmpty })
+  valueFlag(exportCommand, '--to <file>', 'New file to write, or - for standard output', { parse: notEmpty })
   addPasswordFlag(exportCommand)
   addStateDirFlag(exportCommand)
   addJsonFlag(exportCommand, 'Print the exported file and its format as JSON')

@@ -20,13 +20,13 @@ const MAX_COUNT = 1000
 export function command(deps: Deps, run = generate): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The service generates the key and returns it once. With --offline, gdn generates the key itself and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. gdn does everything that can fail on this machine before it sends the request. You can use @name instead of the address in every command.',
+      'The server generates the key and returns it once. With --offline, gdn generates the key on this machine and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. Before it sends the request, gdn completes every step that can fail on this machine. In every command, you can use @name instead of the address.',
     examples: [
       ['Generate a wallet', 'gdn wallet generate --name alice --email me@example.com'],
-      ['Use it as a receiver', 'gdn nft mint --receiver @alice --title Dawn'],
+      ['Use the wallet as a receiver', 'gdn nft mint --receiver @alice --title Dawn'],
       ['Generate a Solana wallet on this machine', 'gdn wallet generate --offline -b solana --name payer'],
       [
-        'Generate ten for a test, and print their addresses',
+        'Generate ten wallets for a test, and print their addresses',
         'gdn wallet generate --local --count 10 --name buyer \\',
         '  --password-file pw.txt -o ids',
       ],

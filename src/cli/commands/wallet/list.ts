@@ -18,7 +18,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'A keystore is a wallet whose key is in an encrypted file on this machine. An address was added by gdn wallet add. This command decrypts no key.',
+      'The list contains keystores and addresses. A keystore is a wallet whose key is in an encrypted file on this machine. An address was saved with gdn wallet add. The command does not decrypt any keys.',
     examples: [
       ['List all wallets and addresses', 'gdn wallet list'],
       ['Show the files of keystores', 'gdn wallet list --fields name,file'],

@@ -11,7 +11,7 @@ import { mayAsk } from '../../prompt/ask-missing.ts'
 const FLAG = '--password-file'
 
 export function addPasswordFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--password-file <file>', 'File with the password; - is standard input', {
+  return valueFlag(command, '--password-file <file>', 'File with the password, or - for standard input', {
     parse: notEmpty,
   })
 }

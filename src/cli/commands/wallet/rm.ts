@@ -18,8 +18,8 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    about: 'Deletes an address that gdn wallet add saved. gdn never deletes keystores.',
-    examples: [['Delete the name @bob', 'gdn wallet rm bob']],
+    about: 'The command deletes an address that was saved with gdn wallet add. gdn never deletes keystores.',
+    examples: [['Delete the address @bob', 'gdn wallet rm bob']],
   })
   rmCommand.argument('<wallet>')
   addStateDirFlag(rmCommand)

@@ -18,10 +18,10 @@ const VIEW: View = {
 export function command(deps: Deps, run = url): GdnCommand {
   const urlCommand = new GdnCommand({
     about:
-      'A POST to the URL, without a body or an API key, returns a new wallet with its private key. Anyone with the URL can do that until it expires, so give it to one person only. gdn wallet generate does both steps, and saves the key encrypted.',
+      'A POST to the URL, without a body or an API key, returns a new wallet with its private key. Anyone with the URL can generate a wallet until the URL expires, so share the URL with one person only. gdn wallet generate does both steps, and saves the key in an encrypted file.',
     examples: [
       ['Print a URL that is valid for a day', 'gdn wallet url --email me@example.com --valid-for 24h'],
-      ['Generate a wallet with it', 'curl -X POST "$URL"'],
+      ['Generate a wallet with the URL', 'curl -X POST "$URL"'],
     ],
   })
   addAccountFlags(urlCommand)

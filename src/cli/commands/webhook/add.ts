@@ -22,7 +22,7 @@ const ADDED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'si
 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
-    about: `The backend posts each event as JSON. The header Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, with the signing secret as the key. The secret is printed once, and stored in the backend's database. Events are delivered at least once, in any order. A repeated event has the same Gdn-Event-Id. A delivery without a 2xx response within 10 seconds is retried for three days. A 410 response disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. The backend may be running.`,
+    about: `The backend posts each event to the URL as JSON. The header Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, with the signing secret as the key. The command prints the secret only once. The backend stores it in its database. Events are delivered at least once, in any order. A repeated event has the same Gdn-Event-Id. A delivery without a 2xx response within 10 seconds is retried for three days. A 410 response disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. You can run this command while the backend is running.`,
     examples: [
       ['Get the events of NFTs', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],
       [

@@ -24,8 +24,12 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
     ],
   })
   deliveriesCommand.argument('<webhook>')
-  valueFlag(deliveriesCommand, '--state <state>', `Only this state: ${STATES.join(', ')}`, { parse: oneOf(STATES) })
-  valueFlag(deliveriesCommand, '--limit <n>', `Maximum number (${DEFAULT_LIMIT})`, { parse: integer(1, 100_000) })
+  valueFlag(deliveriesCommand, '--state <state>', `Show only deliveries in this state: ${STATES.join(', ')}`, {
+    parse: oneOf(STATES),
+  })
+  valueFlag(deliveriesCommand, '--limit <n>', `Maximum number of deliveries (${DEFAULT_LIMIT})`, {
+    parse: integer(1, 100_000),
+  })
   addDataDirFlag(deliveriesCommand)
   addOutputFlags(deliveriesCommand)
   return deliveriesCommand.action(

@@ -11,11 +11,11 @@ export type ListFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'Lists the webhooks of all accounts. The status is failing if no delivery has succeeded for at least five minutes, and disabled after a 410 response. Counts include the events of the last week.',
+      'Lists the webhooks of all accounts. The status is failing if no delivery has succeeded for at least five minutes, and disabled after a 410 response. The counts cover the events of the last week.',
     examples: [
       ['List all webhooks', 'gdn webhook list'],
       [
-        'List those that are not active, for a script',
+        'List the webhooks that are not active, for a script',
         `gdn webhook list --json | jq '.[] | select(.status != "active")'`,
       ],
     ],

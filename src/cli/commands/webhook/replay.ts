@@ -19,7 +19,7 @@ const REPLAYED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 
 export function command(deps: Deps, run = replay): GdnCommand {
   const replayCommand = new GdnCommand({
     about:
-      'Sends the failed events, or those that the flags select. Events keep their IDs, so that a receiver can recognize repeated ones. A disabled webhook becomes active again.',
+      'The command replays the failed events, or the events that the flags select. Events keep their IDs, so that a receiver can recognize repeated events. A disabled webhook becomes active again.',
     examples: [
       ['Replay the failed events', 'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Replay all events of the last day', 'gdn webhook replay 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --since 24h'],

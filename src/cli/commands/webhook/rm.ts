@@ -13,10 +13,10 @@ export interface RmFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Also deletes its signing secret and its pending events. The backend may be running. gdn prompts in a terminal. In a script, add --yes.',
+      'The command also deletes the signing secret and the pending events of the webhook. You can run this command while the backend is running. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
     examples: [
       ['Delete a webhook by ID', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['Delete it in a script', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
+      ['Delete a webhook in a script', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
     ],
   })
   rmCommand.argument('<webhook>')

@@ -16,7 +16,7 @@ export type TestFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = test): GdnCommand {
   const testCommand = new GdnCommand({
     about:
-      'The backend sends the event webhook.test once, even if the webhook does not subscribe to it. The exit code is 5 if the receiver does not accept it, and 8 if no backend sends it.',
+      'The backend sends the event webhook.test once, even if the webhook does not subscribe to it. The exit code is 5 if the receiver does not accept the event, and 8 if no backend sends it.',
     examples: [['Check that the receiver responds', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   testCommand.argument('<webhook>')

@@ -10,10 +10,10 @@ const eventType = oneOf(EVENT_TYPES)
 
 export function command(deps: Deps, run = test): GdnCommand {
   const triggerCommand = new GdnCommand({
-    about: `The backend sends the event once, signed like a real one, even if the webhook does not subscribe to it. Its body has "test": true, and its ID begins with evt_test_. Its data has the fields of a real event, but for an NFT or collection that does not exist. Events: ${EVENT_TYPES.join(', ')}. The exit code is 5 if the receiver does not accept it, and 8 if no backend sends it.`,
+    about: `The backend sends the event once, signed like a real event, even if the webhook does not subscribe to it. The body contains "test": true, and the event ID begins with evt_test_. The data has the fields of a real event, but describes an NFT or collection that does not exist. Events: ${EVENT_TYPES.join(', ')}. The exit code is 5 if the receiver does not accept the event, and 8 if no backend sends it.`,
     examples: [
       ['Test how a receiver handles an NFT', 'gdn webhook trigger 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d nft.deployed'],
-      ['Test how it handles a failure', 'gdn webhook trigger 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d nft.failed'],
+      ['Test how a receiver handles a failure', 'gdn webhook trigger 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d nft.failed'],
     ],
   })
   triggerCommand.argument('<webhook>')

@@ -40,17 +40,21 @@ const SETTINGS = 'Settings'
 export function addSetFlags(command: GdnCommand): void {
   const setting = (flags: string, description: string, parse?: Parse<unknown>) =>
     valueFlag(command, flags, description, { group: SETTINGS, parse })
-  setting('--royalty <percent>', 'Royalty of sales, such as 5%; 0% removes it', percentage)
+  setting('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
   setting('--royalty-receiver <address>', 'Receiver of the royalty: an address or @name (the owner)', address)
   setting('--description <text>', 'Description of the collection')
   setting('--image <file-or-url>', 'Image of the collection', notEmpty)
   setting('--banner <file-or-url>', 'Banner of the collection', notEmpty)
   setting('--external-link <url>', 'Website of the collection', httpAddress)
-  setting('--contract-uri <uri>', 'URI of complete metadata, instead of these four flags', notEmpty)
+  setting(
+    '--contract-uri <uri>',
+    'URI of the complete metadata; not with --image, --banner, --description or --external-link',
+    notEmpty,
+  )
   eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
   eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
-  setting('--new-owner <address>', 'Offer the ownership to this address or @name', address)
-  switchFlag(command, '--accept-owner', 'Accept the ownership that was offered to the wallet', SETTINGS)
+  setting('--new-owner <address>', 'Offer ownership to this address or @name', address)
+  switchFlag(command, '--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
   switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
   valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
   addPasswordFlag(command)
