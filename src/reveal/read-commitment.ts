@@ -1,5 +1,5 @@
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
-import { sha256Of } from '../files/sha256-of.ts'
+import { sha256Of } from '../core/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
-import { sha256Of } from '../../files/sha256-of.ts'
+import { sha256Of } from '../../core/sha256-of.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { changedArranged, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { existingPath } from '../core/existing-path.ts'
+import { existingPath } from './existing-path.ts'
 
 /** Returns the SHA-256 hash of a local file in hexadecimal. Never reads the file into memory as a whole. */
 export async function sha256Of(path: string): Promise<string> {

@@ -1,10 +1,10 @@
-import { sentElsewhere } from '../../state/edited-rows.ts'
-import type { RowsIn } from '../../state/rows.ts'
-import { MAX_EXAMPLES } from '../gather.ts'
-import type { EarlierMints } from '../minted/earlier-mints.ts'
-import type { RunStore } from '../runs/run-store.ts'
-import type { ManifestChanges } from '../types.ts'
-import type { Pair } from './pairing.ts'
+import { sentElsewhere } from '../state/edited-rows.ts'
+import type { RowsIn } from '../state/rows.ts'
+import { MAX_EXAMPLES } from './gather.ts'
+import type { Pair } from './identity/pairing.ts'
+import type { EarlierMints } from './minted/earlier-mints.ts'
+import type { RunStore } from './runs/run-store.ts'
+import type { ManifestChanges } from './types.ts'
 
 /**
  * Removes those of the adopted rows whose NFTs the run has sent as rows that left the manifest. They are the same rows
