@@ -271,19 +271,19 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-415c74 sending-and-waiting-3e0128 cost-77d9dd server-12647a output-1891a3'
+      printf '%s\n' 'flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-1891a3'
     case 'collection set'
-      printf '%s\n' 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-dffe96 server-12647a output-1891a3'
+      printf '%s\n' 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     case 'collection list'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft mint'
-      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd manifests-b0ba00 server-12647a output-1891a3'
+      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
     case 'nft grant'
-      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd server-12647a output-1891a3'
+      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3'
     case 'nft transfer'
-      printf '%s\n' 'flags-a39b18 sending-and-waiting-a23fc4 cost-77d9dd server-12647a output-1891a3'
+      printf '%s\n' 'flags-a39b18 sending-and-waiting-18b417 cost-4ae0d6 server-12647a output-1891a3'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-12647a output-1891a3'
     case 'nft show'
@@ -291,15 +291,15 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-a9a07f cost-77d9dd server-12647a output-1891a3'
+      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-ac99ec cost-4ae0d6 server-12647a output-1891a3'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-e00aad cost-77d9dd server-12647a output-1891a3'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-416f7e cost-77d9dd server-12647a output-1891a3'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3'
     case 'nft history'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-4a92f2 server-12647a output-1891a3'
+      printf '%s\n' 'flags-53e557 verifying-4ce82c server-12647a output-1891a3'
     case 'batch template'
       printf '%s\n' 'flags-6dc3e8 server-da4928 output-b31709'
     case 'batch validate'
@@ -309,19 +309,19 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-e663aa run-385de6 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
       printf '%s\n' 'flags-40486a server-12647a output-1891a3'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+      printf '%s\n' 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
     case 'batch reconcile'
-      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-679b39 server-12647a output-1891a3'
+      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-1ff4ae server-12647a output-1891a3'
     case 'batch results'
-      printf '%s\n' 'flags-a13908 verifying-679b39 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a13908 verifying-1ff4ae server-12647a output-1891a3'
     case 'batch report'
       printf '%s\n' 'flags-6871bb server-12647a output-1891a3'
     case 'batch rm'
@@ -329,11 +329,11 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-2de0d6 server-12647a output-c4f1ba'
     case 'apply'
-      printf '%s\n' 'flags-78d30c cost-b93b4f sending-and-waiting-50fb0b server-12647a output-1891a3'
+      printf '%s\n' 'flags-78d30c cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
     case 'reveal'
-      printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-12647a output-1891a3'
+      printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3'
     case 'cost'
-      printf '%s\n' 'flags-c1de73 cost-fc9e59 verifying-dffe96 server-12647a output-1891a3'
+      printf '%s\n' 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3'
     case 'wallet generate'
       printf '%s\n' 'flags-e8321b server-12647a output-1891a3'
     case 'wallet import'
@@ -471,17 +471,17 @@ function __gdn_flags
         '--royalty - text Royalty on sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--file -f file JSON request, or - for standard input; flags override its fields'
-    case 'sending-and-waiting-3e0128'
+    case 'sending-and-waiting-8be863'
       printf '%s\n' '--wait - - Wait until the collection is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'cost-77d9dd'
+    case 'cost-4ae0d6'
       printf '%s\n' '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD' \
-        '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
+        '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR'
     case 'server-12647a'
       printf '%s\n' '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the server' \
@@ -523,9 +523,9 @@ function __gdn_flags
         '--rpc-url-file - file File with the JSON-RPC URL of the network'
     case 'sending-and-waiting-39846b'
       printf '%s\n' '--timeout - text How long the command may take (5m after the first transaction)'
-    case 'verifying-dffe96'
-      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
-        '--gateway - text IPFS gateway (from the server)'
+    case 'verifying-3d2de1'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
+        '--gateway - text IPFS gateway (the server\'s gateway)'
     case 'flags-ea7600'
       printf '%s\n' '--contract -c @collections Collection to mint into' \
         '--contract-address ~ @collections Collection to mint into' \
@@ -542,13 +542,13 @@ function __gdn_flags
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
         '--attr - text+ Add an attribute; repeatable'
-    case 'sending-and-waiting-3dee3a'
+    case 'sending-and-waiting-566ba7'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'manifests-b0ba00'
       printf '%s\n' '--run - @run-names Name of the run' \
@@ -581,13 +581,13 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--file -f file JSON request, or - for standard input; flags override its fields'
-    case 'sending-and-waiting-a23fc4'
+    case 'sending-and-waiting-18b417'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'flags-8c56ed'
       printf '%s\n' '--contract -c @collections Collection to list' \
@@ -604,41 +604,41 @@ function __gdn_flags
     case 'flags-f7a8c7'
       printf '%s\n' '--file -f file JSON file that replaces the whole metadata, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-a9a07f'
+    case 'sending-and-waiting-ac99ec'
       printf '%s\n' '--wait - - Wait until the NFT is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the difference without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network' \
-        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'flags-eca1f2'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-e00aad'
+    case 'sending-and-waiting-a868c1'
       printf '%s\n' '--wait - - Wait until all NFTs are frozen (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
-        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'sending-and-waiting-416f7e'
+    case 'sending-and-waiting-d64d4f'
       printf '%s\n' '--wait - - Wait until all NFTs are burned (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the NFTs without sending anything' \
         '--yes -y - Don\'t prompt' \
-        '--again - - Send another request, regardless of the outcome of an earlier one' \
+        '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'flags-53e557'
       printf '%s\n' '--receiver - @wallets Owner of the NFT' \
         '--owner ~ @wallets Owner of the NFT' \
         '--receiver-wallet-address ~ @wallets Owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'verifying-4a92f2'
+    case 'verifying-4ce82c'
       printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with chain and storage' \
-        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
-        '--gateway - text IPFS gateway (from the server)'
+        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
+        '--gateway - text IPFS gateway (the server\'s gateway)'
     case 'flags-6dc3e8'
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \
@@ -745,12 +745,12 @@ function __gdn_flags
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'verifying-679b39'
+    case 'verifying-1ff4ae'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
-        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)' \
-        '--gateway - text IPFS gateway (from the server)'
-    case 'cost-ed4d97'
-      printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
+        '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
+        '--gateway - text IPFS gateway (the server\'s gateway)'
+    case 'cost-5c8998'
+      printf '%s\n' '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network' \
         '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
@@ -842,9 +842,9 @@ function __gdn_flags
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
-    case 'cost-b93b4f'
+    case 'cost-6f1f63'
       printf '%s\n' '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
-        '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
+        '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR'
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
@@ -877,8 +877,8 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
-    case 'cost-fc9e59'
-      printf '%s\n' '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR' \
+    case 'cost-61e4fe'
+      printf '%s\n' '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
     case 'flags-e8321b'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \

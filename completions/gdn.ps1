@@ -199,38 +199,38 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-415c74 sending-and-waiting-3e0128 cost-77d9dd server-12647a output-1891a3'
+    'collection create' = 'flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3'
     'collection show' = 'flags-883978 server-12647a output-1891a3'
-    'collection set' = 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-dffe96 server-12647a output-1891a3'
+    'collection set' = 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     'collection list' = 'server-12647a output-1891a3'
-    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd manifests-b0ba00 server-12647a output-1891a3'
-    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-3dee3a cost-77d9dd server-12647a output-1891a3'
-    'nft transfer' = 'flags-a39b18 sending-and-waiting-a23fc4 cost-77d9dd server-12647a output-1891a3'
+    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
+    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3'
+    'nft transfer' = 'flags-a39b18 sending-and-waiting-18b417 cost-4ae0d6 server-12647a output-1891a3'
     'nft list' = 'flags-8c56ed server-12647a output-1891a3'
     'nft show' = 'flags-6d4112 server-12647a output-1891a3'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
-    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-a9a07f cost-77d9dd server-12647a output-1891a3'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-e00aad cost-77d9dd server-12647a output-1891a3'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-416f7e cost-77d9dd server-12647a output-1891a3'
+    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-ac99ec cost-4ae0d6 server-12647a output-1891a3'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3'
     'nft history' = 'server-12647a output-1891a3'
-    'nft verify' = 'flags-53e557 verifying-4a92f2 server-12647a output-1891a3'
+    'nft verify' = 'flags-53e557 verifying-4ce82c server-12647a output-1891a3'
     'batch template' = 'flags-6dc3e8 server-da4928 output-b31709'
     'batch validate' = 'flags-c94b26 server-12647a output-1891a3'
     'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
     'batch rehearse' = 'flags-e663aa run-385de6 server-da4928 output-1891a3'
-    'batch mint' = 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
+    'batch mint' = 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
     'batch list' = 'flags-adadad server-12647a output-1891a3'
     'batch status' = 'flags-40486a server-12647a output-1891a3'
-    'batch resume' = 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
-    'batch retry' = 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-679b39 cost-ed4d97 server-12647a output-1891a3'
-    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-679b39 server-12647a output-1891a3'
-    'batch results' = 'flags-a13908 verifying-679b39 server-12647a output-1891a3'
+    'batch resume' = 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
+    'batch retry' = 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
+    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-1ff4ae server-12647a output-1891a3'
+    'batch results' = 'flags-a13908 verifying-1ff4ae server-12647a output-1891a3'
     'batch report' = 'flags-6871bb server-12647a output-1891a3'
     'batch rm' = 'flags-dbdba3 server-12647a output-1891a3'
     'plan' = 'flags-2de0d6 server-12647a output-c4f1ba'
-    'apply' = 'flags-78d30c cost-b93b4f sending-and-waiting-50fb0b server-12647a output-1891a3'
-    'reveal' = 'flags-63f030 sending-and-waiting-ed2143 cost-b93b4f verifying-dffe96 server-12647a output-1891a3'
-    'cost' = 'flags-c1de73 cost-fc9e59 verifying-dffe96 server-12647a output-1891a3'
+    'apply' = 'flags-78d30c cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
+    'reveal' = 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3'
+    'cost' = 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3'
     'wallet generate' = 'flags-e8321b server-12647a output-1891a3'
     'wallet import' = 'flags-081201 server-da4928 output-1891a3'
     'wallet url' = 'flags-6d551a server-12647a output-1891a3'
@@ -308,15 +308,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --file -f file JSON request, or - for standard input; flags override its fields'
-    'sending-and-waiting-3e0128' = '--wait - - Wait until the collection is deployed (the default)
+    'sending-and-waiting-8be863' = '--wait - - Wait until the collection is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, regardless of the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
-    'cost-77d9dd' = '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
---price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
+    'cost-4ae0d6' = '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
+--price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
     'server-12647a' = '--local - - Use the local backend (gdn local start)
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
@@ -352,8 +352,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt
 --rpc-url-file - file File with the JSON-RPC URL of the network'
     'sending-and-waiting-39846b' = '--timeout - text How long the command may take (5m after the first transaction)'
-    'verifying-dffe96' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
---gateway - text IPFS gateway (from the server)'
+    'verifying-3d2de1' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+--gateway - text IPFS gateway (the server''s gateway)'
     'flags-ea7600' = '--contract -c @collections Collection to mint into
 --contract-address ~ @collections Collection to mint into
 --contract-addresses ~ @collections Collection to mint into
@@ -368,12 +368,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
 --attr - text+ Add an attribute; repeatable'
-    'sending-and-waiting-3dee3a' = '--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-566ba7' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, regardless of the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'manifests-b0ba00' = '--run - @run-names Name of the run
 --chunk-size - text NFTs per request (50)
@@ -403,12 +403,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request, or - for standard input; flags override its fields'
-    'sending-and-waiting-a23fc4' = '--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-18b417' = '--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, regardless of the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'flags-8c56ed' = '--contract -c @collections Collection to list
 --contract-address ~ @collections Collection to list
@@ -421,35 +421,35 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
     'flags-f7a8c7' = '--file -f file JSON file that replaces the whole metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-a9a07f' = '--wait - - Wait until the NFT is updated (the default)
+    'sending-and-waiting-ac99ec' = '--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
 --yes -y - Don''t prompt before spending on a public network
---again - - Send another request, regardless of the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'flags-eca1f2' = '--blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-e00aad' = '--wait - - Wait until all NFTs are frozen (the default)
+    'sending-and-waiting-a868c1' = '--wait - - Wait until all NFTs are frozen (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
---again - - Send another request, regardless of the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
-    'sending-and-waiting-416f7e' = '--wait - - Wait until all NFTs are burned (the default)
+    'sending-and-waiting-d64d4f' = '--wait - - Wait until all NFTs are burned (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the NFTs without sending anything
 --yes -y - Don''t prompt
---again - - Send another request, regardless of the outcome of an earlier one
+--again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'flags-53e557' = '--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT'
-    'verifying-4a92f2' = '--on-chain - - Also compare owner, token URI and metadata with chain and storage
---rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
---gateway - text IPFS gateway (from the server)'
+    'verifying-4ce82c' = '--on-chain - - Also compare owner, token URI and metadata with chain and storage
+--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+--gateway - text IPFS gateway (the server''s gateway)'
     'flags-6dc3e8' = '--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the rows'
@@ -546,10 +546,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network'
-    'verifying-679b39' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
---rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)
---gateway - text IPFS gateway (from the server)'
-    'cost-ed4d97' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'verifying-1ff4ae' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
+--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+--gateway - text IPFS gateway (the server''s gateway)'
+    'cost-5c8998' = '--price - text Price of the network''s coin: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
@@ -628,8 +628,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint duplicate rows without a prompt'
-    'cost-b93b4f' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
---price - text Price of a coin of the network: 3100 (USD) or 3100EUR'
+    'cost-6f1f63' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
+--price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
     'flags-63f030' = '--contract -c @collections Collection of the drop
@@ -658,7 +658,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
-    'cost-fc9e59' = '--price - text Price of a coin of the network: 3100 (USD) or 3100EUR
+    'cost-61e4fe' = '--price - text Price of the network''s coin: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
     'flags-e8321b' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …

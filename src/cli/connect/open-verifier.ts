@@ -43,11 +43,11 @@ export function addVerifyFlags(command: GdnCommand): GdnCommand {
 
 /** Adds `--rpc-url` and `--gateway`. */
 export function addReaderFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--rpc-url <url>', 'JSON-RPC URL of the chain (GDN_RPC_URL, or from the server)', {
+  valueFlag(command, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
     group: VERIFYING,
     parse: httpAddress,
   })
-  return valueFlag(command, '--gateway <url>', 'IPFS gateway (from the server)', {
+  return valueFlag(command, '--gateway <url>', "IPFS gateway (the server's gateway)", {
     group: VERIFYING,
     parse: httpAddress,
   })

@@ -31,7 +31,7 @@ export function addCostFlags(command: GdnCommand): GdnCommand {
 }
 
 export const addPriceFlag = (command: GdnCommand): GdnCommand =>
-  valueFlag(command, '--price <amount>', 'Price of a coin of the network: 3100 (USD) or 3100EUR', {
+  valueFlag(command, '--price <amount>', "Price of the network's coin: 3100 (USD) or 3100EUR", {
     group: COST,
     parse: price,
   })

@@ -3,9 +3,10 @@
  * exit codes, and shorter.
  */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  'collection create': 'A collection is a contract, owned by a wallet. Later calls can omit its address.',
+  'collection create':
+    'A collection is a smart contract that belongs to a wallet. Later calls can omit the contract address.',
   'collection set':
-    "The owner's wallet signs a transaction for each setting that differs, and pays its gas. A new owner accepts the offered ownership.",
+    "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner accepts the offered ownership.",
   'collection show': 'The contract address works for collections created on this machine.',
   'collection list': 'The API cannot list other collections.',
   'nft mint': 'Local files are uploaded. For many NFTs, use batch_mint.',
@@ -13,7 +14,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': 'Shows token, title, status and owner of each NFT.',
   'nft show': '',
-  'nft verify': 'Checks that the service created the NFT for this owner.',
+  'nft verify': 'Checks that the server created the NFT for this owner.',
   'batch template':
     'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
   'batch validate': 'Returns all problems of rows, fields and local files, with line and column.',
@@ -29,7 +30,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
   'nft grant':
-    'On the chain, sender is the first owner and receiver the current one. The collection must have enable_transfer. Local files are uploaded.',
+    'Mints to the sender, then transfers to the receiver. The collection must have enable_transfer. Local files are uploaded.',
   'nft freeze': 'Permanent: no one can update a frozen NFT. collection_set freezes all NFTs of a collection.',
   'batch preview':
     'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',
@@ -40,8 +41,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Minted NFTs are not affected. Also deletes the record that prevents rows from being minted twice: the same manifest then starts a new run.',
   reveal:
     'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
-  'wallet add': 'Names an address whose key is elsewhere, such as a recipient.',
-  'wallet rm': 'Deletes the name of an address, never a keystore.',
+  'wallet add': 'Saves an address whose key is not on this machine, such as the address of a recipient.',
+  'wallet rm': 'Deletes an address that wallet_add saved, never a keystore.',
   'tx unknown':
     'A backend finds such mints after a restore. While one is unexplained, requests for its collection get 503 until a person releases it.',
   doctor: 'Checks configuration, server, key, clock, recorded runs and the local backend.',

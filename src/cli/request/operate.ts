@@ -33,7 +33,7 @@ export interface OperationFlags {
 const GROUP = 'Sending and waiting'
 
 export function addOperationFlags(command: GdnCommand): void {
-  switchFlag(command, '--again', 'Send another request, regardless of the outcome of an earlier one', GROUP)
+  switchFlag(command, '--again', 'Send another request, regardless of the outcome of earlier requests', GROUP)
   valueFlag(command, '--operation <id>', 'UUID of the operation to resume or to create', {
     parse: uuid,
     group: GROUP,
