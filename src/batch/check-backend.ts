@@ -48,7 +48,9 @@ export async function checkBackend(
   return {
     restored,
     notes: restored
-      ? [`The backend was restored from a backup, and no longer knows ${lost.length} of the accepted rows`]
+      ? [
+          `The backend was restored from a backup and has no record of ${lost.length} accepted ${lost.length === 1 ? 'row' : 'rows'}`,
+        ]
       : [],
   }
 }

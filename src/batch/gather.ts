@@ -193,7 +193,7 @@ export async function readRows(
 
 const sameId = ({ id, line }: ManifestRow): ManifestIssue => ({
   place: { line, field: 'id' },
-  message: `the ID ${JSON.stringify(id)} is also in an earlier row`,
+  message: `the ID ${JSON.stringify(id)} is already used in an earlier row`,
   hint: 'Give each row a unique ID, or none.',
 })
 

@@ -141,7 +141,7 @@ async function noteMove(
 ): Promise<void> {
   if (store.movedFrom === null || client === null) return
   relabeled.push(...(await labelsOfMoved(store, options, client, gathered)))
-  notes.push(`The run ${store.drop.name} follows its manifest, which was moved from ${store.movedFrom}`)
+  notes.push(`The run ${store.drop.name} continues with its manifest, which was moved from ${store.movedFrom}`)
 }
 
 const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Plan) => ({

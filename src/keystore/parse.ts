@@ -110,7 +110,7 @@ function parseJson(text: string, name: string): unknown {
     if (!(error instanceof GdnError)) throw error
     throw error.with({
       message: `is not a keystore: ${error.message}`,
-      hint: 'Name a keystore in JSON, as `gdn wallet export` writes it.',
+      hint: 'Use a keystore in JSON, such as a file that `gdn wallet export` wrote.',
     })
   }
 }

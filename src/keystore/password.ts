@@ -37,8 +37,8 @@ export function passwordIn(text: string, place: string, problemOf: (password: st
     place: { file: place },
     hint:
       passwordProblem(password) !== null
-        ? 'Write the password there, as the only line.'
-        : 'Write another password there. For a test wallet, --weak-password accepts a short one.',
+        ? 'Pass the password as the only line of the file or pipe.'
+        : 'Use another password. For a test wallet, --weak-password accepts a short one.',
   })
 }
 

@@ -213,7 +213,7 @@ export class RowBuilder {
       report.add(found.sender?.column ?? 'sender', "sender can't be used with --dynamic")
     }
     if (receiver === null && !report.has('receiver'))
-      report.add('receiver', 'receiver is required', 'Fill it in, or add --receiver.')
+      report.add('receiver', 'receiver is required', 'Fill in the receiver, or add --receiver <address>.')
     if (report.issues.length > 0 || receiver === null || metadata === null)
       return { issues: report.issues, line, title, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
     return { row: { line, id, receiver, sender, metadata: withoutSamples(metadata, localFiles), localFiles } }

@@ -134,7 +134,7 @@ export function spellingOf(role: ColumnRole): string {
 
 /** Reads the name of a column. */
 export function parseColumnName(given: string, naming: ColumnNaming): ParsedName {
-  if (given === '') return { problem: 'a column has no name', hint: 'Name it, or remove it.' }
+  if (given === '') return { problem: 'a column has no name', hint: 'Add a name to the header, or remove the column.' }
   const invisible = INVISIBLE.exec(given)
   if (invisible !== null) {
     const code = (invisible[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
@@ -170,7 +170,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
   const role: ColumnRole = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
   const problem = keyProblem(role)
-  return problem === null ? { role } : { problem: `the column "${name}": its key ${problem}` }
+  return problem === null ? { role } : { problem: `the key of the column "${name}" ${problem}` }
 }
 
 /** Returns the column whose prefix was mistyped, such as `attr:hour` for `atr:hour`; null for any other name. */
@@ -185,7 +185,7 @@ function prefixMeant(name: string): string | null {
 /** Returns the flag that gives a column a meaning. */
 export const mapFlag = (name: string, meaning: string): string => `--map ${shellWord(`${name}=${meaning}`)}`
 
-export const leaveOutHint = (name: string): string => `To leave it out, add ${mapFlag(name, IGNORED)}.`
+export const leaveOutHint = (name: string): string => `To leave the column out, add ${mapFlag(name, IGNORED)}.`
 
 /** Returns the contract's problem with the key of a file, attribute or extra column. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
@@ -232,8 +232,8 @@ export function columnSetProblems(
   for (const [name] of columnMap) {
     if (columns.some((column) => column.name === name || folded(column.name) === folded(name))) continue
     const near = nearest(name, names)
-    const hint = near === undefined ? 'Name a column of the header.' : `Did you mean "${near}"?`
-    problems.push({ column: null, problem: `--map names the column "${name}", which is not in the header`, hint })
+    const hint = near === undefined ? 'Use a column of the header.' : `Did you mean "${near}"?`
+    problems.push({ column: null, problem: `the column "${name}" of --map is not in the header`, hint })
   }
   const files = columns.filter(({ role }) => role.kind === 'file')
   const tooMany = files[MAX_FILE_FIELDS]
@@ -245,11 +245,15 @@ export function columnSetProblems(
   }
   for (const needed of ['title', 'description'] as const) {
     if (seen.has(needed)) continue
-    const hint = `Add it, or name the column that has it with --map <column>=${needed}.`
+    const hint = `Add the column, or use --map <column>=${needed} to read another column as ${needed}.`
     problems.push({ column: null, problem: `the column "${needed}" is missing`, hint })
   }
   if (!seen.has('receiver') && !hasReceiver) {
-    problems.push({ column: null, problem: 'the column "receiver" is missing', hint: 'Add it, or use --receiver.' })
+    problems.push({
+      column: null,
+      problem: 'the column "receiver" is missing',
+      hint: 'Add the column, or use --receiver <address>.',
+    })
   }
   return problems
 }

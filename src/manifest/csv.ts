@@ -172,7 +172,8 @@ class BodyReader {
     }
     const column = Math.min(cells.length, width + 1)
     const message = `has ${count(cells.length, 'cell')}, but the header has ${width}`
-    const hint = cells.length > width ? 'Put cells with the delimiter in double quotes.' : 'Add the missing cells.'
+    const hint =
+      cells.length > width ? 'Put cells that contain the delimiter in double quotes.' : 'Add the missing cells.'
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 
@@ -182,7 +183,7 @@ class BodyReader {
       if (this.#unnamed.has(index) || cells[index]?.trim() === '') continue
       this.#unnamed.add(index)
       const message = `has a cell in column ${columnLetters(index)}, which has no name in the header`
-      const hint = 'Name the column, or empty its cells.'
+      const hint = 'Add a name to the header, or clear the cells of the column.'
       return { place: { file: this.#file, line, column: index + 1 }, message, hint }
     }
     return null
@@ -190,7 +191,7 @@ class BodyReader {
 
   #mixed(line: number): ManifestIssue {
     const place = { file: this.#file, line }
-    const message = 'has another line ending than the header line'
+    const message = 'has a different line ending than the header'
     return { place, message, hint: 'Save the file with one kind of line ending.' }
   }
 
@@ -233,13 +234,13 @@ class BodyReader {
     const issue = {
       place: { file: this.#file, line: this.#line, column: Math.max(1, cells.length) },
       message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
-      ...(quoted ? { hint: 'A quote seems never to be closed.' } : {}),
+      ...(quoted ? { hint: 'Look for a quote that is never closed.' } : {}),
     }
     return new ManifestError(issue, this.#line + this.#breaks)
   }
 }
 
-const QUOTE_HINT = 'Inside a quoted cell, write a double quote as two.'
+const QUOTE_HINT = 'Inside a quoted cell, write a double quote as two double quotes.'
 
 interface Parsed {
   data: string[][]

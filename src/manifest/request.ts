@@ -43,7 +43,7 @@ export function applyRequest(
   if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
   const issues = Object.keys(given)
     .filter((field) => !sameAddress(String(given[field]), String(request[field])))
-    .map((field) => issue(field, `is ${String(request[field])}, but the flag has ${String(given[field])}`))
+    .map((field) => issue(field, `is ${String(request[field])}, but the flag is ${String(given[field])}`))
   const { value } = checked
   return {
     options: {

@@ -130,13 +130,13 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   }
   const results = resultColumns(names)
   if (results.length > 0) {
-    const hint = `Remove these columns: ${results.join(', ')}. Then it is a manifest again.`
+    const hint = `To use the file as a manifest, remove these columns: ${results.join(', ')}.`
     report(undefined, 'has the columns of the results of a run', hint)
     return { columns, issues, unknown, missing: null }
   }
   if (LIST_COLUMNS.every((name) => names.includes(name))) {
     const hint =
-      'The list has NFTs that exist, and minting it would mint each of them again. To change them, edit the manifest that they were minted from. To mint new ones, remove these columns.'
+      'These NFTs already exist, and minting the list would mint each of them again. To change the NFTs, edit the manifest that they were minted from. To mint new NFTs, remove these columns.'
     report(undefined, `has the columns of a list of NFTs: ${LIST_COLUMNS.join(', ')}`, hint)
     return { columns, issues, unknown, missing: null }
   }

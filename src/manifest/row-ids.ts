@@ -16,7 +16,7 @@ export class RowIds {
     if (problem !== null) report.add(column, `id ${problem}`)
     else if (SHORTENED.test(value)) {
       const message = `id "${value}" is a number that a spreadsheet shortened, so its last digits are lost`
-      report.add(column, message, 'Format the column as text, and fill it in again.')
+      report.add(column, message, 'Format the column as text, and enter the IDs again.')
     }
     const first = this.#lines.getOrAdd(value, line)
     if (first !== undefined) {

@@ -64,7 +64,7 @@ export class RowWarnings {
       ...this.#about(this.#withoutImage, {
         what: 'an image',
         why: 'marketplaces show no image',
-        hint: 'Add a column "image", or name the column that has the images with --map <column>=image.',
+        hint: 'Add a column "image", or use --map <column>=image to read another column as image.',
       }),
       ...this.#aboutQuotes(this.#quoted),
       ...this.#aboutEscaped(),

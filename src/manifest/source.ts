@@ -50,7 +50,7 @@ export async function openSource(source: ManifestSource): Promise<OpenSource> {
   let folder: string
   try {
     const found = await stat(path)
-    if (found.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of the file in it.')
+    if (found.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of a file in the directory.')
     if (found.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
     if (found.isSocket()) throw fail('is a socket, not a file')
     if (!found.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')

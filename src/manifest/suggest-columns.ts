@@ -53,7 +53,8 @@ export async function suggestColumns(
   for (const { name, kind } of looked) {
     if (kind === 'image' || kind === 'file') {
       const meaning = kind === 'image' && free.delete('image') ? 'image' : `file:${name}`
-      if (meaningProblem(meaning) === null) hints.set(name, `Its cells name ${kind}s: add ${mapFlag(name, meaning)}.`)
+      if (meaningProblem(meaning) === null)
+        hints.set(name, `Its cells contain ${kind}s: add ${mapFlag(name, meaning)}.`)
     } else if (kind === 'address' && free.delete('receiver')) {
       hints.set(name, `Its cells are addresses: add ${mapFlag(name, 'receiver')}.`)
     }
@@ -64,7 +65,7 @@ export async function suggestColumns(
       meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
     hints.set(
       name,
-      `If it is the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}.${other} ${leaveOutHint(name)}`,
+      `If the column contains the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}.${other} ${leaveOutHint(name)}`,
     )
   }
   return hints

@@ -45,7 +45,7 @@ export class TargetCheck {
       // Reported once, because it isn't a problem of a single row.
       if (chain === undefined && !this.#isMissingReported) {
         this.#isMissingReported = true
-        report.add('blockchain', 'blockchain is required', 'Add the column, or use --blockchain.')
+        report.add('blockchain', 'blockchain is required', 'Add the column, or use --blockchain <name>.')
       }
       return
     }

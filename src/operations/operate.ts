@@ -147,7 +147,7 @@ class CommandSender {
   outOfTime(error: GdnError): GdnError {
     const { operation } = this.#journal
     if (isAccepted(operation)) {
-      const message = `${error.message}, and it was not checked whether the request that was accepted earlier has ended`
+      const message = `${error.message}, and the outcome of the request accepted earlier was not checked`
       return new GdnError('pending', message, { hint: 'Run the same command again to wait longer.', cause: error })
     }
     if (isSent(operation) && (operation.state === 'sent' || operation.state === 'unknown')) {
@@ -277,7 +277,7 @@ class CommandSender {
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const given = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
     if (given.length === 0) return
-    const reason = 'the response has NFTs of an earlier operation'
+    const reason = 'the response contains NFTs of an earlier operation'
     await this.#journal.unknown(reason)
     throw unknownOperation(operation, this.#creates, reason, given)
   }

@@ -80,7 +80,7 @@ export async function sendOperation(sending: Sending): Promise<Attempt<AcceptedI
 }
 
 const keyReused = (key: string, cause: unknown): GdnError =>
-  new GdnError('idempotency_key_reused', `the server has another request of the operation ${key}`, {
+  new GdnError('idempotency_key_reused', `the server already has a different request for the operation ${key}`, {
     place: { flag: '--operation' },
     hint: 'This request had no effect. Use another ID for it.',
     cause,

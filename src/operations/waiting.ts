@@ -141,7 +141,7 @@ export async function waitForNfts(
 }
 
 function stillPendingAfter(timeoutMs: number, pending: readonly string[], records: readonly NftRecord[]): GdnError {
-  const reason = records.length === 0 ? ': the server returns no NFT with such an ID' : pendingReason(records)
+  const reason = records.length === 0 ? ': the server returns no NFT with this ID' : pendingReason(records)
   return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending })
 }
 
@@ -187,7 +187,7 @@ function failedMints(records: readonly NftRecord[]): GdnError | null {
   if (first === undefined) return null
   return new GdnError(
     'nft_failed',
-    `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server gives no reason'}`,
+    `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server returned no reason'}`,
     {
       hint: 'Failed NFTs are not minted. Fix the cause and mint them again.',
       details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },

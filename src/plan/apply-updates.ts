@@ -95,7 +95,9 @@ export async function applyUpdates(
 
 /** The error of a reference ID that names other metadata. */
 const otherVersion = (cause: unknown) =>
-  new GdnError('refused', 'another version of this row was applied to this revision: plan again', { cause })
+  new GdnError('refused', 'another version of this row was already applied to this revision: make a new plan', {
+    cause,
+  })
 
 /** Returns a function that uploads each content once, also for several changes in flight. */
 function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<string> {

@@ -65,4 +65,4 @@ const nameOf = ({ field }: ExchangedField): string =>
   field.startsWith(fileField('')) ? field.slice(fileField('').length) : field
 
 const textOf = (one: ExchangedField): string =>
-  `${one.moved} of ${one.changed} rows with another ${nameOf(one)} get that of another row`
+  `${one.moved} of ${one.changed} rows with a changed ${nameOf(one)} get the ${nameOf(one)} of another row`

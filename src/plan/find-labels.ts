@@ -88,7 +88,7 @@ export class OtherLabels {
     const error = errorOf({ first: this.#first, count, labels, own: this.#own })
     if (!isTooMany || adopt === false) throw error
     throw new GdnError('seems_minted', error.message, {
-      hint: `Nothing was sent. --adopt takes the NFTs of at most ${MAX_LABELS} labels.`,
+      hint: `Nothing was sent. --adopt can adopt the NFTs of at most ${MAX_LABELS} labels.`,
       details: error.details,
     })
   }

@@ -72,7 +72,7 @@ export interface ChangeSenderDeps {
   onProgress(outcomes: Outcomes): void
 }
 
-export const RESUME_HINT = 'Run the same command again: it resumes what is in progress.'
+export const RESUME_HINT = 'Run the same command again to resume the changes in progress.'
 /** Accepted changes that have not ended: further ones wait, so that memory does not grow with their number. */
 const MOST_PENDING = 5_000
 const PER_LOOK = 1_000

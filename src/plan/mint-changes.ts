@@ -26,7 +26,7 @@ export function mintOf({ nftGdnId, sent }: Candidate): Change | null {
 function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | null {
   if (state === 'failed') return `${FAILED}: ${reason ?? 'the server returned no reason'}`
   const isOpen = state === 'sent' || state === 'unknown' || state === 'absent'
-  return isOpen ? 'its outcome is unknown, and is resolved before it is sent again' : null
+  return isOpen ? 'its outcome is unknown, so gdn resolves it before sending the row again' : null
 }
 
 /** Returns the mint of a row whose NFT failed without effect; null for any other NFT. */

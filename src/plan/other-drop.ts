@@ -48,7 +48,7 @@ export class OtherDrop {
    */
   refuse(): string | null {
     const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]
-    const nfts = `${others} of ${named} NFTs with the IDs of rows have another title and other content`
+    const nfts = `${others} of ${named} NFTs that match rows by ID have a different title and different content`
     const isMost = named >= MIN_REFUSED && others >= named * MOST
     if (!isMost || unlike < named * MOST) {
       const isNoted = isMost || (unlike > 0 && unlike >= named * MANY)

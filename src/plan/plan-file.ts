@@ -156,7 +156,7 @@ export async function refuseOtherFile(path: string): Promise<void> {
   if (folder?.isDirectory() !== true) throw noPlace(path, 'its folder does not exist', 'Create it first.')
   const found = await stat(path).catch(() => null)
   if (found === null || (found.isFile() && found.size === 0) || (await beginsAsPlan(path))) return
-  throw noPlace(path, 'is not a saved plan, and is not replaced', 'Use the path of another file.')
+  throw noPlace(path, 'already exists and is not a saved plan', 'Use another path.')
 }
 
 const noPlace = (file: string, message: string, hint: string) =>
@@ -197,7 +197,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
     if (Number.isSafeInteger(version) && version !== VERSION) {
       throw bad(
         path,
-        `is a plan of version ${version}, and this gdn applies version ${VERSION}`,
+        `is a plan of version ${version}, but this gdn supports version ${VERSION}`,
         'Nothing was sent. Run `gdn plan --out` again, and review it.',
       )
     }
@@ -275,7 +275,7 @@ const notPublished = (message: string) =>
   new GdnError('refused', message, { hint: 'Nothing was sent. Apply only plans that you trust.' })
 
 const otherFile = (file: string) =>
-  new GdnError('refused', 'changed since the plan was made', {
+  new GdnError('refused', 'changed after the plan was created', {
     place: { file },
     hint: 'Nothing was sent. Run `gdn plan --out` again, and review it.',
   })

@@ -94,4 +94,4 @@ export const noteOfMove = (from: string, run: string): string =>
 
 /** Says that the manifest of a run may have been moved to the path of this one. */
 export const noteOfMovedRun = ({ name, manifest }: { name: string; manifest: string | null }): string =>
-  `The run ${name} has a manifest that no longer exists: ${manifest}. If it was moved here, add --adopt`
+  `The manifest of the run ${name} no longer exists: ${manifest}. If it was moved here, add --adopt`

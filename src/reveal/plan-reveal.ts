@@ -140,7 +140,7 @@ export async function withRevealPlan<Result>(
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(moved)
     if (plan.pending > 0 && !hasUpdates) {
-      throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a backend of gdn.' })
+      throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
     }
     return await use(plan)
   })
@@ -173,7 +173,7 @@ const MAX_LEFT = 100
 function otherRows(moved: readonly { line: number; row: string }[]): GdnError {
   const named = moved.slice(0, MAX_NAMED).map(({ line, row }) => `line ${line} was minted as row ${row}`)
   const more = moved.length > MAX_NAMED ? ', …' : ''
-  return new GdnError('refused', `the manifest is not the one that was minted: ${named.join(', ')}${more}`, {
+  return new GdnError('refused', `the manifest differs from the one that was minted: ${named.join(', ')}${more}`, {
     hint: 'Nothing was sent. Restore the manifest.',
     details: { rows: moved.slice(0, 100), count: moved.length },
   })

@@ -75,6 +75,6 @@ function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | n
   }
   const count = metadataItems(metadata)
   if (count < MAX_METADATA_ITEMS) return null
-  const message = `has ${count} metadata items, and no room for the salt of the reveal: ${MAX_METADATA_ITEMS} are allowed`
+  const message = `has ${count} metadata items, which leaves no room for the salt of the reveal: at most ${MAX_METADATA_ITEMS} are allowed`
   return issue(PROVENANCE_SALT, message, 'Remove an item, or make it an attribute.')
 }

@@ -98,7 +98,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       place,
       hint:
         near === undefined
-          ? `Run \`gdn wallet list\` to list the names, or \`gdn wallet add @${name} <address>\` to add this one.`
+          ? `Run \`gdn wallet list\` to list the names, or \`gdn wallet add @${name} <address>\` to add this name.`
           : `Did you mean @${near}?`,
     })
   }

@@ -30,7 +30,7 @@ export function checkWalletFolder(path: string): boolean {
   const me = getuid?.()
   if (me !== undefined && found.uid !== me && me !== 0) throw fail('belongs to another user')
   if ((found.mode & 0o077) !== 0)
-    throw fail('is accessible to others, but has wallets', `Run \`chmod 700 ${quoted(path)}\`.`)
+    throw fail('contains wallets, but other users can access it', `Run \`chmod 700 ${quoted(path)}\`.`)
   return true
 }
 

@@ -101,7 +101,7 @@ async function setAside(
 ): Promise<GdnError> {
   const said = `the signed URL returned ${status}, but the response ${problem}`
   if (body.length === 0)
-    return new GdnError('bad_answer', said, { hint: 'Nothing was stored. The service has a problem.' })
+    return new GdnError('bad_answer', said, { hint: 'Nothing was stored. Contact the operator of the service.' })
   const text = seal.bytes(body)
   const own = join(folder, SET_ASIDE)
   try {
@@ -143,8 +143,8 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
         details: { address, keystore: text },
         cause: error,
       })
-    : new GdnError('unexpected', `the keystore of ${address} could not be stored in the folder of wallets: ${reason}`, {
-        hint: `It is in ${file}, encrypted with your password. Before you send anything to that address, run \`gdn wallet export ${quoted(file)} --to -\` to check it.`,
+    : new GdnError('unexpected', `the keystore of ${address} could not be stored in the wallet folder: ${reason}`, {
+        hint: `The keystore is in ${file}, encrypted with your password. Before you send anything to that address, run \`gdn wallet export ${quoted(file)} --to -\` to check it.`,
         details: { address, file },
         cause: error,
       })

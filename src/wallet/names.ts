@@ -7,7 +7,7 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 /** Returns the problem of a wallet's name, or null. The name is used for a file, on any system. */
 export function nameProblem(name: string): string | null {
   if (NAME.test(name) && !name.endsWith('.') && !DEVICE.test(name)) return null
-  return 'must be 1 to 63 of a-z, 0-9, ".", "_" and "-", beginning with a letter or digit'
+  return 'must have 1 to 63 characters of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit'
 }
 
 /** Whether a value is the name of a wallet instead of an address. No address begins with `@`. */

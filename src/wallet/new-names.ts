@@ -35,6 +35,6 @@ export function refuseKeystore(folder: string, name: string): void {
 
 /** @param what the keystore or the address that has the name */
 export const nameTaken = (name: string, what: string) =>
-  new GdnError('invalid_input', `@${name} exists already: ${what}`, {
+  new GdnError('invalid_input', `@${name} already exists: ${what}`, {
     hint: 'Choose another name. Wallets and addresses are never overwritten.',
   })

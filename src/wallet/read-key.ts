@@ -45,7 +45,8 @@ export async function readKey(text: string, file: string, { kind, path }: ReadKe
   const words = given.toLowerCase().normalize('NFKD').split(/\s+/)
   if (isMnemonic(given)) {
     const problem = await mnemonicProblem(words)
-    if (problem !== null) throw fail(problem, 'Compare it with your copy. gdn reads mnemonics of BIP-39 in English.')
+    if (problem !== null)
+      throw fail(problem, 'Compare the words with your copy. gdn reads mnemonics of BIP-39 in English.')
     return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
   }
   const digits = HEX.exec(given)?.[1]
@@ -56,7 +57,7 @@ export async function readKey(text: string, file: string, { kind, path }: ReadKe
     throw fail('is a Solana address: its private key has 64 bytes, which are 86 to 88 characters')
   }
   throw fail(
-    'is not a key that gdn knows',
+    'is not in a format of keys that gdn supports',
     'Pass a private key (0x and 64 hex digits, or base58 of Solana), a mnemonic, a keystore or a Solana keypair file.',
   )
 }

@@ -151,7 +151,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   if (owner !== null) {
     if (await isAlive(owner)) {
       throw new GdnError('invalid_input', `another gdn process is creating @${name} (pid ${owner.pid})`, {
-        hint: 'Choose another name, or wait.',
+        hint: 'Choose another name, or wait until that process ends.',
       })
     }
     return await rm(draft, { force: true })

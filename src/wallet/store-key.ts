@@ -56,5 +56,5 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
 /** Reads the keystore back and opens it, in the same way as later. */
 export async function prove(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), password, file)
-  if (!sameAddress(opened.address, address)) throw new Error(`${file} has another key than was written`)
+  if (!sameAddress(opened.address, address)) throw new Error(`${file} contains a different key than gdn wrote`)
 }

@@ -364,7 +364,7 @@ describe('--adopt', () => {
       hint: [
         'Nothing was sent.',
         'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
-        'To mint them in addition, move them to a manifest of their own, and mint that with --run <name> --no-lookup.',
+        'To mint the rows anyway, move them to a separate manifest, and mint that manifest with --run <name> --no-lookup.',
       ].join('\n'),
     })
     expect(await listRuns(machine.stateDir)).toEqual([])
@@ -399,7 +399,7 @@ describe('--adopt', () => {
     await run(unknown, [row(1, { id: 'a' })], { noWait: true })
     const other = { manifestPath: '/drops/other.csv', adopt: true }
     const rows = [row(1, { id: 'b' })]
-    const error = { code: 'seems_minted', message: expect.stringContaining('unknown outcome'), details: { count: 1 } }
+    const error = { code: 'seems_minted', message: expect.stringContaining('its outcome is unknown'), details: { count: 1 } }
     await expect(run(unknown, rows, other)).rejects.toMatchObject(error)
     expect(await run(unknown, [row(1, { id: 'a' })])).toMatchObject({ reconciled: { adopted: 1 } })
     expect(unknown.attempts).toBe(1)

@@ -114,7 +114,7 @@ describe('an unknown column', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({
       message: expect.stringMatching(/drop\.csv:1:4: unknown column "Mood"$/),
-      hint: 'To make it a public attribute, add --map Mood=attr:Mood, or --unknown-columns attr for all unknown columns. To leave it out, add --map Mood=ignore.',
+      hint: 'To make it a public attribute, add --map Mood=attr:Mood, or --unknown-columns attr for all unknown columns. To leave the column out, add --map Mood=ignore.',
     })
   })
 
@@ -195,7 +195,7 @@ describe('map and unknown_columns of the project file', () => {
   test.each([
     [{ map: { Bild: 'picture' } }, 'map.Bild', '"picture" is not a column of a manifest, such as image or attr:Mood'],
     [{ map: { Bild: 'attr:' } }, 'map.Bild', '"attr:" is not a column of a manifest, such as image or attr:Mood'],
-    [{ map: { Bild: 'extra:title' } }, 'map.Bild', 'its key is part of every NFT'],
+    [{ map: { Bild: 'extra:title' } }, 'map.Bild', 'is part of every NFT'],
     [{ map: ['image'] }, 'map', 'must be'],
     [{ map: { Bild: 1 } }, 'map.Bild', 'must be'],
     [{ unknown_columns: 'drop' }, 'unknown_columns', 'must be attr, extra, ignore or error'],

@@ -347,7 +347,7 @@ test('--for-spreadsheet lists the NFTs of a collection as the manifest has them'
 test('says how a machine that did not mint the drop gets its run', async () => {
   const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,first,${OWNER}\n` })
   const { stderr } = await cli(['batch', 'results', path('drop.csv')], options)
-  expect(stderr).toContain('It finds the NFTs that another machine has minted')
+  expect(stderr).toContain('gdn also finds the NFTs that another machine minted')
 })
 
 test('says on a terminal what the rows are shown as', async () => {

@@ -184,7 +184,7 @@ describe('finding a run', () => {
       expect(stderr).toContain(told)
     }
     // Both have one manifest and one server.
-    const hint = /Use the ID of one, such as [0-9a-f-]+\. To select its collection, add --contract <address>\.\n/
+    const hint = /Use the ID of a run, such as [0-9a-f-]+\. To select its collection, add --contract <address>\.\n/
     expect(stderr).toMatch(hint)
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
@@ -282,7 +282,9 @@ describe('finding a run', () => {
       const failed = await run('batch', ...command, 'drop.csv')
       expect(failed.code, command.join(' ')).toBe(2)
       expect(errorOf(failed).message).toBe('there is no run of ./drop.csv on this machine')
-      expect(errorOf(failed).hint).toMatch(new RegExp(`${run_id}.*feb/drop.csv\nTo use one, specify its ID`))
+      expect(errorOf(failed).hint).toMatch(
+        new RegExp(`${run_id}.*feb/drop.csv\nTo use one of these runs, specify its ID`),
+      )
       expect(errorOf(failed).hint).not.toContain('--adopt')
     }
     expect(errorOf(await run('open', 'drop.csv')).message).toBe('there is no run of ./drop.csv on this machine')

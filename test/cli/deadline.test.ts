@@ -153,7 +153,7 @@ describe('--timeout', () => {
     expect([result.code, JSON.parse(result.stdout).nft_gdn_id]).toEqual([8, 'id-1'])
     expect(errorOf(result)).toMatchObject({
       code: 'pending',
-      message: '1 NFT still pending after 300 s: the server returns no NFT with such an ID',
+      message: '1 NFT still pending after 300 s: the server returns no NFT with this ID',
       hint: expect.stringContaining('gdn nft wait id-1'),
     })
   })

@@ -64,7 +64,7 @@ describe('batch mint --dynamic', () => {
     const same = await first.mint('--dynamic', '--json')
     expect([same.code, errorOf(same).message]).toEqual([
       2,
-      expect.stringMatching(/^--dynamic: the run spring-\w+ was started without it: its NFTs can't be updated$/),
+      expect.stringMatching(/^--dynamic: the run spring-\w+ was started without --dynamic: its NFTs can't be updated$/),
     ])
     const second = await machine(address)
     const other = await second.mint('--dynamic', '--json')

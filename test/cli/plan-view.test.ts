@@ -222,7 +222,7 @@ test.each([
   expect(notes).toContain(`gdn apply sends nothing while a change is impossible. ${text}`)
 })
 
-test('names the first 10 rows that changed since the plan was made', () => {
+test('names the first 10 rows that changed after the plan was created', () => {
   const fields = [{ field: 'title', from: 'Ranger', to: 'Scout' }]
   const change: Change = {
     ...{ action: 'update', want: 'update', reason: null, fields, nftGdnId: 'n', tokenId: '1' },
@@ -231,7 +231,7 @@ test('names the first 10 rows that changed since the plan was made', () => {
   const moved = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ key: `r${at}`, line: at + 2, changes: [change] }))
   const message = (count: number) => changedSince({ count, rows: moved(count) }).message.split('\n')
-  expect(message(1)).toEqual(['changed since the plan was made: line 2 (title is Ranger)'])
+  expect(message(1)).toEqual(['changed after the plan was created: line 2 (title is Ranger)'])
   expect(message(2).slice(1)).toEqual(['  line 2 (title is Ranger)', '  line 3 (title is Ranger)'])
   expect(message(12)).toHaveLength(12)
   expect(message(12).slice(-2)).toEqual(['  line 11 (title is Ranger)', '  and 2 more'])

@@ -163,7 +163,7 @@ describe('gdn wallet import again', () => {
     const before = await readFile(join(wallets, 'alice.json'), 'utf8')
     for (const name of ['alice', 'carol']) {
       const { code, stdout, stderr } = await pipe(OTHER_KEY, '--name', name)
-      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(`@${name} exists already`)])
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(`@${name} already exists`)])
     }
     expect(await readFile(join(wallets, 'alice.json'), 'utf8')).toBe(before)
     expect(await filesOf(wallets)).toEqual(['alice.json'])
@@ -209,7 +209,7 @@ describe('gdn wallet import rejects', () => {
     ['scrypt with 2^23 · 8 steps', hostile({ n: 2 ** 23 }), /requires too much: 8192 MiB of memory/],
     ['scrypt with p=2^30', hostile({ p: 2 ** 30 }), /crypto\.kdfparams\.p/],
     ['a keystore with another password', keystore, /key: the password is wrong, or the file was changed/],
-    ['an image', '\u0000PNG\r\n', /is not a key that gdn knows/],
+    ['an image', '\u0000PNG\r\n', /is not in a format of keys that gdn supports/],
   ])('%s', async (_what, content, said) => {
     const result = await file(content)
     expect(result.stderr).toMatch(said)
@@ -227,7 +227,7 @@ describe('gdn wallet import rejects', () => {
       ['-b', 'solana', '--path', "m/44'/501'/0"],
       '--path: must have',
     ],
-    ['an invalid name', KEY, ['--name', '../x'], '--name: the name of a wallet must be'],
+    ['an invalid name', KEY, ['--name', '../x'], '--name: the name of a wallet must have'],
     ['an unknown field', KEY, ['--fields', 'private_key'], '--fields: unknown field'],
     ['a password for others', KEY, ['--password-file', '-'], '--password-file'],
   ])('%s', async (_what, key, flags, said) => {
@@ -330,7 +330,7 @@ describe('gdn wallet generate --offline', () => {
   test('rejects a taken name, and stores none of several', async () => {
     await gdn(['wallet', 'add', 'x-2', OWNER])
     const { code, stderr } = await generate(['--name', 'x', '--count', '3'])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('@x-2 exists already')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('@x-2 already exists')])
     expect(await filesOf(wallets)).toEqual([])
   })
 

@@ -204,14 +204,14 @@ describe('gdn wallet generate sends no request', () => {
     await gdn(['wallet', 'add', 'bob', OWNER])
     for (const name of ['alice', '@alice', 'bob']) {
       const { code, stderr } = await clear(['--name', name])
-      expect([code, stderr]).toEqual([2, expect.stringContaining('exists already')])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')])
     }
   })
 
   test('if one of several names exists', async () => {
     await gdn(['wallet', 'add', 'x-2', OWNER])
     expect(await clear(['--name', 'x', '--count', '3'])).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: expect.stringContaining('x-2 exists already') },
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('x-2 already exists') },
     })
     expect(await filesOf(wallets)).toEqual([])
   })
@@ -251,14 +251,14 @@ describe('gdn wallet generate sends no request', () => {
   })
 
   test.each([
-    ['is empty', '\n', 0o600, 'must not be empty\n  Write the password there, as the only line.'],
+    ['is empty', '\n', 0o600, 'must not be empty\n  Pass the password as the only line of the file or pipe.'],
+    ['is too short', 'abc\n', 0o600, 'must have at least 8 characters\n  Use another password. For a test wallet'],
     [
-      'is too short',
-      'abc\n',
+      'has two lines',
+      'a\nb\n',
       0o600,
-      'must have at least 8 characters\n  Write another password there. For a test wallet',
+      'must be one line of text\n  Pass the password as the only line of the file or pipe.',
     ],
-    ['has two lines', 'a\nb\n', 0o600, 'must be one line of text\n  Write the password there, as the only line.'],
     ['is read differently by other wallets', 'cafe\u0301\n', 0o600, 'read differently'],
     ['is readable by others', 'secret\n', 0o644, 'chmod 600'],
   ])('if the password file %s', async (_what, text, mode, said) => {
@@ -484,7 +484,7 @@ describe('gdn wallet add and rm', () => {
     expect((await gdn(['wallet', 'add', '@bob', OWNER.toLowerCase()])).stderr).toContain(OWNER)
     expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(0)
     const again = await gdn(['wallet', 'add', 'bob', OTHER])
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`@bob exists already: ${OWNER}`)])
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`@bob already exists: ${OWNER}`)])
     expect(await filesOf(wallets)).toEqual([])
     expect((await gdn(['wallet', 'rm', 'bob', '-o', 'csv'])).stdout).toContain(`bob,${OWNER}`)
     expect((await gdn(['wallet', 'list', '--json'])).stdout).toBe('[]\n')
@@ -519,7 +519,7 @@ describe('gdn wallet add and rm', () => {
   test('adds no name of a keystore', async () => {
     await generate({}, ['--name', 'alice'])
     const { code, stderr } = await gdn(['wallet', 'add', 'alice', OWNER])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('@alice exists already: /')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('@alice already exists: /')])
     expect(JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)).toHaveLength(1)
   })
 

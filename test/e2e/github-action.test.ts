@@ -402,7 +402,7 @@ describe('mint', () => {
     const before = await titles()
     const other = await job({ manifest: 'drop.csv', 'working-directory': 'feb' })
     expect(other.log).toContain('Cache not found')
-    expect(other.log).toContain('2 rows were minted by the run "jan/drop.csv", and this run is "feb/drop.csv"')
+    expect(other.log).toContain('2 rows were minted by the run "jan/drop.csv", but this run is "feb/drop.csv"')
     expect(other.outputs['exit-code']).toBe('9')
     expect(await titles()).toEqual(before)
     expect((await job({ manifest: 'jan/drop.csv' })).log).toContain('Nothing is left to do')

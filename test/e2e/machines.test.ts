@@ -92,7 +92,7 @@ describe('a manifest on several machines', () => {
     const theirs = await second.gdn.file('drop.csv', csv(['First 0', 'Second 1', 'Second 2', 'Second 3']))
     const { exitCode, stderr } = await second.gdn.run('batch', 'mint', theirs, '-c', contract)
     expect(exitCode, stderr).toBe(9)
-    expect(stderr).toContain('2 rows have IDs under which this collection has NFTs with other content\n  lines 3-4')
+    expect(stderr).toContain('2 rows have the IDs of NFTs in this collection, but different content\n  lines 3-4')
     expect(stderr).toContain('--run')
     expect(await titlesOf('Second')).toEqual([])
     expect(await second.gdn.json('batch', 'list')).toEqual([])

@@ -304,6 +304,6 @@ test('eight processes that add one name save one address, and the others are rej
   expect(await home.json(['wallet', 'list'])).toMatchObject([{ name: 'bob', address: addresses[winner] }])
   const rejected = results.filter((_, i) => i !== winner)
   for (const { code, stderr } of rejected) {
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`@bob exists already: ${addresses[winner]}`)])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`@bob already exists: ${addresses[winner]}`)])
   }
 })

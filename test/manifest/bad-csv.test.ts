@@ -88,40 +88,40 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a file key that the metadata uses',
     `${HEAD},file:name\n${GOOD},x\n`,
-    ['stdin:1:4 the column "file:name": its key is a reserved key of the metadata file: choose another'],
+    ['stdin:1:4 the key of the column "file:name" is a reserved key of the metadata file: choose another'],
   ],
   [
     'an extra key that the metadata uses',
     `${HEAD},extra:image\n${GOOD},x\n`,
-    ['stdin:1:4 the column "extra:image": its key is a reserved key of the metadata file: choose another'],
+    ['stdin:1:4 the key of the column "extra:image" is a reserved key of the metadata file: choose another'],
   ],
   [
     'an extra key that every NFT has',
     `${HEAD},extra:title\n${GOOD},x\n`,
-    ['stdin:1:4 the column "extra:title": its key is part of every NFT, so it can\'t be an extra key'],
+    ['stdin:1:4 the key of the column "extra:title" is part of every NFT, so it can\'t be an extra key'],
   ],
   [
     '__proto__ as a key',
     `${HEAD},extra:__proto__,file:__proto__\n${GOOD},x,y\n`,
     [
-      'stdin:1:4 the column "extra:__proto__": its key is not allowed as a key',
-      'stdin:1:5 the column "file:__proto__": its key is not allowed as a key',
+      'stdin:1:4 the key of the column "extra:__proto__" is not allowed as a key',
+      'stdin:1:5 the key of the column "file:__proto__" is not allowed as a key',
     ],
   ],
   [
     'a prototype key',
     `${HEAD},extra:constructor\n${GOOD},x\n`,
-    ['stdin:1:4 the column "extra:constructor": its key is not allowed as a key'],
+    ['stdin:1:4 the key of the column "extra:constructor" is not allowed as a key'],
   ],
   [
     'a key with white space',
     `${HEAD},extra: a\n${GOOD},x\n`,
-    ['stdin:1:4 the column "extra: a": its key must be a key without white space around it'],
+    ['stdin:1:4 the key of the column "extra: a" must be a key without white space around it'],
   ],
   [
     'a very long key',
     `${HEAD},attr:${'k'.repeat(129)}\n${GOOD},x\n`,
-    [`stdin:1:4 the column "attr:${'k'.repeat(129)}": its key must have at most 128 characters`],
+    [`stdin:1:4 the key of the column "attr:${'k'.repeat(129)}" must have at most 128 characters`],
   ],
   [
     'nine file columns',
@@ -159,18 +159,14 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a CRLF row in a file of LF',
     `${HEAD}\n${GOOD}\r\n${GOOD}\n`,
-    ['stdin:2 has another line ending than the header line'],
+    ['stdin:2 has a different line ending than the header'],
   ],
   [
     'an LF row in a file of CRLF',
     `${HEAD}\r\n${GOOD}\n${GOOD}\r\n`,
-    ['stdin:2 has another line ending than the header line'],
+    ['stdin:2 has a different line ending than the header'],
   ],
-  [
-    'a lone CR in a file of LF',
-    `${HEAD}\n${GOOD}\r${GOOD}\n`,
-    ['stdin:2 has another line ending than the header line'],
-  ],
+  ['a lone CR in a file of LF', `${HEAD}\n${GOOD}\r${GOOD}\n`, ['stdin:2 has a different line ending than the header']],
 
   ['an empty title', `${HEAD}\n,First,${ALICE}\n`, ['stdin:2:1 (title) title is required']],
   ['an empty description', `${HEAD}\nDawn,,${ALICE}\n`, ['stdin:2:2 (description) description is required']],
@@ -473,7 +469,7 @@ test('the hint about a mistyped prefix maps the column to what was meant', async
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
-    'To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns. To leave it out, add --map email=ignore.',
-    `To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To leave it out, add --map 'Fur Color'\\''s=ignore'.`,
+    'To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns. To leave the column out, add --map email=ignore.',
+    `To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To leave the column out, add --map 'Fur Color'\\''s=ignore'.`,
   ])
 })

@@ -203,7 +203,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'a request for another blockchain than the flag',
     'json',
     json({ ...REQUEST, blockchain: 'astar' }),
-    ['stdin:1 (blockchain) blockchain is astar, but the flag has polygon'],
+    ['stdin:1 (blockchain) blockchain is astar, but the flag is polygon'],
   ],
   [
     'a request whose metadata is text',

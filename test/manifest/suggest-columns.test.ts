@@ -39,19 +39,19 @@ test.each([
   ['names of missing files, between empty cells', '', 'new folder/ä.PNG'],
 ])('cells that name images suggest image: %s', async (_what, ...cells) => {
   expect(await hintsOf(`${HEAD},Bild\n${rows(...cells)}`)).toEqual({
-    Bild: 'Its cells name images: add --map Bild=image.',
+    Bild: 'Its cells contain images: add --map Bild=image.',
   })
 })
 
 test('a second column of images, and one of other files, become files', async () => {
   const cells = rows('media/1.png,media/2.png,media/a.blend', 'media/2.png,media/1.png,media/b.blend')
   expect(await hintsOf(`${HEAD},Bild,Rückseite,Modell\n${cells}`)).toEqual({
-    Bild: 'Its cells name images: add --map Bild=image.',
-    Rückseite: "Its cells name images: add --map 'Rückseite=file:Rückseite'.",
-    Modell: 'Its cells name files: add --map Modell=file:Modell.',
+    Bild: 'Its cells contain images: add --map Bild=image.',
+    Rückseite: "Its cells contain images: add --map 'Rückseite=file:Rückseite'.",
+    Modell: 'Its cells contain files: add --map Modell=file:Modell.',
   })
   expect(await hintsOf(`${HEAD},image,Bild\n${rows('media/1.png,media/2.png')}`)).toEqual({
-    Bild: 'Its cells name images: add --map Bild=file:Bild.',
+    Bild: 'Its cells contain images: add --map Bild=file:Bild.',
   })
 })
 
@@ -59,11 +59,11 @@ test('text suggests a missing title or description, and addresses a missing rece
   const sheet = `Titel,Text,Empfänger,Jahr,Bild\nDüne,Ein langer Abend am Meer,${ALICE},1999,media/1.png\nWatt,Noch ein Abend,${BOB},2001,media/2.png\n`
   expect(await hintsOf(sheet)).toEqual({
     Titel:
-      'If it is the title of the NFT, rename the column to title, or add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel. To leave it out, add --map Titel=ignore.',
-    Text: 'If it is the description of the NFT, rename the column to description, or add --map Text=description. To make it a public attribute, add --map Text=attr:Text. To leave it out, add --map Text=ignore.',
+      'If the column contains the title of the NFT, rename the column to title, or add --map Titel=title. To make it a public attribute, add --map Titel=attr:Titel. To leave the column out, add --map Titel=ignore.',
+    Text: 'If the column contains the description of the NFT, rename the column to description, or add --map Text=description. To make it a public attribute, add --map Text=attr:Text. To leave the column out, add --map Text=ignore.',
     Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
     Jahr: expect.stringMatching(/^To make it a public attribute, add --map Jahr=attr:Jahr,/),
-    Bild: 'Its cells name images: add --map Bild=image.',
+    Bild: 'Its cells contain images: add --map Bild=image.',
   })
   expect(await hintsOf(`title,receiver,Mood\nDawn,${ALICE},calm\n`)).toEqual({
     Mood: expect.stringContaining('add --map Mood=description.'),
@@ -85,8 +85,8 @@ test.each([
     `${text},${title},receiver\nAbend,Ein langer Titel,${ALICE}\n`,
   ]) {
     expect(await hintsOf(sheet)).toEqual({
-      [title]: expect.stringContaining('If it is the title of the NFT'),
-      [text]: expect.stringContaining('If it is the description of the NFT'),
+      [title]: expect.stringContaining('If the column contains the title of the NFT'),
+      [text]: expect.stringContaining('If the column contains the description of the NFT'),
     })
   }
 })
@@ -94,7 +94,7 @@ test.each([
 test('keys of JSON rows get the same suggestions', async () => {
   const row = { title: 'Dawn', description: 'x', receiver: ALICE, Bild: 'media/1.png' }
   expect(await hintsOf(JSON.stringify([row, row]), {}, 'drop.json')).toEqual({
-    Bild: 'Its cells name images: add --map Bild=image.',
+    Bild: 'Its cells contain images: add --map Bild=image.',
   })
 })
 

@@ -530,7 +530,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     await doubt(service, 'createnft')
     const { error } = await machine.command(service, 'createnft', { unresolved: new Set([contentOf(DAWN)]) })
     expect(error).toEqual(unknown)
-    expect(error?.message).toContain('to a run whose outcome is unknown too')
+    expect(error?.message).toContain('to a run whose outcome is also unknown')
   })
 
   test('stays undecided and names the NFTs if more have the content than were requested', async () => {
@@ -598,13 +598,13 @@ describe('the lookup of an unknown outcome in the collection', () => {
     expect(printedIds(await machine.command(service, 'createnfttrans'))).toEqual(['nft-1'])
   })
 
-  test('stays undecided if the collection could not be listed before, because the NFT may be older', async () => {
+  test('stays undecided if the collection could not be listed before the request, because the NFT may be older', async () => {
     const service = new Service(false)
     service.listable = false
     await doubt(service, 'createnft')
     service.listable = true
     const { error } = await machine.command(service, 'createnft')
-    expect(error?.message).toContain('the collection could not be listed before')
+    expect(error?.message).toContain('the collection could not be listed before the request')
   })
 
   test('counts operations that were set aside, so that two operations need two NFTs', async () => {
@@ -636,7 +636,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
       // The only NFT belongs to the second command. It was transferred since.
       if (endpoint === 'createnft') for (const nft of service.nfts) nft.owner = OTHER
       const { error } = await machine.command(service, endpoint, options)
-      expect(error?.message).toContain('to another command whose outcome is unknown too')
+      expect(error?.message).toContain('to another command whose outcome is also unknown')
     },
   )
 

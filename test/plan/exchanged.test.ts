@@ -45,7 +45,7 @@ describe('a column that was sorted without the others', () => {
     const sent = server.sent.length
     const refused = {
       code: 'edited_rows',
-      message: expect.stringContaining(`8 of 8 rows with another ${name} get that of another row`),
+      message: expect.stringContaining(`8 of 8 rows with a changed ${name} get the ${name} of another row`),
       hint: expect.stringContaining(`Row a gets the ${name} of row h.`),
       details: { count: 8, field: expect.stringContaining(name) },
     }
@@ -63,7 +63,7 @@ describe('a column that was sorted without the others', () => {
     const { counts, notes } = await machine.plan(reversed('attribute'))
     expect(counts).toMatchObject({ update: 8 })
     expect(notes).toEqual([
-      '8 of 8 rows with another attr:rank get that of another row. If a column was sorted alone, restore it',
+      '8 of 8 rows with a changed attr:rank get the attr:rank of another row. If a column was sorted alone, restore it',
     ])
   })
 
@@ -87,7 +87,7 @@ describe('a column that was sorted without the others', () => {
     const { counts, notes } = await machine.plan(reversed('attribute'))
     expect(counts).toMatchObject({ update: 6, impossible: 2 })
     expect(notes).toEqual([
-      '8 of 8 rows with another attr:rank get that of another row. If a column was sorted alone, restore it',
+      '8 of 8 rows with a changed attr:rank get the attr:rank of another row. If a column was sorted alone, restore it',
     ])
   })
 

@@ -85,7 +85,7 @@ test.each(['jan', 'feb'] as const)(
         await run(at[0], 'apply', 'jan')
         await take(at, second)
         const ends = at[n].plan(rows, options, saved).then(({ moved }) => {
-          if (moved.count > 0) throw new GdnError('refused', 'changed since the plan was made')
+          if (moved.count > 0) throw new GdnError('refused', 'changed after the plan was created')
           return run(at[n], 'apply', drop)
         })
         const known = drop === 'jan' ? [null, 'refused'] : [...OF_FEB, 'refused']

@@ -90,9 +90,9 @@ test('a second drop.csv changes nothing of the first on another machine, until i
     const result = await (await machine(collection))[command]('feb/drop.csv')
     expect(result.code).toBe(EXIT.unknownOutcome)
     expect(result.stderr).toContain(
-      '1 row was minted by the run "jan/drop.csv", and this run is "feb/drop.csv"\n  line 2\n',
+      '1 row was minted by the run "jan/drop.csv", but this run is "feb/drop.csv"\n  line 2\n',
     )
-    expect(result.stderr).toContain('If it is another drop, add --run <name>.')
+    expect(result.stderr).toContain('If this manifest is another drop, add --run <name>.')
   }
   expect(await nftsOf(collection)).toEqual(JANUARY)
   await succeeded((await machine(collection)).mint('feb/drop.csv', '--run', 'february'))
@@ -119,7 +119,7 @@ test('a moved drop is planned, saved and applied with --adopt on another machine
   expect(await nftsOf(collection)).toEqual(['January 1!: Alice', 'January 2: Bob', 'January 3: Bob'])
   expect((await succeeded((await machine(collection, moved)).plan('archive/drop.csv'))).stderr).toContain('3 unchanged')
   expect((await (await machine(collection)).plan('jan/drop.csv')).stderr).toContain(
-    '2 rows were minted by the run "archive/drop.csv", and this run is "jan/drop.csv"',
+    '2 rows were minted by the run "archive/drop.csv", but this run is "jan/drop.csv"',
   )
 })
 
@@ -132,7 +132,7 @@ test('a saved plan without --adopt adopts nothing', async () => {
   expect(result.stderr).toContain('1 row was minted by the run "jan/drop.csv"')
   expect(await one.applySaved('plan.json', '--adopt')).toMatchObject({
     code: EXIT.usage,
-    stderr: expect.stringContaining('error: --adopt: the plan was made without --adopt'),
+    stderr: expect.stringContaining('error: --adopt: the plan was created without --adopt'),
   })
   expect(await nftsOf(collection)).toEqual(JANUARY)
 })
@@ -143,7 +143,7 @@ test('mint takes over a moved drop with --adopt, and a dry run says so', async (
   const other = await machine(collection, { 'archive/drop.csv': FILES['jan/drop.csv'] })
   const adopt = ['--adopt', '--listing-wait', '1s']
   const dry = await succeeded(other.mint('archive/drop.csv', '--dry-run', ...adopt))
-  expect(dry.stdout + dry.stderr).toContain('Rows whose NFTs have the label "jan/drop.csv", which is replaced: 2')
+  expect(dry.stdout + dry.stderr).toContain('gdn replaces the label "jan/drop.csv" on the NFTs of 2 rows')
   expect((await other.plan('archive/drop.csv')).code).toBe(EXIT.unknownOutcome)
   await succeeded(other.mint('archive/drop.csv', ...adopt))
   expect(await nftsOf(collection)).toEqual(JANUARY)
@@ -230,7 +230,7 @@ test('a drop whose run has the name of its file has the label of its path', asyn
   const collection = await newCollection()
   await succeeded((await machine(collection)).mint('jan/drop.csv', '--run', 'drop.csv'))
   const { stderr } = await (await machine(collection)).apply('feb/drop.csv', '--run', 'drop.csv')
-  expect(stderr).toContain('1 row was minted by the run "jan/drop.csv", and this run is "feb/drop.csv"')
+  expect(stderr).toContain('1 row was minted by the run "jan/drop.csv", but this run is "feb/drop.csv"')
 })
 
 test.each([

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 const refusal = (count: number, found: string, own: string) => ({
   code: 'seems_minted',
-  message: `${count} rows were minted by the run "${found}", and this run is "${own}"`,
+  message: `${count} rows were minted by the run "${found}", but this run is "${own}"`,
   hint: expect.stringMatching(/add --adopt[\s\S]*add --run <name>/),
 })
 
@@ -128,7 +128,7 @@ describe('the same drop', () => {
     const { changes } = await (await start()).plan(feb.rows, { ...feb.options, label: own })
     expect(changes).toHaveLength(5)
     await expect((await start()).mint(feb.rows, { ...feb.options, label: own })).rejects.toMatchObject({
-      message: '2 rows have IDs under which this collection has NFTs with other content',
+      message: '2 rows have the IDs of NFTs in this collection, but different content',
     })
   })
 
@@ -163,7 +163,7 @@ describe('the same drop', () => {
       expect(server.titles.slice(0, 2)).toEqual(['February 1', 'February 2'])
       await expect(run(machine, command, 'jan')).rejects.toMatchObject({
         code: 'seems_minted',
-        message: 'the NFTs of 2 rows now belong to the run "feb/drop.csv", and this run is "jan/drop.csv"',
+        message: 'the NFTs of 2 rows now belong to the run "feb/drop.csv", but this run is "jan/drop.csv"',
         hint: expect.stringContaining('add --adopt'),
         details: { rows: [{ key: 'a', label: 'feb/drop.csv' }, { key: 'b' }], count: 2, label: 'jan/drop.csv' },
       })
@@ -290,13 +290,13 @@ describe('--adopt', () => {
 describe('hostile labels of a server', () => {
   test.each([
     ['with control characters', '\u001b[2J\n\u202egpj.drop', /^2 rows were minted by the run "\\u001b\[2J\\n/],
-    ['of 10 kB', 'x'.repeat(10_000), /^2 rows were minted by the run "x{99}…", and this run is "feb\/drop.csv"$/],
+    ['of 10 kB', 'x'.repeat(10_000), /^2 rows were minted by the run "x{99}…", but this run is "feb\/drop.csv"$/],
     [
       'of emoji',
       '🚀'.repeat(5_000),
-      /^2 rows were minted by the run "(🚀)+\ufffd?…", and this run is "feb\/drop.csv"$/,
+      /^2 rows were minted by the run "(🚀)+\ufffd?…", but this run is "feb\/drop.csv"$/,
     ],
-    ['that are empty', '', /^2 rows were minted by the run "", and this run is "feb\/drop.csv"$/],
+    ['that are empty', '', /^2 rows were minted by the run "", but this run is "feb\/drop.csv"$/],
   ])('%s are compared whole and shown short', async (_, label, message) => {
     await run(await start(), 'mint', 'jan')
     server.label(label)
@@ -318,8 +318,8 @@ describe('hostile labels of a server', () => {
     await expect(machine.plan(rows, { ...feb.options, adopt: true })).rejects.toMatchObject({
       code: 'seems_minted',
       message:
-        '30 rows were minted by the run "0/drop.csv", "1/drop.csv", "2/drop.csv", and 18 more, and this run is "feb/drop.csv"',
-      hint: 'Nothing was sent. --adopt takes the NFTs of at most 20 labels.',
+        '30 rows were minted by the run "0/drop.csv", "1/drop.csv", "2/drop.csv", and 18 more, but this run is "feb/drop.csv"',
+      hint: 'Nothing was sent. --adopt can adopt the NFTs of at most 20 labels.',
     })
   })
 })

@@ -150,7 +150,7 @@ test.each(['interrupted', 'terminated'] as const)(
         if (world.now > 100) throw error(code)
       }
       await expect(world.makeWhile(isDown, { onSleep })).rejects.toMatchObject({
-        ...{ code, hint: 'Run the same command again: it resumes what is in progress.' },
+        ...{ code, hint: 'Run the same command again to resume the changes in progress.' },
       })
     }
   },

@@ -103,7 +103,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
     expect(counts).toMatchObject({ unchanged: 3 })
     expect(notes).toEqual([
       expect.stringMatching(
-        `^The run drop-.* has a manifest that no longer exists: ${mar.manifestPath}. If it was moved here, `,
+        `^The manifest of the run drop-.* no longer exists: ${mar.manifestPath}. If it was moved here, `,
       ),
     ])
   })
@@ -116,7 +116,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
     const options = machine.options({ ...maerz, adopt: true })
     const { notes } = await dryRunBatch(options, { client: machine.client, readManifest, ...machine.time })
     expect(notes).toEqual([
-      expect.stringMatching(/^The run drop-.* follows its manifest, which was moved from .*mar\/drop\.csv$/),
+      expect.stringMatching(/^The run drop-.* continues with its manifest, which was moved from .*mar\/drop\.csv$/),
     ])
     expect(server.labels).toEqual(Array(3).fill('mar/drop.csv'))
   })
@@ -246,7 +246,7 @@ describe('a manifest that was renamed and taken over with --run', () => {
       await machine.mint(EDITED, { ...renamed, runName: 'birds.csv', adopt: true })
       await expect(machine[command](ROWS, renamed)).rejects.toMatchObject({
         code: 'already_accepted',
-        hint: expect.stringContaining('To use the run that has this manifest, add --run birds.csv.'),
+        hint: expect.stringContaining('To use the run of this manifest, add --run birds.csv.'),
       })
       const found = await openRun(machine.stateDir, renamed.manifestPath)
       expect(found).toMatchObject({ runName: 'birds.csv', manifestPath: renamed.manifestPath })
@@ -325,7 +325,7 @@ describe('a copy of a manifest', () => {
       await expect(machine[command](EDITED, { ...maerz, adopt })).rejects.toMatchObject({
         code: 'already_accepted',
         hint: expect.stringContaining(
-          `This manifest can't take over that run, whose manifest still exists: ${mar.manifestPath}`,
+          `That run can't use this manifest, because its own manifest still exists: ${mar.manifestPath}`,
         ),
       })
     }

@@ -28,7 +28,7 @@ describe('a manifest with the file name of another drop, on a machine that minte
     await expect(other[command](drop('February'), FEB)).rejects.toMatchObject({
       code: 'seems_minted',
       exitCode: 9,
-      message: '6 of 6 NFTs with the IDs of rows have another title and other content',
+      message: '6 of 6 NFTs that match rows by ID have a different title and different content',
       hint: expect.stringMatching(/add --run <name>[\s\S]*add --adopt/),
       details: { count: 6 },
     })
@@ -75,7 +75,7 @@ describe('a manifest that was renamed and edited since its mint', () => {
 
   test('has a note that names its run where it was minted', async () => {
     const note = expect.stringMatching(
-      /^The run drop-\w+ has a manifest that no longer exists: \/jan\/drop.csv. .* add --run drop.csv --adopt$/,
+      /^The manifest of the run drop-\w+ no longer exists: \/jan\/drop.csv. .* add --run drop.csv --adopt$/,
     )
     expect((await machine.plan(rows, renamed)).notes).toEqual([note])
     expect(await notesOfMint(machine)).toEqual([note])

@@ -193,7 +193,7 @@ describe('on a machine without a state, rows that got their IDs', () => {
     const ends = COMMANDS[command](await start(), named, moved)
     await expect(ends).rejects.toMatchObject({
       code: 'seems_minted',
-      message: '3 rows were minted by the run "jan/drop.csv", and this run is "archive/drop.csv"',
+      message: '3 rows were minted by the run "jan/drop.csv", but this run is "archive/drop.csv"',
       details: { rows: [{ key: '1', nft_gdn_id: 'nft-1' }, { key: '2' }, { key: '3' }], count: 3 },
     })
     await COMMANDS[command](await start(), named, { ...moved, adopt: true })
@@ -422,7 +422,7 @@ describe('a row that was edited and got its ID at once', () => {
     const unlabeled = { label: null }
     await mint(await start(), DROPPED, unlabeled)
     const { notes } = await plan(await start(), rowsOf('A', 'B', 'C!'), unlabeled)
-    expect(notes).toContainEqual(expect.stringMatching(/^The drop has no label, so gdn mints a row again/))
+    expect(notes).toContainEqual(expect.stringMatching(/^The drop has no label\. If another machine minted a row/))
     expect((await plan(await start(), DROPPED, unlabeled)).notes).toEqual([])
   })
 
@@ -516,7 +516,7 @@ describe('a row without an ID', () => {
       ])
       await expect(mint(each, rows)).rejects.toMatchObject({
         code: 'seems_minted',
-        message: expect.stringMatching(/^1 row without an ID has the content of NFTs whose rows got IDs/),
+        message: expect.stringMatching(/^1 row without an ID has the same content as NFTs whose rows have IDs/),
       })
       expect(server.titles).toEqual(['A', 'B', 'C'])
     }
@@ -540,17 +540,19 @@ describe('a row without an ID', () => {
     const { changes, notes } = await plan(other, DROPPED)
     expect(changes).toEqual(reasons(': add id=001', ': add id=B', ' on another machine: add that ID'))
     const rowsIn = (run: string) =>
-      `For the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``
-    expect(notes).toEqual([`${rowsIn('<run>')} on the machine that added them`])
+      `To get the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``
+    expect(notes).toEqual([`${rowsIn('<run>')} on the machine that added the IDs`])
     // The machine that added the IDs knows each of them.
     const here = await plan(machine, DROPPED)
     expect(here.changes).toEqual(reasons(': add id=001', ': add id=B', ': add id=other'))
     expect(here.notes).toEqual([
-      expect.stringMatching(/^For the rows with their IDs, run `gdn batch results drop-\w+ -o csv --for-spreadsheet`$/),
+      expect.stringMatching(
+        /^To get the rows with their IDs, run `gdn batch results drop-\w+ -o csv --for-spreadsheet`$/,
+      ),
     ])
     await expect(mint(other, DROPPED)).rejects.toMatchObject({
       message:
-        '3 rows without an ID have the content of NFTs whose rows got IDs\nline 2: add id=001\nline 3: add id=B\nand 1 more',
+        '3 rows without an ID have the same content as NFTs whose rows have IDs\nline 2: add id=001\nline 3: add id=B\nand 1 more',
       hint: expect.stringContaining(`${rowsIn('<run>')} on the machine`),
     })
     await expect(mint(machine, DROPPED)).rejects.toMatchObject({

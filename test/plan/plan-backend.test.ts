@@ -663,7 +663,9 @@ describe('gdn plan and apply against a backend', () => {
       const other = await machine(collection)
       const second = await other.run(['apply'], csv(['a', 'Noon', ALICE]), '--yes')
       expect(second.code).toBe(7)
-      expect(second.stderr).toContain('another version of this row was applied to this revision: plan again')
+      expect(second.stderr).toContain(
+        'another version of this row was already applied to this revision: make a new plan',
+      )
       await letGo()
       expect((await first).code).toBe(0)
       expect(await applied(other, csv(['a', 'Noon', ALICE]))).toMatchObject({ updated: 1 })
@@ -935,7 +937,7 @@ describe('gdn plan and apply against a backend', () => {
       const rejected = await apply('--max-burns', '1')
       expect(rejected.code).toBe(5)
       expect(JSON.parse(rejected.stderr).error.message).toContain(
-        `changed since the plan was made: row b (owner is ${CAROL})`,
+        `changed after the plan was created: row b (owner is ${CAROL})`,
       )
       await one.run(['apply'], rows, '--yes', '--take-over')
       expect(await one.plan(without, '--prune')).toEqual([burn])
@@ -1032,7 +1034,7 @@ describe('gdn plan and apply against a backend', () => {
       await move(collection, 'Dusk', CAROL)
       const { code, stderr } = await apply()
       expect(code).toBe(5)
-      expect(stderr).toContain(`changed since the plan was made: line 3 (receiver is ${CAROL})`)
+      expect(stderr).toContain(`changed after the plan was created: line 3 (receiver is ${CAROL})`)
       expect(await nftsOf(collection)).toHaveLength(2)
     })
 
@@ -1041,7 +1043,7 @@ describe('gdn plan and apply against a backend', () => {
       await move(collection, 'Dawn', BOB)
       await move(collection, 'Dawn', ALICE)
       const { code, stderr } = await apply()
-      expect([code, stderr]).toEqual([5, expect.stringContaining('changed since the plan was made: line 2')])
+      expect([code, stderr]).toEqual([5, expect.stringContaining('changed after the plan was created: line 2')])
       expect(await nftsOf(collection)).toHaveLength(2)
     })
 
@@ -1059,7 +1061,7 @@ describe('gdn plan and apply against a backend', () => {
       await writeFile(art, pngOf('noon'))
       const rejected = await one.cli('apply', file, '--yes')
       expect(rejected.code).toBe(5)
-      expect(rejected.stderr).toContain('dawn.png: changed since the plan was made')
+      expect(rejected.stderr).toContain('dawn.png: changed after the plan was created')
       await writeFile(art, pngOf('dusk'))
       // The same folder elsewhere, with another state.
       const other = await machine(collection)
@@ -1130,7 +1132,7 @@ describe('gdn plan and apply against a backend', () => {
       await ended(backend, await update(backend, collection, nft?.nft_gdn_id ?? '', 'Stranger'))
       const { code, stderr } = await one.cli('apply', file, '--yes')
       expect(code).toBe(5)
-      expect(stderr).toContain('changed since the plan was made: line 2 (title is Stranger)')
+      expect(stderr).toContain('changed after the plan was created: line 2 (title is Stranger)')
       expect((await nftsOf(collection)).map(({ revision }) => revision)).toEqual([1, 0])
     })
 
@@ -1142,7 +1144,7 @@ describe('gdn plan and apply against a backend', () => {
       ...[2, 0, -1].map((version): [string, (text: string) => string, string] => [
         `version ${version}`,
         (text) => text.replace('"gdn_plan":1', `"gdn_plan":${version}`),
-        `is a plan of version ${version}, and this gdn applies version 1`,
+        `is a plan of version ${version}, but this gdn supports version 1`,
       ]),
       ['text as its version', (text) => text.replace('"gdn_plan":1', '"gdn_plan":"1"'), 'the plan was edited'],
       [

@@ -16,8 +16,8 @@ const filled = (some: readonly ManifestRow[]) => some.map((one, at) => ({ ...one
 const withoutFirst = filled(rows.slice(1))
 const refused = (count: number, of: number, key: string, was: string) => ({
   code: 'edited_rows',
-  message: expect.stringContaining(`${count} of ${of} edited rows have the content that another ID had`),
-  hint: expect.stringContaining(`row ${key} has the content that ID ${was} had`),
+  message: expect.stringContaining(`${count} of ${of} edited rows have the previous content of another ID`),
+  hint: expect.stringContaining(`row ${key} has the previous content of ID ${was}`),
 })
 
 describe('IDs that were renumbered after a row was removed', () => {
@@ -42,7 +42,7 @@ describe('IDs that were renumbered after a row was removed', () => {
     const another = await Machine.start(server)
     await expect(another.plan(withoutFirst, options)).rejects.toMatchObject({
       code: 'edited_rows',
-      message: expect.stringContaining('6 of 7 rows with another title get that of another row'),
+      message: expect.stringContaining('6 of 7 rows with a changed title get the title of another row'),
       hint: expect.stringContaining('Row a gets the title of row b.'),
     })
     expect((await another.plan(withoutFirst, { ...options, adopt: true })).counts).toMatchObject({ update: 7 })
@@ -79,7 +79,9 @@ describe('rows that got other IDs', () => {
     const another = { manifestPath: '/drops/another.csv' }
     await expect(machine[command]([...renamed, row('x')], another)).rejects.toMatchObject({
       code: 'seems_minted',
-      message: expect.stringContaining('8 rows of the manifest have the content that other IDs have in another run'),
+      message: expect.stringContaining(
+        '8 rows of the manifest have the same content as rows with other IDs in another run',
+      ),
     })
     expect(server.sent).toHaveLength(sent)
     await machine[command](renamed, { ...another, again: true })

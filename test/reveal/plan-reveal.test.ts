@@ -110,7 +110,7 @@ test('stops at NFTs of another label that this machine does not know, unless the
   machine = await Machine.start(server)
   await expect(plan(ROWS, own)).rejects.toMatchObject({
     code: 'seems_minted',
-    message: '3 rows were minted by the run "jan/drop.csv", and this run is "feb/drop.csv"',
+    message: '3 rows were minted by the run "jan/drop.csv", but this run is "feb/drop.csv"',
     hint: expect.stringMatching(/add --adopt[\s\S]*add --run <name>/),
   })
   for (const agreeing of [{ label: 'jan/drop.csv' }, {}]) {
@@ -207,7 +207,8 @@ test('refuses a manifest whose rows were minted as others, and names them', asyn
   await mint(ROWS, [2, 1, 3])
   await expect(plan()).rejects.toMatchObject({
     code: 'refused',
-    message: 'the manifest is not the one that was minted: line 2 was minted as row 2, line 3 was minted as row 1',
+    message:
+      'the manifest differs from the one that was minted: line 2 was minted as row 2, line 3 was minted as row 1',
     details: {
       count: 2,
       rows: [

@@ -95,7 +95,7 @@ const ROWS_LOOSER = [
   ...METADATA_LOOSER,
   [/both mean| are the same key|but an NFT has at most|is already used in line/, 'compares keys or rows'],
   [/unknown blockchain|is not a known blockchain/, 'a name may be close to a known one'],
-  [/but the run is for|but the flag has|blockchain is required/, 'flags and other rows may set it'],
+  [/but the run is for|but the flag is|blockchain is required/, 'flags and other rows may set it'],
   [/doesn't exist|is outside|is hidden|is a directory|can't be read/, 'reads the file'],
   [/transfer is unsupported|sender can't be used/, 'depends on the blockchain of the run'],
   [/must have one entry for each/, 'counts entries of two lists'],

@@ -181,7 +181,7 @@ describe('a key that cannot be stored in its place is stored', () => {
     const broken = { ...reservation, keep: (text: string) => keep(text, () => Promise.reject(new Error('EIO'))) }
     const made = await make(() => good, { reservation: broken, otherFolders: ['/proc/nowhere'] })
     expect((await failure(made)).message).toContain('EIO')
-    await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
+    await expect(reserve(folder, 'alice')).rejects.toThrow('already exists')
     const { privateKey } = await openKeystore(readFileSync(join(folder, 'alice.json'), 'utf8'), PASSWORD, 'kept')
     expect(privateKey.reveal()).toBe(KEY)
   })

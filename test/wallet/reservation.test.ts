@@ -68,7 +68,7 @@ describe('reserving a name', () => {
   test('fails if the keystore exists', async () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, 'alice.json'), 'mine')
-    await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
+    await expect(reserve(folder, 'alice')).rejects.toThrow('already exists')
     expect(readdirSync(folder)).toEqual(['alice.json'])
     expect(readFileSync(join(folder, 'alice.json'), 'utf8')).toBe('mine')
   })
@@ -183,7 +183,7 @@ describe('after gdn was killed', () => {
 
   test('a keystore that was written but not named gets its name', async () => {
     left(TEXT.padEnd(4096))
-    await expect(reserve(folder, 'alice')).rejects.toThrow('exists already')
+    await expect(reserve(folder, 'alice')).rejects.toThrow('already exists')
     expect(readdirSync(folder)).toEqual(['alice.json'])
     expect(readFileSync(join(folder, 'alice.json'), 'utf8').trim()).toBe(TEXT.trim())
   })
@@ -225,7 +225,7 @@ describe('names', () => {
     '@',
     '@@a',
   ])('do not include %j', (name) => {
-    expect(() => newNames(new Set(), name, undefined)).toThrow('must be 1 to 63 of')
+    expect(() => newNames(new Set(), name, undefined)).toThrow('must have 1 to 63 characters of')
   })
 
   test('are in lower case, and another case is rejected with the right spelling', () => {

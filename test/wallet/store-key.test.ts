@@ -47,7 +47,7 @@ describe.each(['evm', 'solana'] as const)('a key of %s', (kind) => {
 
   test('is not stored if the file has another key', async () => {
     const { file } = await store(await reserve(folder, 'other'))
-    await expect(prove(file, PASSWORD, newKey(kind).address)).rejects.toThrow('another key than was written')
+    await expect(prove(file, PASSWORD, newKey(kind).address)).rejects.toThrow('a different key than gdn wrote')
   })
 })
 
@@ -58,7 +58,7 @@ test('a key that can not be read back is not stored', async () => {
     ...reservation,
     keep: (text, check) => reservation.keep(text, async () => await check(file)),
   }
-  expect((await failure(store(broken))).message).toContain('another key than was written')
+  expect((await failure(store(broken))).message).toContain('a different key than gdn wrote')
   expect(readdirSync(folder)).toEqual(['other.json'])
 })
 

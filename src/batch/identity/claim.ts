@@ -124,11 +124,11 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
 
 function seemsRenamed(rows: NamedRow[]): GdnError {
   const runs = [...new Set(rows.map(({ run }) => run))].join(', ')
-  const message = `${rows.length} rows of the manifest have the content that other IDs have in another run: ${runs}`
+  const message = `${rows.length} rows of the manifest have the same content as rows with other IDs in another run: ${runs}`
   return new GdnError('seems_minted', message, {
     hint: [
       'Nothing was sent. If you changed the IDs, restore them.',
-      'To mint all rows nevertheless, run `gdn batch mint` with --again.',
+      'To mint all rows anyway, run `gdn batch mint` with --again.',
     ].join('\n'),
     details: { rows: rows.slice(0, MAX_NAMED), count: rows.length },
   })
@@ -171,7 +171,7 @@ export function refuseNftsOfOthers(sql: Sql, store: RunStore): void {
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
         `Nothing was sent. ${howToMove(drop, other, others) ?? ''}`.trimEnd(),
-        'If it is another drop, add --run <name>.',
+        'If this manifest is another drop, add --run <name>.',
       ].join('\n'),
       details: {
         rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
@@ -227,7 +227,7 @@ function alreadyAccepted(
             `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`gdn batch resume ${open}\` to finish it.`,
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
-      'Rows are the same if their IDs are the same or, without IDs, their content.',
+      'Two rows are the same if they have the same ID or, without IDs, the same content.',
       ...(isNew ? [...moves].slice(0, MAX_MOVES) : []),
       isNew ? howToMint(runName, ofOtherFiles) : HOW_TO_SEND_OTHERS,
     ].join('\n'),

@@ -5,7 +5,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { MAX_NAMED } from './claim.ts'
 
 export const WITHOUT_LABEL =
-  'The drop has no label, so gdn mints a row again if it was edited since another machine minted it without an ID'
+  'The drop has no label. If another machine minted a row without an ID and the row was edited since, gdn mints the row again'
 
 /** A row whose reference ID names an NFT of another label. */
 export interface OtherLabel {
@@ -41,15 +41,15 @@ export function shownLabels(labels: Iterable<string>): string {
 const HINT = [
   'Nothing was sent. Manifests of one file name have the same reference IDs in a collection.',
   'If the manifest was moved, add --adopt.',
-  'If it is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
+  'If this manifest is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
 ].join('\n')
 
 /** The error of a run that the server stopped, after other rows may have been minted. */
 export const stoppedByLabel = (message: string) =>
   new GdnError('seems_minted', message, {
     hint: [
-      'Rows that were accepted before stay minted. If the manifest was moved, add --adopt.',
-      'If it is another drop, move the rows that were not sent to a manifest of their own, and mint it with --run <name>.',
+      'Rows that were already accepted stay minted. If the manifest was moved, add --adopt.',
+      'If this manifest is another drop, move the unsent rows to a separate manifest, and mint that manifest with --run <name>.',
     ].join('\n'),
   })
 
@@ -69,7 +69,7 @@ export function otherLabels(found: OtherLabels): GdnError {
   const rows = count === 1 ? '1 row was' : `${count} rows were`
   return new GdnError(
     'seems_minted',
-    `${rows} minted by the run ${shownLabels(labels)}, and this run is ${shownLabel(own)}`,
+    `${rows} minted by the run ${shownLabels(labels)}, but this run is ${shownLabel(own)}`,
     { hint: HINT, details: detailsOf(found) },
   )
 }
@@ -80,9 +80,9 @@ export function adoptedElsewhere(found: OtherLabels): GdnError {
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
   return new GdnError(
     'seems_minted',
-    `${nfts} now belong${count === 1 ? 's' : ''} to the run ${shownLabels(labels)}, and this run is ${shownLabel(own)}`,
+    `${nfts} now belong${count === 1 ? 's' : ''} to the run ${shownLabels(labels)}, but this run is ${shownLabel(own)}`,
     {
-      hint: 'Nothing was sent. Another machine has adopted them since this one minted them. To take them back, add --adopt.',
+      hint: 'Nothing was sent. Another machine adopted these NFTs after this machine minted them. To adopt them again, add --adopt.',
       details: detailsOf(found),
     },
   )

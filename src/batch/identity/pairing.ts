@@ -307,7 +307,7 @@ function matchByContent(
 }
 
 const EDITED_WITH_ID = [
-  'Nothing was sent. A row that was edited since its mint can only be paired with its NFT if it got its ID before.',
+  'Nothing was sent. gdn can match an edited row with its NFT only if the row had its ID before the edit.',
   'If you edited rows, revert these edits, keep the IDs, and run `gdn apply`. Then edit the rows again.',
 ]
 

@@ -25,11 +25,11 @@ export function refuseRenumbered(sql: Sql, drop: Drop, rows: RowsIn): void {
   if (first === undefined || !seemChanged(moved.length, edited.length)) return
   throw new GdnError(
     'edited_rows',
-    `${moved.length} of ${edited.length} edited rows have the content that another ID had: ${drop.name}`,
+    `${moved.length} of ${edited.length} edited rows have the previous content of another ID: ${drop.name}`,
     {
       hint: [
-        `Nothing was sent. The IDs seem to be renumbered: row ${shownKey(first.key)} has the content that ID ${shownKey(first.was)} had.`,
-        'If you changed IDs, restore them. An ID is never used for another row, also where rows were removed.',
+        `Nothing was sent. The IDs seem to be renumbered: row ${shownKey(first.key)} has the previous content of ID ${shownKey(first.was)}.`,
+        "If you changed IDs, restore them. Don't reuse the ID of a row for another row, even after you remove the first row.",
         rowsAsMinted(drop.name),
         'To swap the contents of the NFTs on purpose, add --adopt.',
       ].join('\n'),

@@ -1,3 +1,4 @@
+import { count } from '../../core/count.ts'
 import type { Asker } from '../../operations/reconcile/listing.ts'
 import { givenNfts, unrecordedNfts } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
@@ -117,7 +118,7 @@ function labeledOf(pairs: readonly Pair[], { label, adopt }: BatchOptions): Othe
 
 function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
   const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
-  return `Rows whose NFTs have the label ${labels}, which is replaced: ${relabeled.length}`
+  return `gdn replaces the label ${labels} on the NFTs of ${count(relabeled.length, 'row')}`
 }
 
 /**

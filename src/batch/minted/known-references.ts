@@ -114,7 +114,7 @@ async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], si
   if (rows.length === 0) return
   const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
   throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
-    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint` with --adopt. The NFTs that exist stay as they are.',
+    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint` with --adopt. Existing NFTs stay as they are.',
     details: detailsOf(rows),
   })
 }
@@ -165,22 +165,26 @@ function haveIds(rows: readonly Identified[], run: string): GdnError {
   const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
   const others = rows.length - first.length
   const more = first.length > 0 && others > 0 ? [`\nand ${others} more`] : []
-  return new GdnError('seems_minted', [`${many} the content of NFTs whose rows got IDs`, ...first, ...more].join(''), {
-    hint: [
-      'Nothing was sent. If they are these NFTs, add their IDs to the rows again. To mint new ones, give the rows other IDs.',
-      `${rowsWithIds(rows.some(({ isElsewhere }) => isElsewhere) ? null : run)}.`,
-    ].join('\n'),
-    details: detailsOf(rows),
-  })
+  return new GdnError(
+    'seems_minted',
+    [`${many} the same content as NFTs whose rows have IDs`, ...first, ...more].join(''),
+    {
+      hint: [
+        'Nothing was sent. If the rows belong to these NFTs, add the IDs to the rows again. To mint new NFTs, add new IDs to the rows.',
+        `${rowsWithIds(rows.some(({ isElsewhere }) => isElsewhere) ? null : run)}.`,
+      ].join('\n'),
+      details: detailsOf(rows),
+    },
+  )
 }
 
 function otherNfts(others: readonly Adopted[]): GdnError {
-  const many = others.length === 1 ? '1 row has an ID' : `${others.length} rows have IDs`
-  return new GdnError('seems_minted', `${many} under which this collection has NFTs with other content`, {
+  const many = others.length === 1 ? '1 row has the ID of an NFT' : `${others.length} rows have the IDs of NFTs`
+  return new GdnError('seems_minted', `${many} in this collection, but different content`, {
     hint: [
-      'Nothing was sent. Another manifest of this name may have been minted, or the rows were edited since.',
-      'To mint them as a separate run, add --run <name>.',
-      'To treat the NFTs as these rows, add --adopt.',
+      'Nothing was sent. Another manifest with this file name may have been minted, or the rows were edited after their mint.',
+      'To mint the rows as a separate run, add --run <name>.',
+      'To use these NFTs for the rows, add --adopt.',
     ].join('\n'),
     details: detailsOf(others),
   })

@@ -9,9 +9,9 @@ import type { FoundRow } from './lookup.ts'
 export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
   new GdnError(
     'seems_minted',
-    `${rowsOf(rows)} can't be adopted: another run or command has sent the same metadata, with an unknown outcome`,
+    `${rowsOf(rows)} can't be adopted: another run or command sent the same metadata, and its outcome is unknown`,
     {
-      hint: 'Nothing was sent. Run `gdn batch list --all` to find it. Resolve its outcome first, or remove it with `gdn batch rm`.',
+      hint: 'Nothing was sent. Run `gdn batch list --all` to find that run or command. Resolve its outcome first, or remove it with `gdn batch rm`.',
       details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
     },
   )
@@ -20,13 +20,13 @@ export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
 export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean): GdnError =>
   new GdnError(
     'seems_minted',
-    `${rowsOf(rows)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been moved there`,
+    `${rowsOf(rows)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been transferred`,
     {
       hint: [
         'Nothing was sent.',
         ...(hasReferences ? [RENAMED] : []),
         'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
-        'To mint them in addition, move them to a manifest of their own, and mint that with --run <name> --no-lookup.',
+        'To mint the rows anyway, move them to a separate manifest, and mint that manifest with --run <name> --no-lookup.',
       ].join('\n'),
       details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
     },
@@ -79,15 +79,15 @@ export async function seemsMinted(
   return new GdnError('seems_minted', message, {
     hint: isNew
       ? [
-          'Nothing was sent, and no run was created that could be resumed or reconciled.',
+          'Nothing was sent, and no run was created.',
           ...(hasReferences ? [`${RENAMED} gdn then also finds the NFTs of edited rows that have an ID.`] : []),
           adopt,
-          'To mint all rows nevertheless, run `gdn batch mint` with --again.',
+          'To mint all rows anyway, run `gdn batch mint` with --again.',
         ].join('\n')
       : [
-          'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest one.',
+          'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest state directory.',
           adopt,
-          'To send all of them nevertheless, run `gdn batch mint` with --no-lookup.',
+          'To send all rows anyway, run `gdn batch mint` with --no-lookup.',
         ].join('\n'),
     details: { rows, count: matched.size },
   })
@@ -108,7 +108,7 @@ export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string):
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0
   for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
-  return new GdnError('seems_minted', `${count(all, 'row')} that had been absent are now in the collection`, {
+  return new GdnError('seems_minted', `${count(all, 'absent row')} ${all === 1 ? 'is' : 'are'} now in the collection`, {
     hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to find out which rows they are.`,
     details: { rows, count: all },
   })

@@ -23,7 +23,7 @@ export async function markRows(context: RunContext, words: readonly Word[]): Pro
   const { store } = context
   const settled = await store.read((sql) => words.map((word) => ({ ...word, id: operationOf(sql, store, word.key) })))
   if (new Set(settled.map(({ id }) => id)).size < settled.length) {
-    throw wrong('a row is repeated in --row', 'Give each row once.')
+    throw wrong('a row is repeated in --row', 'Specify each row only once.')
   }
   const ids = settled.flatMap(({ nftGdnId }) => (nftGdnId === null ? [] : [nftGdnId]))
   try {
@@ -49,7 +49,7 @@ function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
     throw wrong(`there is no row ${key} in this run`, 'Run `gdn batch results` to list the keys.')
   }
   if (row === undefined || (row.state !== 'unknown' && row.state !== 'absent')) {
-    throw wrong(`the outcome of the row ${key} is known`, 'Use --row only for rows whose outcome is unknown.')
+    throw wrong(`the outcome of the row ${key} is already known`, 'Use --row only for rows whose outcome is unknown.')
   }
   return row.id
 }
@@ -60,7 +60,8 @@ async function checkIds({ options, asker, store }: RunContext, ids: readonly str
       throw wrong(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }
-  if (new Set(ids).size < ids.length) throw wrong('one NFT is given for two rows', 'Give each row its own NFT.')
+  if (new Set(ids).size < ids.length)
+    throw wrong('the same NFT is specified for two rows', 'Specify a different NFT for each row.')
   const records = await readRecords(asker, ids)
   for (const id of ids) {
     const record = records.get(id)

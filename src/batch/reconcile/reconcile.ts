@@ -120,7 +120,7 @@ async function decide(
     const seen = fingerprint(look, others)
     const agrees = isSettled && look.lacks === null && seen === earlier
     earlier = isSettled && look.lacks === null ? seen : null
-    const lacks = look.lacks ?? (agrees ? null : 'the listing had no time to catch up')
+    const lacks = look.lacks ?? (agrees ? null : 'the listing did not catch up in time')
     const decision = decideAll(
       open,
       look,
@@ -257,10 +257,10 @@ function unprovable(
   if (lacks !== null) return { reason: lacks, passing: true }
   if (taken !== null) return lasting(taken)
   if (proof.rewrites || open.rewrites)
-    return lasting('the server shows other metadata than it was sent: this row may exist with other metadata')
+    return lasting('the server returns metadata that differs from the request: this row may exist with other metadata')
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && unrecorded > 0) {
-    return lasting('the collection has new NFTs that match no row: one may be this row with other metadata')
+    return lasting('the collection has new NFTs that match no row: one of them may be this row with other metadata')
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)
   return null
@@ -268,11 +268,11 @@ function unprovable(
 
 function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: Others): string | null {
   if (unresolved.has(identity)) {
-    return 'another command on this machine has sent a row with the same metadata, with an unknown outcome: the NFT may belong to either'
+    return 'another command on this machine sent a row with the same metadata, and its outcome is unknown: the NFT may belong to either command'
   }
   return hasBaseline
     ? null
-    : 'an NFT with the same metadata was found, but the NFTs of the collection before the run are not known'
+    : 'an NFT with the same metadata was found, but gdn has no list of the NFTs from before the run'
 }
 
 async function write({ store }: RunContext, open: Open, decision: Decision): Promise<Reconciled> {

@@ -34,7 +34,7 @@ export interface Look {
 }
 
 const waitingFor = (count: number) =>
-  `the listing of the collection does not show ${count === 1 ? 'an NFT' : `${count} NFTs`} yet that the server has accepted`
+  `the listing of the collection does not show ${count === 1 ? 'an accepted NFT' : `${count} accepted NFTs`} yet`
 
 /** Looks for open rows among the NFTs of a collection, repeatedly. An NFT that matches none is read once. */
 export class CollectionSweep {
@@ -82,7 +82,7 @@ export class CollectionSweep {
       own.missing > 0
         ? waitingFor(own.missing)
         : unread > 0
-          ? `the server lists ${unread} NFTs that it has no record of yet`
+          ? `the server lists ${unread} NFTs that it does not return yet`
           : proof === 'unread'
             ? waitingFor(1)
             : null

@@ -81,7 +81,7 @@ export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
 
 export const renamedUnknown = (run: string) =>
   new GdnError('edited_rows', 'rows got an ID while the outcome of their requests is unknown', {
-    hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add them afterwards.`,
+    hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add the IDs again afterwards.`,
   })
 
 type Fields = Readonly<Record<string, string>>
@@ -272,12 +272,12 @@ function editedRows(
 
 /** Names where the rows are to which an edit is reverted. */
 export const rowsAsMinted = (run: string): string =>
-  `For the rows as they were minted, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
+  `To get the rows as they were minted, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
 
 export const EDITED_WITHOUT_ID = [
   'Nothing was sent. An edited row without an ID would be minted a second time.',
-  'If you edited rows, revert the edit: without an ID, an edited row has no NFT to update.',
-  'To edit the rows later, revert the edit, add an id column, and run `gdn apply`. Then edit them again.',
+  "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
+  'To edit the rows later, revert the edits, add an id column, and run `gdn apply`. Then edit the rows again.',
 ]
 const EDITED_ID = [
   'Nothing was sent. A row whose ID was changed, added or removed would be minted a second time.',

@@ -25,5 +25,5 @@ export function givenId(
 /** Says where the rows are with the IDs that they got. @param run null where another machine has added them */
 export const rowsWithIds = (run: string | null): string =>
   run === null
-    ? 'For the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added them'
-    : `For the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``
+    ? 'To get the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added the IDs'
+    : `To get the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``

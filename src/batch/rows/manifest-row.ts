@@ -83,5 +83,5 @@ function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
 
 const damaged = () =>
   new GdnError('data_dir', 'the state is damaged: a stored row is unreadable', {
-    hint: 'Run the batch from its manifest again. Rows that were sent are known and are not sent twice.',
+    hint: 'Mint the manifest again. Rows that were already sent are not sent twice.',
   })

@@ -46,6 +46,6 @@ function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestI
   }
   const items = metadataItems(metadata)
   if (items < MAX_METADATA_ITEMS) return null
-  const message = `has ${items} metadata items, and no room for the marker: ${MAX_METADATA_ITEMS} are allowed`
+  const message = `has ${items} metadata items, which leaves no room for the marker: at most ${MAX_METADATA_ITEMS} are allowed`
   return { issue: { place: { line, field }, message, hint: 'Remove an item, or omit --marker-key.' } }
 }

@@ -84,7 +84,7 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
     `the manifests of several runs no longer exist, and this manifest may be any of them:${runs}`,
     {
       place: { flag: '--adopt' },
-      hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the others back first.'}`,
+      hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the other manifests back to their paths first.'}`,
     },
   )
 }
@@ -107,7 +107,7 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
     .renamed.slice(0, MAX_RENAMED)
     .map((drop) => {
       const { name, manifest } = drop
-      return `The run ${name} has a manifest that no longer exists: ${manifest}. If it was ${wasMoved(manifest, options)} to this one, add ${howToTake(drop)}`
+      return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${wasMoved(manifest, options)} to this path, add ${howToTake(drop)}`
     })
 
 /** How a command takes over a run by its name. A run that has one follows its manifest. */
@@ -118,7 +118,7 @@ const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPa
 
 /** Says that a manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
-  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If it was renamed since its mint, add --run <former file name>`
+  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed since its mint, add --run <former file name>`
 
 /** The number of names that two paths end with. */
 function commonEnd(path: string, other: string): number {
@@ -160,7 +160,7 @@ export async function storeMove(options: BatchOptions): Promise<void> {
 /** Says how a command goes on with the run that took this manifest over under a name; null if it didn't. */
 export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | null =>
   other.runName !== null && other.runName !== runName && manifest !== null && other.manifest === manifest
-    ? `To use the run that has this manifest, add --run ${shellWord(other.runName)}.`
+    ? `To use the run of this manifest, add --run ${shellWord(other.runName)}.`
     : null
 
 /**
@@ -173,7 +173,8 @@ export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | 
 export function howToMove(drop: Named, other: Named, all: readonly Named[]): string | null {
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
-  if (existsSync(manifest)) return `This manifest can't take over that run, whose manifest still exists: ${manifest}`
+  if (existsSync(manifest))
+    return `That run can't use this manifest, because its own manifest still exists: ${manifest}`
   const gone = all.filter((one) => one.manifest !== null && !existsSync(one.manifest))
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
   const taken = likely.includes(other) ? other : (likely[0] ?? other)

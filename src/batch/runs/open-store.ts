@@ -101,13 +101,9 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
   }
   if (latest !== null) refuseUnfinished(sql, latest)
   if (options.reconcileOnly === true) {
-    throw new GdnError(
-      'not_found_locally',
-      `the run ${runRef(options, generation).name} is not known on this machine`,
-      {
-        hint: 'Run `gdn batch list` to list the runs.',
-      },
-    )
+    throw new GdnError('not_found_locally', `there is no run ${runRef(options, generation).name} on this machine`, {
+      hint: 'Run `gdn batch list` to list the runs.',
+    })
   }
   return { known: null, generation }
 }
@@ -204,7 +200,7 @@ function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions):
 
 function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
   if (options.dynamic !== true || dynamic) return
-  throw new GdnError('usage', `the run ${name} was started without it: its NFTs can't be updated`, {
+  throw new GdnError('usage', `the run ${name} was started without --dynamic: its NFTs can't be updated`, {
     place: { flag: '--dynamic' },
     hint: 'Nothing was sent. Omit the flag to resume the run as it is.',
   })

@@ -19,7 +19,7 @@ export const UNDECIDED = 'undecided: '
  * Prefix of the error of a row that may be minted twice. The reason follows, which ends with the ID of the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
-const LATE_NFT = `${TWICE}its first request, found absent, or another client minted the same: `
+const LATE_NFT = `${TWICE}its first request, which was absent, or another client minted the same metadata: `
 const OF_RIVAL = `${TWICE}the run `
 
 /** Prefix of the error of an accepted row that the server doesn't mint yet. */
@@ -37,9 +37,9 @@ export const ADOPTED_NOT_KNOWN =
 
 /** Why a row is absent. */
 export const ABSENCE = {
-  later_rows: `${ABSENT}it is not in the collection, and rows that were sent later are`,
+  later_rows: `${ABSENT}it is not in the collection, but rows that were sent later are`,
   time_alone: `${ABSENT}it is not in the collection after a wait; no row was sent later to compare it with`,
-  person: `${ABSENT}you said that it was not minted`,
+  person: `${ABSENT}you marked it as not minted`,
 } as const
 export const MARKED_ABSENT = ABSENCE.person
 

@@ -165,7 +165,7 @@ async function refuseOtherPaths({
     const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
     throw new GdnError('not_found_locally', `no run of ${file} is${where}:\n${ofPath.map(inALine).join('\n')}`, {
       hint: [
-        `Use the ID of one, such as ${newest.id}.`,
+        `Use the ID of a run, such as ${newest.id}.`,
         ...(server === undefined ? [] : [BY_SERVER]),
         ...(collection === undefined ? [] : [BY_COLLECTION]),
       ].join(' '),
@@ -197,7 +197,7 @@ async function hintForFile(file: string, others: readonly Run[]): Promise<string
   return [
     'Files of the same name in other folders have these runs:',
     ...others.map(inALine),
-    `To use one, specify its ID, such as ${newest.id}, or the path of its manifest.`,
+    `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.${isMoved ? ' If the file was moved here, add --adopt.' : ''}`,
   ].join('\n')
 }
@@ -214,7 +214,7 @@ function hintFor(fits: readonly Run[], newest: Run): string {
   const differ = (of: (run: Run) => string | null) => new Set(fits.map(of)).size > 1
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
   return [
-    `Use the ID of one, such as ${newest.id}${byPath}.`,
+    `Use the ID of a run, such as ${newest.id}${byPath}.`,
     ...(differ(({ origin }) => origin) ? [BY_SERVER] : []),
     ...(differ(({ contractAddress }) => contractAddress) ? [BY_COLLECTION] : []),
   ].join(' ')
@@ -226,7 +226,7 @@ const BY_COLLECTION = 'To select its collection, add --contract <address>.'
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'Run `gdn batch list` to list the runs.'
 
-const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start one. It finds the NFTs that another machine has minted: on a server without reference IDs, add --adopt.`
+const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. On a server without reference IDs, add --adopt.`
 
 const noSuchRun = (wanted: string, { server, collection }: Limits) =>
   new GdnError(

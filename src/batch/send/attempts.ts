@@ -80,7 +80,7 @@ export class Attempts {
       for (const id of verdict.created) this.#given.add(id)
       return verdict
     }
-    const message = `the server returned the ID ${again}, of an NFT that existed before`
+    const message = `the server returned the ID of an NFT that already existed: ${again}`
     return { ...UNKNOWN, status: verdict.status, message }
   }
 

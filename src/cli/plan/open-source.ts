@@ -45,7 +45,7 @@ export async function openSource(
   if (header === null && manifest !== '-' && flags.map === undefined && (await hasNoRows(path))) {
     throw new GdnError('invalid_manifest', 'is neither a saved plan nor a manifest', {
       place: { file: manifest },
-      hint: `Nothing was sent. Run \`gdn plan <manifest> --out ${shellWord(safe(manifest))}\` to save a plan, or name the manifest.`,
+      hint: `Nothing was sent. Run \`gdn plan <manifest> --out ${shellWord(safe(manifest))}\` to save a plan, or use the path of a manifest.`,
     })
   }
   if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
@@ -81,31 +81,31 @@ async function optionsOf(
   }
   if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan is for another run')
   if (flags.takeOver === true && !header.take_over) {
-    throw otherPlan('--take-over', 'the plan was made without --take-over')
+    throw otherPlan('--take-over', 'the plan was created without --take-over')
   }
   if (flags.adopt === true && header.adopt.length === 0 && !header.moved) {
-    throw otherPlan('--adopt', 'the plan was made without --adopt, or nothing is to be adopted')
+    throw otherPlan('--adopt', 'the plan was created without --adopt, or has nothing to adopt')
   }
   if (flags.newRows === true && !header.new_rows) {
-    throw otherPlan('--new-rows', 'the plan was made without --new-rows')
+    throw otherPlan('--new-rows', 'the plan was created without --new-rows')
   }
-  if (flags.prune === true && !header.prune) throw otherPlan('--prune', 'the plan was made without --prune')
+  if (flags.prune === true && !header.prune) throw otherPlan('--prune', 'the plan was created without --prune')
   const { receiver, sender, map, unknownColumns } = flags
   const given = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
   const ofRows = Object.entries(given).find(([, value]) => value !== undefined)
-  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the plan has its rows as they were read')
+  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the saved plan already contains the rows of the manifest')
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
   if (backend.silence !== null) throw backend.silence
   const origin = runOrigin(server, backend)
   const isSame = header.backend_id === null ? header.origin === origin : header.backend_id === backend.id
   if (!isSame) {
-    throw new GdnError('wrong_backend', `the plan was made for ${header.url}, not for ${backend.url}`, {
-      hint: 'Nothing was sent. Name its server with --local or --base-url <url>.',
+    throw new GdnError('wrong_backend', `the plan was created for ${header.url}, not for ${backend.url}`, {
+      hint: 'Nothing was sent. Select the server of the plan with --local or --base-url <url>.',
     })
   }
   if (isRestored(header, backend)) {
-    throw new GdnError('refused', 'the backend was restored from a backup since the plan was made', { hint: AGAIN })
+    throw new GdnError('refused', 'the backend was restored from a backup after the plan was created', { hint: AGAIN })
   }
   const { run, label, manifest: manifestPath } = header
   return {
@@ -146,7 +146,7 @@ export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
   })
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
   const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
-  return new GdnError('refused', `changed since the plan was made:${list}`, {
+  return new GdnError('refused', `changed after the plan was created:${list}`, {
     hint: AGAIN,
     details: { count, rows },
   })

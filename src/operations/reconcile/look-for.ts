@@ -77,11 +77,11 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
     copies,
     doubtful: (content: string) =>
       request.listedAt === null
-        ? 'an NFT with the same metadata was found, but it may be older: the collection could not be listed before'
+        ? 'an NFT with the same metadata was found, but it may be older: the collection could not be listed before the request'
         : unresolved.has(content)
-          ? 'an NFT with the same metadata may belong to a run whose outcome is unknown too: reconcile that first'
+          ? 'an NFT with the same metadata may belong to a run whose outcome is also unknown: reconcile that run first'
           : isShort(content, copies)
-            ? 'an NFT with the same metadata may belong to another command whose outcome is unknown too'
+            ? 'an NFT with the same metadata may belong to another command whose outcome is also unknown'
             : null,
   }
   const records = new Map<string, NftRecord>()
@@ -167,7 +167,7 @@ async function lookForOwner(request: OperationRequest, { client, signal, now }: 
   }
   return unknown(
     sameAddress(owner, sender)
-      ? 'the NFT still belongs to its sender, which is also true while a transfer is pending'
+      ? 'the NFT still belongs to its sender, but the transfer may be pending'
       : `the NFT belongs to ${owner} now`,
   )
 }

@@ -121,6 +121,6 @@ function decideClass(group: Group, { copies, superseded, matches }: Class, other
 
 function missing({ alike }: Group, { unprovable }: Copy): RowVerdict {
   if (unprovable !== null) return undecided(unprovable.reason, unprovable.passing)
-  if (alike > 0) return undecided(`${count(alike, 'NFT')} with nearly the same metadata was found: it may be this row`)
+  if (alike > 0) return undecided(`${count(alike, 'NFT')} with nearly the same metadata may be this row`)
   return { kind: 'absent' }
 }
