@@ -117,7 +117,7 @@ export function valueFlag<Value = string>(
     if (earlier !== undefined && earlier !== raw) {
       throw new GdnError('usage', 'is given twice with different values', {
         place: { flag: name },
-        hint: 'Use it once.',
+        hint: 'Use the flag only once.',
       })
     }
     earlier = raw

@@ -31,10 +31,10 @@ interface Named {
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): Target | null {
   const rivals = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
   if (rivals.length > 1) {
-    throw new GdnError('usage', `${rivals.join(' and ')} name two servers`, { hint: 'Use one of them.' })
+    throw new GdnError('usage', `${rivals.join(' and ')} select different servers`, { hint: 'Use one of them.' })
   }
   if (flags.local && flags.profile !== undefined && flags.profile !== 'local') {
-    throw new GdnError('usage', '--local and --profile name two servers', { hint: 'Use one of them.' })
+    throw new GdnError('usage', '--local and --profile select different servers', { hint: 'Use one of them.' })
   }
   const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): Target => {
     originOf(value, from)

@@ -399,7 +399,11 @@ describe('--adopt', () => {
     await run(unknown, [row(1, { id: 'a' })], { noWait: true })
     const other = { manifestPath: '/drops/other.csv', adopt: true }
     const rows = [row(1, { id: 'b' })]
-    const error = { code: 'seems_minted', message: expect.stringContaining('its outcome is unknown'), details: { count: 1 } }
+    const error = {
+      code: 'seems_minted',
+      message: expect.stringContaining('its outcome is unknown'),
+      details: { count: 1 },
+    }
     await expect(run(unknown, rows, other)).rejects.toMatchObject(error)
     expect(await run(unknown, [row(1, { id: 'a' })])).toMatchObject({ reconciled: { adopted: 1 } })
     expect(unknown.attempts).toBe(1)

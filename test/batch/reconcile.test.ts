@@ -591,7 +591,9 @@ describe('a decision of the user', () => {
   test('marks a row as absent, permanently, and only then may it be sent again', async () => {
     const { server, key } = await undecided()
     const summary = await say(server, [{ key, nftGdnId: null }])
-    expect(summary.absentRows).toEqual([expect.objectContaining({ key, reason: expect.stringContaining('you said') })])
+    expect(summary.absentRows).toEqual([
+      expect.objectContaining({ key, reason: expect.stringContaining('you marked') }),
+    ])
     expect((await run(server, PAIR, { reconcileOnly: true })).absentRows).toHaveLength(1)
     const retried = await run(server, PAIR, { retryAbsent: true })
     expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })

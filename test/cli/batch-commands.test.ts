@@ -109,7 +109,7 @@ test('resume warns if the manifest differs from the planned one, and continues w
   expect(api.bodies('createnft')).toHaveLength(1)
   await writeFile(manifest, 'title\n')
   const broken = await cli(['batch', 'resume', 'my drop', ...server], options)
-  expect(broken.stderr).toContain("can't be read as the run read it")
+  expect(broken.stderr).toContain("can't be read in the way that the run read it")
   expect(broken.stderr).toContain(`Run \`gdn batch validate ${word}\``)
 })
 
@@ -189,7 +189,10 @@ describe('batch reconcile --row', () => {
   test('rejects two outcomes for one row', async () => {
     const { gdn } = await withRefused()
     const result = await gdn('reconcile', '--row', 'a=1', '--row', 'a=2')
-    expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('"a" is given twice') })
+    expect(errorOf(result)).toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('the row "a" is specified twice'),
+    })
   })
 })
 

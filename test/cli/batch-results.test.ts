@@ -395,6 +395,6 @@ test('counts the rows of the manifest that are not part of the run, and lists th
   const broken = await run('results', file)
   expect([broken.code, broken.stdout.split('\n')]).toMatchObject([0, { length: 3 }])
   expect(broken.stderr).toContain(
-    `Run \`gdn batch validate ${file}\` to list the errors. If its columns need --map, add it.`,
+    `Run \`gdn batch validate ${file}\` to list the errors. If the columns of the file need --map, add the flag.`,
   )
 })

@@ -84,7 +84,7 @@ describe('a row of unknown outcome', () => {
     const settled = await gdn('reconcile', '--row', `${await keyOf(3)}=absent`, '--timeout', '5s', '--rate', '100')
     expect(settled.code).toBe(9)
     expect(errorOf(settled)).toMatchObject({
-      message: expect.stringContaining('line 3: absent: you said'),
+      message: expect.stringContaining('line 3: absent: you marked'),
       hint: expect.stringMatching(/gdn batch retry drop-[0-9a-f]{4} --absent/),
     })
     expect(api.bodies('createnft')).toHaveLength(2)
@@ -134,9 +134,7 @@ describe('rows that could be minted twice', () => {
     expect(errorOf(result)).toMatchObject({
       code: 'seems_minted',
       message: expect.stringMatching(/1 row of the manifest seem.*\nline 2$/),
-      hint: expect.stringMatching(
-        /that could be .*reconciled\.\n.* --adopt\. Line 3 would be minted .*\n.* --again\.$/,
-      ),
+      hint: expect.stringMatching(/no run was created\.\n.* --adopt\. Line 3 would be minted .*\n.* --again\.$/),
     })
     expect(api.bodies('createnft')).toHaveLength(2)
     expect((await mint(...elsewhere, '--no-lookup')).code).toBe(0)

@@ -162,7 +162,7 @@ describe('batch mint', () => {
     expect(edited).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(
-        "1 changed row was sent before and won't be sent again. Run `gdn plan` to compare it with its NFT.\n",
+        "1 changed row was already sent and won't be sent again. Run `gdn plan` to compare it with its NFT.\n",
       ),
     })
     expect(JSON.parse((await mint('Dawn II', '--json')).stdout)).toMatchObject({ kept_accepted: 1, warnings: [] })

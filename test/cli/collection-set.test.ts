@@ -402,7 +402,7 @@ describe('gdn collection set', () => {
       ['a receiver of nothing', ['--royalty-receiver', stranger.address], 'has no royalty', 2],
       ['an address with a typo', ['--royalty', '5%', '--royalty-receiver', '0x12'], '--royalty-receiver: "0x12"', 2],
       ['no wallet', ['--royalty', '5%'], '--wallet: is required: the owner 0x', 2],
-      ['acceptance and more', ['--accept-owner', '--royalty', '5%'], '--accept-owner: is used alone', 2],
+      ['acceptance and more', ['--accept-owner', '--royalty', '5%'], "--accept-owner: can't be combined", 2],
     ])('%s', async (_, flags, message, exitCode) => {
       const before = await nonce()
       const { code, stderr } = await set(...flags)
@@ -439,7 +439,7 @@ describe('gdn collection set', () => {
       onTestFinished(() => network.call('anvil_stopImpersonatingAccount', [owner.address]))
       await send(owner.address, contract, data)
       const { code, stderr } = await set('--enable-api', ...asOwner())
-      expect(stderr).toContain('has revoked all rights of the service')
+      expect(stderr).toContain('revoked all permissions of the service')
       expect(code).toBe(5)
     })
   })

@@ -215,7 +215,7 @@ describe('selecting a server', () => {
   test('rejects --local together with --base-url', async () => {
     const api = await fakeApi({})
     expect(await cli(['nft', 'show', 'x', '--local', '--base-url', api.url])).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--local and --base-url name two servers') },
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--local and --base-url select different servers') },
     })
     expect(api.calls).toEqual([])
   })

@@ -192,8 +192,8 @@ describe('the job summary', () => {
       return (await summary()).split('### gdn batch').at(-1)
     }
     expect(await mint('a,Dawn')).not.toContain('changed row')
-    expect(await mint('a,Dawn II')).toContain('1 changed row was sent before')
-    expect(await mint('a,Dawn III', 'b,Dusk')).toContain('1 changed row was sent before')
+    expect(await mint('a,Dawn II')).toContain('1 changed row was already sent')
+    expect(await mint('a,Dawn III', 'b,Dusk')).toContain('1 changed row was already sent')
   })
 
   test('lists the problems of a manifest, for which no run is opened', async () => {

@@ -39,7 +39,7 @@ test('collection set without a wallet names the one of this machine that owns th
     const url = await rpcStandIn(collectionNode(owner))
     return await cli(['collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--rpc-url', url], options)
   }
-  expect((await set(OWNER)).stderr).toContain('Name its keystore')
+  expect((await set(OWNER)).stderr).toContain('a keystore file')
   const wallets = walletsDirectory(options.env)
   await mkdir(wallets, { recursive: true, mode: 0o700 })
   await writeKeystore(join(wallets, `studio${KEYSTORE_ENDING}`), key)

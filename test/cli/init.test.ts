@@ -114,7 +114,7 @@ describe('invalid input', () => {
     ['no kind of server', [], '--hosted'],
     ['no URL', ['--hosted'], '--base-url'],
     ['no key', ['--base-url', 'https://a.test'], '--key-file'],
-    ['two servers', ['--local', '--base-url', 'https://a.test'], 'name two servers'],
+    ['two servers', ['--local', '--base-url', 'https://a.test'], 'select different servers'],
     ['a plain HTTP URL', ['--base-url', 'http://a.test', '--key-file', '-'], 'clear text'],
     ['an invalid URL', ['--base-url', 'a.test', '--key-file', '-'], '--base-url: "a.test" is not the URL'],
     ['a wallet of another chain', ['--local', '-b', 'solana', '--wallet', OWNER], '--wallet'],

@@ -71,7 +71,7 @@ describe('administration commands', () => {
     await (await openStore(join(dataDir, 'gdn.db'))).close()
     const { code, stdout, stderr } = await cli(argv, { env: other, columns: 500 })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('GDN_BASE_URL names the server https://api.example.com')
+    expect(stderr).toContain('GDN_BASE_URL selects the server https://api.example.com')
     expect(stderr).toContain(`add --data-dir '${dataDir}'.`)
   })
 
@@ -83,7 +83,7 @@ describe('administration commands', () => {
     await cli(['config', 'set', 'base_url', 'https://api.example.com'], { env })
     const { code, stderr } = await cli(['key', 'list'], { env, columns: 500 })
     expect(code).toBe(2)
-    expect(stderr).toContain('To work on that backend nevertheless, set GDN_PROFILE=local, or add --data-dir ')
+    expect(stderr).toContain('To work on that backend anyway, set GDN_PROFILE=local, or add --data-dir ')
     expect((await cli(['key', 'list'], { env: { ...env, GDN_PROFILE: 'local' } })).code).toBe(0)
   })
 
@@ -113,7 +113,7 @@ describe('administration commands', () => {
     backend_id = randomUUID()
     expect(await list()).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`GDN_BASE_URL names the server ${server.url}, but this command works on`),
+      stderr: expect.stringContaining(`GDN_BASE_URL selects the server ${server.url}, but this command works on`),
     })
   })
 })

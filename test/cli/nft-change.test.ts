@@ -265,7 +265,10 @@ describe('gdn nft history', () => {
       cli(['nft', 'history', 'a', '-o', 'ids', '--base-url', api.url], { env: { ...home.env, GDN_API_KEY: 'a-key' } })
     expect(await of(ours)).toMatchObject({ code: 0, stdout: '0x0\n0x1\n0x2\n' })
     const hosted = await fakeApi({ getnfts: knows(nft('a')) })
-    expect(await of(hosted)).toMatchObject({ code: 5, stderr: expect.stringContaining('has no history of NFTs') })
+    expect(await of(hosted)).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('does not provide the history of NFTs'),
+    })
     expect(hosted.calls.map(({ path }) => path)).toEqual(['/api/v1/getnfts'])
   })
 })

@@ -35,7 +35,7 @@ test('shows what a rehearsal did, spent and could not mint', () => {
 
 test('counts rows that the backend accepted before apart from those that it would mint', () => {
   const again = { ...REPORT, minted: 0, failed: 0, waiting: 0, failures: [] }
-  expect(REHEARSAL_VIEW.card?.(again)).toContainEqual(['rows', '0 of 450 would be minted, 450 were accepted before'])
+  expect(REHEARSAL_VIEW.card?.(again)).toContainEqual(['rows', '0 of 450 would be minted, 450 already accepted'])
 })
 
 test('the setup of a network rounds what was paid to the nearest, and what can be paid up', () => {

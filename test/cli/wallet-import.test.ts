@@ -348,7 +348,7 @@ describe('gdn wallet generate --offline', () => {
   test('is required for --blockchain', async () => {
     const result = await gdn(['wallet', 'generate', '-b', 'solana', '--json'])
     expect(errorOf(result)).toMatchObject({
-      message: '--blockchain: is for --offline: the service generates EVM wallets',
+      message: '--blockchain: requires --offline: the service generates only EVM wallets',
     })
   })
 })

@@ -458,7 +458,7 @@ describe('gdn wallet export', () => {
     ['an unknown format', ['alice', '--format', 'hex', '--to', '-'], '--format'],
     ['a missing file', ['./nothing', '--to', '-'], "doesn't exist"],
     ['a file that is not a keystore', ['./pw', '--to', '-'], 'pw'],
-    ['the name of an address', ['bob', '--to', '-'], 'its key is not on this machine'],
+    ['the name of an address', ['bob', '--to', '-'], 'whose key is not on this machine'],
   ])('rejects %s, and writes nothing', async (_what, argv, said) => {
     await gdn(['wallet', 'add', 'bob', OWNER])
     const { code, stdout, stderr } = await gdn(['wallet', 'export', ...argv], { stdin: 'wrong\n' })

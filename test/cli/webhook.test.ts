@@ -58,7 +58,9 @@ describe('gdn webhook add', () => {
     const argv = ['webhook', 'add', URL, '--event', 'nft.failed']
     const { code, stderr } = await gdn([...argv, ...OWNER])
     expect(code).toBe(0)
-    expect(stderr).toContain('Another webhook has this URL, which gets an event twice if both have its type.')
+    expect(stderr).toContain(
+      'Another webhook has the same URL. If both have an event type, its events are delivered twice.',
+    )
     expect(stderr).toContain(`gdn webhook rm ${id}`)
     expect((await gdn([...argv, '--email', 'b@example.com'])).stderr).not.toContain('twice')
   })

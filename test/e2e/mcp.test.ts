@@ -151,7 +151,7 @@ describe('gdn mcp', () => {
     expect(frozen.next).toContain("It can't be undone: ask the user first.")
     await make('collection_set', { ...owner, royalty: '7%' })
     const { answer: refused } = await call('collection_set', { dry_run: false, plan_id: frozen.plan_id })
-    expect(refused.error?.message).toBe('the settings of the collection changed since it was planned')
+    expect(refused.error?.message).toBe('the settings of the collection changed after the plan was created')
   })
 
   test('plans settings of a collection without the password of its owner, and says what signing needs', async () => {
@@ -247,7 +247,7 @@ describe('gdn mcp', () => {
     const { answer: plan } = await call('batch_mint', { manifest: 'edited.csv', contract })
     await writeFile(join(root, 'edited.csv'), `title,description,receiver\nY,y,${RECEIVER}\n`)
     const changed = await call('batch_mint', { dry_run: false, plan_id: plan.plan_id })
-    expect(changed.answer.error?.message).toMatch(/edited\.csv: changed since it was planned$/)
+    expect(changed.answer.error?.message).toMatch(/edited\.csv: changed after the plan was created$/)
     const refused = [
       await call('batch_mint', { dry_run: false, manifest: 'edited.csv', contract }),
       await call('batch_mint', { dry_run: false, plan_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d' }),
@@ -311,7 +311,7 @@ describe('gdn mcp', () => {
       expect(plan.error).toBeNull()
       await writeFile(join(root, 'one.txt'), 'swapped')
       const { answer } = await call(tool, { dry_run: false, plan_id: plan.plan_id })
-      expect(answer.error?.message).toBe(`a local file of ${join(root, name)}: changed since it was planned`)
+      expect(answer.error?.message).toBe(`a local file of ${join(root, name)}: changed after the plan was created`)
     }
     expect(titlesIn((await call('nft_list', { contract })).answer.data)).not.toContain('Swapped')
   })
@@ -340,7 +340,7 @@ describe('gdn mcp', () => {
       await agent(['--allow-writes'], envAt('http://127.0.0.1:1')),
     ]) {
       const { error } = (await elsewhere.call('batch_mint', doIt)).answer
-      expect(error?.message).toBe('the directory or the configuration changed since it was planned')
+      expect(error?.message).toBe('the directory or the configuration changed after the plan was created')
     }
     await rm(join(root, 'moved.csv'))
     await symlink('../secret.csv', join(root, 'moved.csv'))
@@ -349,7 +349,7 @@ describe('gdn mcp', () => {
     await make('wallet_rm', { wallet: 'bob' })
     await make('wallet_add', { name: 'bob', address: WALLET })
     const renamed = await call('nft_mint', { dry_run: false, plan_id: named })
-    expect(renamed.answer.error?.message).toBe('the names of addresses changed since it was planned')
+    expect(renamed.answer.error?.message).toBe('the saved wallets changed after the plan was created')
     const titles = titlesIn((await call('nft_list', { contract })).answer.data)
     expect(titles).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(Elsewhere|Secret|Here|Bob)$/)]))
   })

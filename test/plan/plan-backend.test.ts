@@ -570,7 +570,7 @@ describe('gdn plan and apply against a backend', () => {
       await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
       const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
       const mint = async () => (await one.run(['batch', 'mint'], edited)).stderr
-      expect(await mint()).toContain('2 changed rows were sent before')
+      expect(await mint()).toContain('2 changed rows were already sent')
       await applied(one, edited)
       for (let repeated = 0; repeated < 2; repeated++) expect(await mint()).not.toContain('changed')
     })
@@ -781,7 +781,7 @@ describe('gdn plan and apply against a backend', () => {
       await expect(stat(one.path('empty.json'))).rejects.toThrow('ENOENT')
       const refused = await apply()
       expect(refused.code).toBe(5)
-      expect(JSON.parse(refused.stderr).error.message).toBe('the plan burns 1 NFT, and --max-burns permits 0')
+      expect(JSON.parse(refused.stderr).error.message).toBe('the plan burns 1 NFT, but --max-burns permits only 0')
       expect(await stateOf(collection)).toEqual([false, false, false])
       for (const burned of [1, 0]) {
         const { code, stdout, stderr } = await apply('--max-burns', '1')
@@ -1150,7 +1150,7 @@ describe('gdn plan and apply against a backend', () => {
       [
         'another backend',
         (text) => text.replace(/"backend_id":"[^"]+"/, `"backend_id":"${randomUUID()}"`),
-        'the plan was made for',
+        'the plan was created for',
       ],
       [
         'a restored backend',

@@ -48,7 +48,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const isInvalid = error.code === 'invalid_manifest'
-    const problem = isInvalid ? "can't be read as the run read it" : "can't be compared with the run"
+    const problem = isInvalid ? "can't be read in the way that the run read it" : "can't be compared with the run"
     return { file, warnings: [`${name} ${problem}: ${safe(error.message)}`], isInvalid, edited: undefined, rows: [] }
   }
 }
@@ -59,7 +59,9 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   const { file, warnings, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
   if (isInvalid) {
-    io.warn(`Run \`gdn batch validate ${file}\` to list the errors. If its columns need --map, add it.`)
+    io.warn(
+      `Run \`gdn batch validate ${file}\` to list the errors. If the columns of the file need --map, add the flag.`,
+    )
     return
   }
   const isOne = rows.length === 1

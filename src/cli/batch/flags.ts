@@ -97,7 +97,7 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const meant = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: `${meant}Name a column of the manifest and its meaning, such as --map Mood=attr:Mood, or leave it out with ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list them.`,
+    hint: `${meant}Use a column of the manifest and its meaning, such as --map Mood=attr:Mood. To leave the column out, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
   })
 }
 

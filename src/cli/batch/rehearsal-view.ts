@@ -45,7 +45,7 @@ function card(report: DataRecord): Card {
   const rest = [
     ...(Number(failed) > 0 ? [`${failed} would fail`] : []),
     ...(Number(waiting) > 0 ? [`${waiting} would not be minted`] : []),
-    ...(before > 0 ? [`${before} were accepted before`] : []),
+    ...(before > 0 ? [`${before} already accepted`] : []),
   ]
   return [
     ['contract_address', `${report.contract_address} on ${report.blockchain}, as of block ${report.block}`],

@@ -103,7 +103,7 @@ function differingParts({ counts, differing }: Verified): string[] {
 /** The error of a comparison with chain and storage, without a run. */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
-    hint: 'The server of the run reports no change that explains it. Investigate each difference.',
+    hint: 'The server of the run reports no changes that explain the differences. Investigate each of them.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
 }

@@ -179,7 +179,7 @@ async function commit(
       if (!lacksEndpoint(error)) throw error
       throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
         place: { flag: '--unrevealed' },
-        hint: 'Nothing was sent. Use a backend of gdn.',
+        hint: 'Nothing was sent. Use a gdn backend.',
       })
     })
   const onServer = provenances.find((one) => one.provenance === provenance)

@@ -309,7 +309,7 @@ async function checkBurns(
   const all = plan.counts.burn
   const most = maxBurns ?? (io.interactive && !yes ? all : 0)
   if (all > most) {
-    throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, and --max-burns permits ${most}`, {
+    throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, but --max-burns permits only ${most}`, {
       hint: `Nothing was sent. To burn them, add --max-burns ${all}.`,
     })
   }

@@ -59,7 +59,7 @@ export async function init(deps: Deps, flags: InitFlags): Promise<void> {
 
 async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Promise<boolean> {
   if (local && (hosted || baseUrl !== undefined)) {
-    throw new GdnError('usage', `--local and ${hosted ? '--hosted' : '--base-url'} name two servers`, {
+    throw new GdnError('usage', `--local and ${hosted ? '--hosted' : '--base-url'} select different servers`, {
       hint: 'Use one of them.',
     })
   }

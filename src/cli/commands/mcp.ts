@@ -127,7 +127,7 @@ function sessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): 
     new GdnError('usage', message, { place: { flag }, hint })
   if (!allowSpending) {
     if (most === undefined) return null
-    throw fail('--max-cost', 'is for --allow-spending', 'Add --allow-spending, or omit --max-cost.')
+    throw fail('--max-cost', 'requires --allow-spending', 'Add --allow-spending, or omit --max-cost.')
   }
   if (!allowWrites) throw fail('--allow-spending', 'needs --allow-writes', 'Add --allow-writes.')
   if (most === undefined) throw fail('--max-cost', 'is required with --allow-spending', 'Add --max-cost <amount>.')

@@ -169,7 +169,7 @@ async function checkCommitment(
     if (found === undefined || found.kind === 'failed') {
       const why = 'reason' in verifier ? verifier.reason : (found?.message ?? 'no response')
       throw new GdnError('unreachable', `the commitment of ${to} can't be read: ${why}`, {
-        hint: 'Nothing was sent. Name a node of the chain with --rpc-url <url>.',
+        hint: 'Nothing was sent. Use --rpc-url <url> to read the commitment from a node of the chain.',
       })
     }
   } finally {
@@ -181,7 +181,7 @@ async function checkCommitment(
     'refused',
     `the collection ${to} is not committed to this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
-      hint: 'Nothing was sent. Use the manifest and the files that were minted, in the same order. The machine that minted them can name the rows that differ.',
+      hint: 'Nothing was sent. Use the manifest and the files that were minted, in the same order. To list the rows that differ, run the command on the machine that minted them.',
       details: { provenance },
     },
   )

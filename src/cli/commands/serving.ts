@@ -27,7 +27,7 @@ function openLog(path: string): number {
     const isLink = systemCode(cause) === 'ELOOP'
     throw new GdnError('usage', isLink ? `${path} is a symbolic link` : `can't be written: ${messageOf(cause)}`, {
       place: { flag: '--log-file' },
-      hint: 'Name a file that you own, in an existing folder.',
+      hint: 'Use a file that you own, in an existing folder.',
       cause,
     })
   }

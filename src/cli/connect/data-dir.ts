@@ -94,9 +94,9 @@ async function refuseOtherServer(
   const byProfile = baseUrl.from.startsWith('profile ') ? 'set GDN_PROFILE=local, or ' : ''
   throw new GdnError(
     'usage',
-    `${baseUrl.from} names the server ${origin}, but this command works on the backend in ${dataDir}`,
+    `${baseUrl.from} selects the server ${origin}, but this command works on the backend in ${dataDir}`,
     {
-      hint: `To work on that backend nevertheless, ${byProfile}add --data-dir ${shellWord(dataDir)}. To work on the database of ${origin}, name it with --data-dir or --database-url.`,
+      hint: `To work on that backend anyway, ${byProfile}add --data-dir ${shellWord(dataDir)}. To work on the database of ${origin}, specify it with --data-dir or --database-url.`,
     },
   )
 }

@@ -103,6 +103,6 @@ function noExplorer({ origin }: Server, { status }: TransportAnswer): GdnError {
     return new GdnError('unreachable', `${origin} responds with HTTP ${status}`, { hint: 'Try again in a moment.' })
   }
   return new GdnError('not_found', `${origin} has no web explorer`, {
-    hint: 'Run `gdn open --local`, or name a gdn backend that serves its explorer with --base-url <url>.',
+    hint: 'Run `gdn open --local`, or use --base-url <url> with a gdn backend that serves the explorer.',
   })
 }

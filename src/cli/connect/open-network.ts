@@ -51,7 +51,7 @@ export async function withNetwork<Result>(
   if (chainId === null) {
     throw new GdnError('usage', `can't be compared with ${blockchain}, whose chain ID only its server knows`, {
       place: { flag },
-      hint: 'Leave it out, so that the server is asked.',
+      hint: 'Omit the flag, so that gdn asks the server.',
     })
   }
   const limits = { confirmations: 1, finality: 1, timeoutMs: TIMEOUT_MS, tries: 2 }
@@ -67,7 +67,7 @@ export async function withNetwork<Result>(
     return await work(network)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_config') throw error
-    throw new GdnError('usage', error.message, { place: { flag }, hint: `Name a node of ${blockchain}.` })
+    throw new GdnError('usage', error.message, { place: { flag }, hint: `Use the URL of a node of ${blockchain}.` })
   } finally {
     await network.close()
   }

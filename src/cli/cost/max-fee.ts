@@ -14,7 +14,7 @@ export const maxFee: Parse<bigint> = Object.assign(
     const wei = parseUnits(raw, DECIMALS)
     if (wei !== null && wei > 0n && wei <= MAX_GWEI * 10n ** BigInt(DECIMALS)) return wei
     const shown = JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
-    throw new GdnError('usage', `must be gwei such as 30 or 0.05, at most ${MAX_GWEI}, not ${shown}`, {
+    throw new GdnError('usage', `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_GWEI}, not ${shown}`, {
       place: { flag },
     })
   },
@@ -35,7 +35,7 @@ export async function feeLimit(
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `fees on ${blockchain} can't be limited`, {
       place: { flag: '--max-fee-gwei' },
-      hint: 'Omit it.',
+      hint: 'Omit the flag.',
     })
   }
   await client.learnIdempotency({ signal: signals.signal })

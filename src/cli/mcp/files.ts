@@ -31,7 +31,7 @@ export async function filesOf({ inputs }: Tool, values: Values, root: string): P
       if (flag === WRITTEN && !/\.html$/i.test(path)) {
         throw new GdnError('usage', `${path} doesn't end in .html`, {
           place: { field: property },
-          hint: 'Name a file that ends in .html.',
+          hint: 'Use a file whose name ends in .html.',
         })
       }
     }
@@ -41,8 +41,8 @@ export async function filesOf({ inputs }: Tool, values: Values, root: string): P
 
 async function fileBelow(root: string, path: string, property: string): Promise<string> {
   const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
-  if (path === '-') throw fail('standard input has the messages of the client', 'Name a file.')
-  if (path.includes('\0')) throw fail('has a NUL character', 'Name a file.')
+  if (path === '-') throw fail('standard input contains the messages of the client', 'Use a file.')
+  if (path.includes('\0')) throw fail('has a NUL character', 'Use another path.')
   // After a link to a folder, .. leads elsewhere for the system than in a normalized path.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
   if (named.split(/[\\/]/).includes('..')) {

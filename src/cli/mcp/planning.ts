@@ -69,28 +69,28 @@ export class Planning {
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
-    const next = `${part}Nothing was changed.${forGood} To do it, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
+    const next = `${part}Nothing was changed.${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
   /** @throws GdnError `refused` if the plan would have another effect than what was shown */
   async check(tool: Tool, plan: Plan, caller: Caller): Promise<void> {
     if (plan.setup !== (await this.#setup(caller.signal))) {
-      throw changed('the directory or the configuration changed since it was planned')
+      throw changed('the directory or the configuration changed after the plan was created')
     }
     // Links may lead elsewhere now.
     const now = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
-    if (file !== undefined) throw changed('changed since it was planned', file)
+    if (file !== undefined) throw changed('changed after the plan was created', file)
     // A plan that was started has its receivers, and may have made some of its changes.
     if (plan.state !== 'planned') return
     if (plan.names !== (await this.#names(caller.signal))) {
-      throw changed('the names of addresses changed since it was planned')
+      throw changed('the saved wallets changed after the plan was created')
     }
     if (plan.shown === undefined) return
     const outcome = await this.#preview(tool, plan.values, plan.id, caller)
     if (outcome.code === 0 && shownBy(outcome) !== plan.shown) {
-      throw changed('the settings of the collection changed since it was planned')
+      throw changed('the settings of the collection changed after the plan was created')
     }
   }
 

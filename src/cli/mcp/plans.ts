@@ -87,13 +87,13 @@ export class Plans {
     if (typeof plan === 'string') {
       throw new GdnError('file_error', `can't be run by this version of gdn: ${plan}`, {
         place: { file: this.#path(id) },
-        hint: 'Nothing was sent. Use the version of gdn that made it. If it was started, a new plan may send its requests again.',
+        hint: 'Nothing was sent. Use the version of gdn that created the plan. If the plan was started, a new plan may send its requests again.',
       })
     }
     if (plan !== null) return plan
     throw new GdnError('not_found_locally', 'there is no such plan', {
       place: { field: 'plan_id' },
-      hint: 'Nothing was sent. Call the tool with dry_run true to plan it.',
+      hint: 'Nothing was sent. Call the tool with dry_run true to create a plan.',
     })
   }
 

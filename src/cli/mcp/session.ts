@@ -100,7 +100,12 @@ export class Session {
     const plan = await this.#plans.get(String(id))
     const isOther =
       plan.tool !== tool.name || (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values))
-    if (isOther) throw usage('plan_id', 'is the plan of another call', 'Nothing was sent. Omit the other arguments.')
+    if (isOther)
+      throw usage(
+        'plan_id',
+        'belongs to another tool or has other arguments',
+        'Nothing was sent. Omit the other arguments.',
+      )
     return await this.#running.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
   }
 }

@@ -25,7 +25,7 @@ export function endpointNamed(word: string): RawEndpoint {
     place: { flag: '<endpoint>' },
     hint:
       near === undefined
-        ? `The endpoints are ${JSON_ENDPOINTS.join(', ')}. Name any other endpoint by its path, such as /api/….`
+        ? `The endpoints are ${JSON_ENDPOINTS.join(', ')}. For any other endpoint, use its path, such as /api/….`
         : `Did you mean ${near}?`,
   })
 }
@@ -42,7 +42,7 @@ function refuseWallets(word: string): void {
   if (!isUrl) return
   throw new GdnError('usage', 'a URL is not an endpoint', {
     place: { flag: '<endpoint>' },
-    hint: 'Name an endpoint such as getnfts, and the server with --base-url.',
+    hint: 'Use an endpoint such as getnfts. To select the server, add --base-url <url>.',
   })
 }
 

@@ -69,7 +69,7 @@ export async function changeOnce(
       const failure = failureOf(what, final)
       if (failure === null) return { ended: true, state: 'deployed', problem: null } as const
       const problem = new GdnError('refused', failure, {
-        hint: 'Nothing was changed by it. Fix the cause, then run the command again.',
+        hint: 'Nothing was changed. Fix the cause, then run the command again.',
       })
       return { ended: true, state: 'failed', problem } as const
     },

@@ -235,7 +235,7 @@ class EventReporter {
     this.done()
     if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
     this.#io.warn(
-      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). A repeated command will not know it.`,
+      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). If you repeat the command, gdn does not know the outcome.`,
     )
   }
 

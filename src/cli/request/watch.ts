@@ -29,9 +29,9 @@ interface Watched<Seen> {
 export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watched<Seen>): Promise<Seen | null> {
   const { io, signals, sleep } = deps
   if (flags.output === 'csv') {
-    throw new GdnError('usage', 'prints a line for each change, which is no CSV', {
+    throw new GdnError('usage', "prints a line for each change, so it can't be combined with CSV", {
       place: { flag: '--watch' },
-      hint: 'Use --json, or leave one of the flags out.',
+      hint: 'Use --json, or omit one of the flags.',
     })
   }
   signals.own()

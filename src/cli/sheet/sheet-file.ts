@@ -131,7 +131,7 @@ const existsAlready = (path: string) =>
 function cantWrite(path: string, error: unknown): GdnError {
   return new GdnError('usage', `can't write ${path}: ${messageOf(error)}`, {
     place: { flag: '--to' },
-    hint: 'Name a file in an existing folder that you can write to.',
+    hint: 'Use a file in an existing folder that you can write to.',
     cause: error,
   })
 }

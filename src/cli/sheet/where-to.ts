@@ -31,23 +31,26 @@ export async function whereTo(
   if (to === '-') {
     throw new GdnError('usage', 'must be a file, not standard output', {
       place: { flag: '--to' },
-      hint: 'Name a file.',
+      hint: 'Use the path of a file.',
     })
   }
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory()) {
-    throw new GdnError('usage', `${path} is a directory`, { place: { flag: '--to' }, hint: 'Name a file in it.' })
+    throw new GdnError('usage', `${path} is a directory`, {
+      place: { flag: '--to' },
+      hint: 'Use the path of a file in the directory.',
+    })
   }
   if (found !== null && !found.isFile()) {
     throw new GdnError('usage', `${path} is not a regular file`, {
       place: { flag: '--to' },
-      hint: 'Name another file.',
+      hint: 'Use another file.',
     })
   }
   if (force === true || !(await isThere(path))) return { path, replace: force === true }
   await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force', {
     message: 'nothing was written',
-    hint: 'Name another file with --to.',
+    hint: 'Use --to <file> to write another file.',
   })
   return { path, replace: true }
 }

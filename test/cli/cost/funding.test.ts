@@ -176,7 +176,9 @@ test('gdn chain status and setup say the least balance with which a signer signs
   await give(wei - 1n)
   expect(await status()).toMatchObject({
     needed: '0.009',
-    problem: expect.stringMatching(/^the signer 0x\w{40} has 0\.008999 POL on polygon and needs 0\.009: send 0\.0{17}1 POL/),
+    problem: expect.stringMatching(
+      /^the signer 0x\w{40} has 0\.008999 POL on polygon and needs 0\.009: send 0\.0{17}1 POL/,
+    ),
   })
 })
 

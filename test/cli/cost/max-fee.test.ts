@@ -70,7 +70,10 @@ describe('batch mint --max-fee-gwei', () => {
     const result = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--max-fee-gwei', gwei, '--json'], options)
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({
-      ...{ code: 'usage', message: expect.stringMatching(/^--max-fee-gwei: must be gwei such as 30 or 0\.05/) },
+      ...{
+        code: 'usage',
+        message: expect.stringMatching(/^--max-fee-gwei: must be a fee in gwei, such as 30 or 0\.05/),
+      },
     })
   })
 

@@ -11,7 +11,7 @@ import type { Deps } from '../../deps.ts'
  */
 export async function serverForKey({ env }: Deps, settings: Settings): Promise<Server> {
   if (settings.profile === 'local' && settings.baseUrl === null) {
-    throw new GdnError('usage', 'the local backend has its own key, which gdn reads by itself', {
+    throw new GdnError('usage', 'the local backend has its own key, which gdn reads automatically', {
       place: { flag: '--local' },
       hint: 'Nothing needs to be saved. Add --local to a command to use the local backend.',
     })
@@ -24,7 +24,7 @@ export async function serverForKey({ env }: Deps, settings: Settings): Promise<S
   }
   const server = await settings.server()
   if (server.source !== 'project' || isOwn(server.origin, await readUserConfig(env))) return server
-  throw new GdnError('usage', `only ${server.from} names ${server.origin}`, {
+  throw new GdnError('usage', `the server ${server.origin} is set only by ${server.from}`, {
     place: { flag: '--base-url' },
     hint: `If the key is for that server, add --base-url ${server.baseUrl}.`,
   })

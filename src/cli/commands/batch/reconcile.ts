@@ -62,8 +62,8 @@ const settled: Parse<Settled> = (raw, flag) => {
 function onceEach(rows: readonly Settled[]): readonly Settled[] {
   const twice = rows.find(({ key }, i) => rows.findIndex((row) => row.key === key) !== i)
   if (twice === undefined) return rows
-  throw new GdnError('usage', `${JSON.stringify(twice.key)} is given twice`, {
+  throw new GdnError('usage', `the row ${JSON.stringify(twice.key)} is specified twice`, {
     place: { flag: '--row' },
-    hint: 'Give each row once.',
+    hint: 'Specify each row only once.',
   })
 }

@@ -40,7 +40,7 @@ export function command(deps: Deps, run = rehearse): GdnCommand {
 export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlags): Promise<void> {
   const output = createOutput(deps.io, flags, REHEARSAL_VIEW, { manifest })
   if (manifest === '-') {
-    throw new GdnError('usage', 'a manifest from standard input is not rehearsed', {
+    throw new GdnError('usage', "a manifest from standard input can't be rehearsed", {
       hint: 'Write it to a file first.',
     })
   }
@@ -52,7 +52,7 @@ export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlag
     })
   }
   if (!isEvm(blockchain.value)) {
-    throw new GdnError('usage', `drops on ${blockchain.value} are not rehearsed: only EVM networks are copied`, {
+    throw new GdnError('usage', `drops on ${blockchain.value} can't be rehearsed: only EVM networks can be copied`, {
       place: { flag: '--blockchain' },
       hint: 'Run `gdn batch mint --dry-run` to show the plan.',
     })

@@ -59,7 +59,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (seen === null) return
     await output.one(seen.data)
-    if (flags.costs && !seen.hasSpent) deps.io.note("The server of the run doesn't say what it has spent.")
+    if (flags.costs && !seen.hasSpent) deps.io.note('The server of the run does not report its cost.')
     return
   }
   // There are no rows to show.
@@ -67,7 +67,9 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
   if (flags.costs && spent === null) {
-    deps.io.note("The server doesn't say what this command has spent: it counts that for commands with --max-cost.")
+    deps.io.note(
+      'The server does not report the cost of this command. It counts the cost only of commands with --max-cost.',
+    )
   }
 }
 
@@ -92,7 +94,7 @@ async function watchRun(
     text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
   if (seen?.data.state === 'unfinished') {
-    deps.io.note(`No process mints this run now. To continue it: gdn batch resume ${safe(String(seen.data.run))}`)
+    deps.io.note(`No process is working on this run. To continue it: gdn batch resume ${safe(String(seen.data.run))}`)
   }
   return seen
 }

@@ -62,7 +62,7 @@ export async function chainPlace(
   if (flags.dataDir !== undefined && settingsGiven(deps, flags) === undefined && !existsSync(dataDirOf(deps, flags))) {
     throw new GdnError('usage', `${dataDirOf(deps, flags)} does not exist`, {
       place: { flag: '--data-dir' },
-      hint: 'Name the directory that contains backend.yaml, or the file itself with --config.',
+      hint: 'Use the directory that contains backend.yaml, or add --config <file> with the file itself.',
     })
   }
   return {

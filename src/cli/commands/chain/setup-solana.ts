@@ -33,7 +33,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
     if (given === undefined) continue
     throw new GdnError('usage', `is for EVM networks only: ${blockchain} has no factory`, {
       place: { flag: String(flag) },
-      hint: 'Leave it out. Only the signer in the configuration is needed.',
+      hint: 'Omit the flag. Only the signer in the configuration is needed.',
     })
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)

@@ -156,7 +156,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
 function refuseWithoutAdmin(): never {
   throw new GdnError('usage', 'is required, because the configuration has no admin', {
     place: { flag: '--admin-keystore' },
-    hint: "Name the keystore of the factory's admin. Run `gdn wallet generate` to create one.",
+    hint: "Add --admin-keystore <file> with the keystore of the factory's admin. Run `gdn wallet generate` to create one.",
   })
 }
 

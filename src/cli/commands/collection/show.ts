@@ -87,7 +87,7 @@ function idOf(name: string, known: string | undefined, blockchain: Blockchain | 
   if (known !== undefined) return known
   if (!/^0x[0-9a-fA-F]{40}$/.test(name)) return name
   const on = blockchain === undefined ? '' : ` on ${blockchain}`
-  throw new GdnError('not_found_locally', `${name} is not recorded as created on this machine${on}`, {
-    hint: 'The API finds collections by the ID of their creation. Pass that ID instead of the address.',
+  throw new GdnError('not_found_locally', `this machine has no record of the creation of ${name}${on}`, {
+    hint: 'Use the ID of the creation request instead of the address. The API identifies collections only by that ID.',
   })
 }

@@ -18,5 +18,8 @@ export function addDatabasePlace(command: GdnCommand): GdnCommand {
 /** Returns the path of an export. It holds secrets and is verified as a whole, so it is never a stream. */
 export function exportFile(cwd: string, file: string): string {
   if (file !== '-') return resolve(cwd, file)
-  throw new GdnError('usage', 'must be a file, not a stream', { place: { flag: '<file>' }, hint: 'Name a file.' })
+  throw new GdnError('usage', 'must be a file, not a stream', {
+    place: { flag: '<file>' },
+    hint: 'Use the path of a file.',
+  })
 }

@@ -43,7 +43,7 @@ export async function checkSettings(
     const server = baseUrl === null ? (profile === 'local' ? 'the local backend' : null) : baseUrl.value
     if (server === null) {
       const fix = 'Run `gdn init` to set one up, or add --local for the local backend.'
-      return { finding: warn('profile', 'no server is named', fix), settings: null }
+      return { finding: warn('profile', 'no server is specified', fix), settings: null }
     }
     const from = baseUrl === null || baseUrl.from === `profile ${profile}` ? '' : ` (from ${baseUrl.from})`
     return { finding: ok('profile', `${profile ?? 'none'}: ${server}${from}`), settings }

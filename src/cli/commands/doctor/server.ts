@@ -76,7 +76,7 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
     warn(
       'server',
       `${origin} runs gdn ${data.version}, and this is gdn ${VERSION}`,
-      'Use the same version on both sides. Run `gdn --version` to show that of this machine.',
+      'Use the same version on both sides. Run `gdn --version` to show the version on this machine.',
     ),
   ]
 }

@@ -32,12 +32,16 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
     return warn(
       check,
       'NODE_TLS_REJECT_UNAUTHORIZED=0: any server can impersonate yours and receive the API key',
-      'Unset it. Name a private certificate authority in NODE_EXTRA_CA_CERTS.',
+      'Unset the variable. Use NODE_EXTRA_CA_CERTS for a private certificate authority.',
     )
   }
   const authority = env.NODE_EXTRA_CA_CERTS
   if (authority !== undefined && authority !== '' && !(await isReadable(authority))) {
-    return warn(check, `NODE_EXTRA_CA_CERTS names ${authority}, which can't be read`, 'Name a PEM file, or unset it.')
+    return warn(
+      check,
+      `the file of NODE_EXTRA_CA_CERTS can't be read: ${authority}`,
+      'Set the variable to a PEM file, or unset it.',
+    )
   }
   const { httpProxy = '', httpsProxy = '' } = proxyOf(env) ?? {}
   for (const [name, proxy] of Object.entries({ HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy })) {

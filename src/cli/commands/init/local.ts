@@ -14,13 +14,13 @@ export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   if (flags.profile !== undefined && flags.profile !== 'local') {
     throw new GdnError('usage', 'the local backend uses the profile local', {
       place: { flag: '--profile' },
-      hint: 'Leave out --profile.',
+      hint: 'Omit --profile.',
     })
   }
   if (flags.keyFile !== undefined) {
     throw new GdnError('usage', 'the local backend has its own key', {
       place: { flag: '--key-file' },
-      hint: 'Leave out --key-file.',
+      hint: 'Omit --key-file.',
     })
   }
   checkWallet(flags)

@@ -78,8 +78,9 @@ const permissions = someOf([...PERMISSIONS, 'all'])
 /** Checks the values of the flags before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
   const { name, email, permission, expires, apiVersion = null } = flags
-  if (name === undefined) throw requiredFlag('--name', 'Name the key after its purpose, such as --name shop.')
-  if (email === undefined) throw requiredFlag('--email', 'Name its account, such as --email shop@example.com.')
+  if (name === undefined) throw requiredFlag('--name', 'Add --name with the purpose of the key, such as --name shop.')
+  if (email === undefined)
+    throw requiredFlag('--email', 'Add --email with the account of the key, such as --email shop@example.com.')
   if (permission === undefined) {
     throw requiredFlag('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
   }

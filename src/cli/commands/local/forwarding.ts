@@ -47,7 +47,7 @@ export function targetsOf(given: readonly Target[], listened: readonly string[])
     if (unheard !== undefined) {
       throw new GdnError('usage', `${unheard} is not in --event`, {
         place: { flag: '--forward-to' },
-        hint: 'Add it to --event, or leave --event out.',
+        hint: 'Add the event type to --event, or omit --event.',
       })
     }
     byUrl.set(url, new Set([...(byUrl.get(url) ?? []), ...events]))

@@ -69,8 +69,8 @@ export async function history(deps: Deps, id: string, flags: HistoryFlags): Prom
   const nft = await awaitResponse(deps.io, server.origin, reading)
   if (nft === undefined) throw unknownNfts([id])
   if (client.supports('history') !== true) {
-    throw new GdnError('refused', `${server.origin} has no history of NFTs`, {
-      hint: 'Only a gdn backend has it. Look at the token in a block explorer.',
+    throw new GdnError('refused', `${server.origin} does not provide the history of NFTs`, {
+      hint: 'Only gdn backends provide the history. Look up the token in a block explorer.',
     })
   }
   await output.many(eventsOf())

@@ -148,7 +148,7 @@ function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[]
   const seen = new Set<string>()
   for (const { key } of pairs) {
     if (seen.has(key))
-      throw new GdnError('usage', `"${key}" is given twice`, { place: { flag }, hint: 'Give each key once.' })
+      throw new GdnError('usage', `"${key}" is given twice`, { place: { flag }, hint: 'Use each key only once.' })
     if (flag === '--extra' && RESERVED.has(key)) {
       throw new GdnError('usage', `"${key}" is a reserved key`, {
         place: { flag },

@@ -58,7 +58,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   const { io } = deps
   const { to } = flags
   if (to === undefined) {
-    throw new GdnError('usage', 'is required: name a new file, or - for standard output', {
+    throw new GdnError('usage', 'is required: a new file, or - for standard output', {
       place: { flag: '--to' },
       hint: `Run \`gdn wallet export ${shellWord(safe(what))} --to <file>\`.`,
     })

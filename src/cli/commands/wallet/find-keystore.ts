@@ -18,5 +18,5 @@ export async function findKeystore(deps: Deps, what: string, flag: string): Prom
   const file = join(walletsDirectory(deps.env), name + KEYSTORE_ENDING)
   if (existsSync(file)) return file
   const address = (await deps.addresses()).resolve(name, place)
-  throw new GdnError('usage', `@${name} is only the name of ${address}: its key is not on this machine`, { place })
+  throw new GdnError('usage', `@${name} is a saved address (${address}), whose key is not on this machine`, { place })
 }

@@ -17,7 +17,7 @@ export function withoutServer({ io, signals: { signal } }: Deps, flags: Generate
     if (value === undefined) continue
     throw new GdnError('usage', 'is for a server, and --offline sends nothing to a server', {
       place: { flag },
-      hint: `Leave out ${flag} or --offline.`,
+      hint: `Omit ${flag} or --offline.`,
     })
   }
   const kind = keyKind(flags.blockchain)

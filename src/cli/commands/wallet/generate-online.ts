@@ -23,9 +23,9 @@ const STEPS = {
 /** Returns a generator of wallets whose keys the service creates. */
 export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Generator> {
   if (flags.blockchain !== undefined) {
-    throw new GdnError('usage', 'is for --offline: the service generates EVM wallets', {
+    throw new GdnError('usage', 'requires --offline: the service generates only EVM wallets', {
       place: { flag: '--blockchain' },
-      hint: 'Add --offline, or leave it out.',
+      hint: 'Add --offline, or omit --blockchain.',
     })
   }
   const settings = await deps.settings(flags)

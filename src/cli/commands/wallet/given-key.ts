@@ -51,7 +51,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
     const kinds = { evm: 'an EVM key', solana: 'a Solana key' }
     throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[kindOf(given.key)]}`, {
       place: { flag: '--blockchain' },
-      hint: 'Leave it out: it is for mnemonics.',
+      hint: 'Omit the flag, which is only for mnemonics.',
     })
   }
   if (flags.path === undefined || isMnemonic(text)) return given
@@ -83,7 +83,7 @@ async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
   if (!mayAsk(io)) {
     throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
       place: { flag: '<file>' },
-      hint: 'Pipe the key in, or name a file.',
+      hint: 'Pipe the key in, or pass a file.',
     })
   }
   return await askSecret(io, {

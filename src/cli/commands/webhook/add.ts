@@ -66,7 +66,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   if (other !== undefined) {
     io.warn(
       keepPlace(
-        `Another webhook has this URL, which gets an event twice if both have its type. To remove the other, run \`gdn webhook rm ${other}\`.`,
+        `Another webhook has the same URL. If both have an event type, its events are delivered twice. To delete the other webhook, run \`gdn webhook rm ${other}\`.`,
         flags,
       ),
     )

@@ -241,7 +241,7 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
     return kind === 'keystore' && problem === null && one.address !== null && sameAddress(one.address, address)
   })
   if (own !== undefined) return `Add --wallet @${own.name}, or --dry-run, which needs no wallet.`
-  return 'Name its keystore: @name or a file. --dry-run needs none.'
+  return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
 interface Plan {

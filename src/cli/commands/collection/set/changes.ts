@@ -42,7 +42,8 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
     ['enable_transfer', flags.enableTransfer, current.enableTransfer],
   ] as const) {
     if (wanted === undefined || wanted === is) continue
-    if (current.revoked) throw refused(`its owner has revoked all rights of the service, so ${kind} can't be set`)
+    if (current.revoked)
+      throw refused(`the owner of the collection revoked all permissions of the service, so ${kind} can't be set`)
     changes.push(plain(kind, is, wanted, { kind, enabled: wanted }))
   }
   const royalty = royaltyOf(flags, current)
@@ -79,7 +80,10 @@ function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, pl
   }
   if (!flags.acceptOwner) return []
   if (pendingOwner === null) {
-    throw refused('its ownership was not offered to anyone', 'Its owner offers it with --new-owner.')
+    throw refused(
+      'the ownership of the collection was not offered',
+      'Ask the owner to offer it with --new-owner <address>.',
+    )
   }
   return [plain('owner', owner, pendingOwner, { kind: 'accept_ownership' })]
 }

@@ -81,9 +81,9 @@ export function checkSetFlags(flags: SetFlags): void {
   const others = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, contractUri, newOwner]
   const given = [...others, image, banner, description, externalLink].filter((value) => value !== undefined)
   if (acceptOwner && given.length > 0) {
-    throw new GdnError('usage', 'is used alone: other settings change once the ownership is accepted', {
+    throw new GdnError('usage', "can't be combined with other settings", {
       place: { flag: '--accept-owner' },
-      hint: 'Run the command a second time for them.',
+      hint: 'Accept the ownership first. Then run the command again to change the other settings.',
     })
   }
   if (!acceptOwner && given.length === 0) {

@@ -140,5 +140,5 @@ function asMetadata(value: unknown, uri: string): ContractMetadata {
 
 const unreadable = (uri: string, problem: string) =>
   new GdnError('refused', `the metadata of the collection at ${uri} can't be read: ${problem}`, {
-    hint: 'Name a gateway that has it with --gateway, or replace it with --contract-uri <uri>.',
+    hint: 'Use --gateway <url> to read the metadata from another gateway, or replace the metadata with --contract-uri <uri>.',
   })
