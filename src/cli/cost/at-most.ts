@@ -54,14 +54,17 @@ export async function atMostText(
     soon(deps, feesOfServer(deps, blockchain, connection)),
     run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
   ])
-  const use = found === null ? null : withAccepted(await worst(), accepted)
+  const fresh = found === null ? null : await worst()
+  const use = fresh === null ? null : withAccepted(fresh, accepted)
   const highest = maxFee ?? (costs?.max_fee == null ? null : BigInt(costs.max_fee))
   const feeLimit = { max_fee: highest === null ? null : String(highest) }
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, feeLimit)
+  // Accepted rows are counted already, where the server says what counts.
+  const added = costs?.counted == null ? use : fresh
   const reserved =
-    found === null || use?.estimate === undefined
+    found === null || added?.estimate === undefined
       ? null
-      : await costOfRun(sumOf([use, difference(use.estimate)]), found.fees, feeLimit)
+      : await costOfRun(sumOf([added, difference(added.estimate)]), found.fees, feeLimit)
   const limit = limitOfRun({ given, kept }, costs)
   const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
   const isReserved = left !== null && payable > left

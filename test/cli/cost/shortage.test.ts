@@ -102,6 +102,23 @@ test.each([
   },
 )
 
+test('accepted rows, which the limit of their run counts already, are not counted again in the limit that is enough', async () => {
+  const costs = { max_cost: String(GWEI), counted: String(800_000n * GWEI), pending_transactions: 1 }
+  const { deps, connection, notes } = on({}, costs)
+  const estimate = { gas: 0n, bytes: 0, worst: { gasLimit: 0n, bytes: 0 }, reserved: { gasLimit: 0n, bytes: 0 } }
+  const noted = async (limit: bigint, rows: bigint) => {
+    notes.length = 0
+    const use = { gasLimit: rows * REQUEST, bytes: 0 }
+    const worst = async () => ({ ...use, estimate: { ...estimate, worst: use, reserved: use } as never })
+    const accepted = { gasLimit: 12n * REQUEST, bytes: 0 }
+    await atMostText(deps, connection, 'base', { limit, run: 'run', worst, accepted })
+    return notes.filter((note) => note.includes('--max-cost'))
+  }
+  expect(await noted(800_000n * GWEI, 0n)).toEqual([])
+  expect(await noted(800_000n * GWEI, 1n)).toEqual([expect.stringContaining('--max-cost 0.001 avoids that')])
+  expect(await noted(1_000_000n * GWEI, 1n)).toEqual([])
+})
+
 test('a note before a single request names the balance with which a backend signs it, and no more', async () => {
   const noted = async (balance: bigint) => {
     const { deps, connection, notes } = on({ funds: { signer: SIGNER, balance: String(balance), owed: '0' } })
