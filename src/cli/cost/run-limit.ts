@@ -50,7 +50,8 @@ export async function refuseAboveLimit(
   if (needed <= left) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} are spent or reserved)`
-  const waiting = costs?.waiting == null ? '' : ` More may be left later: ${costs.waiting}.`
+  // A lack of funds doesn't change what is left of a limit.
+  const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
   // The backend still spends up to the earlier limit for accepted requests.
   const before = limitOfRun({ given: null, kept }, costs)
   const stays = before === null || before === limit ? '' : ` The limit of the run stays ${inCoins(before)} ${name}.`

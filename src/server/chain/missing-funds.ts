@@ -65,9 +65,9 @@ export function missingFunds(
 }
 
 /**
- * Returns why a signer doesn't sign, as a sentence, if all waiting NFTs belong to runs whose limits permit no
- * transaction at the current fees, or hold a signed one; null if its balance is enough. It names no amount to send, because coins would not
- * help them.
+ * Returns why a signer doesn't sign, as a sentence, if all that waits belongs to runs whose limits permit no
+ * transaction at the current fees, or hold a signed one; null if its balance is enough. It names no amount to send,
+ * because coins would not help them.
  */
 export function aboveLimits(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { stuckReason } from '../../../src/api/stuck-reason.ts'
 import { atMostText, noteCost, shortageOfRun } from '../../../src/cli/cost/at-most.ts'
+import { refuseAboveLimit } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 
 const SIGNER = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
@@ -28,7 +29,12 @@ function on(fees: object, costs: object = {}) {
       },
     },
   }
-  const client = { call: async (name: string) => answers[name], supports: () => true, hasNoValue: () => false }
+  const client = {
+    call: async (name: string) => answers[name],
+    supports: () => true,
+    hasNoValue: () => false,
+    learnIdempotency: async () => {},
+  }
   const notes: string[] = []
   return {
     notes,
@@ -99,6 +105,22 @@ test.each([
     await noteCost(deps, connection, 'base', { limit, run: 'run', worst })
     // With --yes and no limit, it is the only note.
     expect(limit === null ? notes : found).toEqual(found)
+  },
+)
+
+test.each([
+  ['waiting for finality, 12 blocks left', /More may be left later: waiting for finality, 12 blocks left\./],
+  ['the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH', /^(?!.*More may be left)/],
+])(
+  'requests above a limit are refused with what leaves more of it, and with no other reason: %s',
+  async (waiting, hint) => {
+    const { deps, connection } = on({}, { max_cost: '1', counted: '0', waiting })
+    const worst = async () => ({ gasLimit: REQUEST, bytes: 0 })
+    const requests = { blockchain: 'base', run: 'run', given: null, kept: null, worst } as const
+    await expect(refuseAboveLimit(deps, connection, requests)).rejects.toMatchObject({
+      code: 'max_cost',
+      hint: expect.stringMatching(hint),
+    })
   },
 )
 
