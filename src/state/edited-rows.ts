@@ -153,11 +153,15 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
 /** Returns the texts of operations as they were minted, or applied since, if the state has them. */
 export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; before: Uint8Array | null }>(
-    `SELECT o.id, coalesce(${applied(drop)}, o.body, s.body) AS before FROM operations o
+    `WITH sent AS MATERIALIZED (SELECT id, body, content, substr(identity, ?) AS key FROM operations
+        WHERE id IN (SELECT value FROM json_each(?))),
+      -- Reads the set once.
+      planned AS MATERIALIZED (SELECT key, content, body FROM rows
+        WHERE set_id = ? AND key IN (SELECT key FROM sent))
+      SELECT o.id, coalesce(${applied(drop)}, o.body, s.body) AS before FROM sent o
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
-        LEFT JOIN rows s ON s.set_id = ? AND s.key = substr(o.identity, ?) AND s.content = o.content
-      WHERE o.id IN (SELECT value FROM json_each(?))`,
-    ...[drop.setId ?? -1, drop.scope.length + 1, JSON.stringify(operations)],
+        LEFT JOIN planned s ON s.key = o.key AND s.content = o.content`,
+    ...[drop.scope.length + 1, JSON.stringify(operations), drop.setId ?? -1],
   )
   return new Map(found.flatMap(({ id, before }) => (before === null ? [] : [[id, before]])))
 }
