@@ -93,7 +93,7 @@ async function optionsOf(
   const { receiver, sender, map, unknownColumns } = flags
   const given = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
   const ofRows = Object.entries(given).find(([, value]) => value !== undefined)
-  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the saved plan already contains the rows of the manifest')
+  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the plan already contains the rows of the manifest')
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
   if (backend.silence !== null) throw backend.silence
@@ -125,7 +125,7 @@ async function optionsOf(
 }
 
 const otherPlan = (flag: string, message: string) =>
-  new GdnError('usage', message, { place: { flag }, hint: 'Nothing was sent. Omit the flag, or make another plan.' })
+  new GdnError('usage', message, { place: { flag }, hint: 'Nothing was sent. Omit the flag, or create another plan.' })
 
 const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
 
