@@ -29,7 +29,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     // Tests that wait for processes and timers leave a processor to another one.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    maxWorkers: 2 * availableParallelism(),
     // Its import of `typescript` is mocked, because it needs another version than the project's.
     server: { deps: { inline: ['openapi-typescript'] } },
     reporters: ['default', new SummaryReporter()],

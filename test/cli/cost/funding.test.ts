@@ -127,8 +127,7 @@ test('a signer with one wei less refuses a mint, with its address, its network a
   const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings
   await give(funding - 1n)
   const [warning] = (await until(warnings, (list) => (list ?? []).length > 0)) ?? []
-  const missing =
-    `the signer ${place.operator} has 0.008999 POL on polygon and needs 0.009: ` + 'send 0.000000000000000001 POL'
+  const missing = `the signer ${place.operator} has 0.008999 POL on polygon and needs 0.009: send 0.000000000000000001 POL`
   expect(warning).toBe(`polygon: ${missing}`)
   const mint = ['nft', 'mint', '--title', 'Dawn', '--receiver', WALLETS[0], '-b', 'polygon', '-c', contract, '-y']
   const refused = await cli(mint, { ...options, env })
