@@ -210,26 +210,41 @@ export function pendingReason(records: readonly NftRecord[]): string {
 /** Formats why something is pending as the end of a sentence: an empty text without a reason. */
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
+/** Result of waiting for a transaction that was accepted. */
+export interface WaitedForTransaction {
+  /** Undefined after the timeout, after an interruption, or when the status can't be read. */
+  final: TransactionRecord | undefined
+  /** Why it is pending, or why its status can't be read. */
+  reason: string | null | undefined
+  /** What ended the wait early; null if nothing did. */
+  interruption: GdnError | null
+}
+
 /**
- * Waits until an accepted transaction is final. Returns undefined after the timeout, or when its status can't be read,
- * with the reason.
+ * Waits until an accepted transaction is final.
+ *
+ * @param onLook called after each look, with why it is pending as the end of a sentence
  */
 export async function waitForTransaction(
   deps: WaitDeps,
   id: string,
   timeoutMs: number,
-): Promise<{ final: TransactionRecord | undefined; reason: string | null | undefined }> {
+  onLook?: (reason: string) => void,
+): Promise<WaitedForTransaction> {
   let reason: string | null | undefined
   try {
     const final = await poll(deps, timeoutMs, async () => {
       const transaction = await readTransaction(deps, id)
       reason = transaction?.pending_reason
+      onLook?.(because(reason))
       return isFinal(transaction?.status ?? '') ? transaction : undefined
     })
-    return { final, reason }
+    return { final, reason, interruption: null }
   } catch (error) {
-    if (!isUnread(error)) throw error
-    return { final: undefined, reason: error.message }
+    if (!(error instanceof GdnError)) throw error
+    return isUnread(error)
+      ? { final: undefined, reason: error.message, interruption: null }
+      : { final: undefined, reason, interruption: error }
   }
 }
 
@@ -255,11 +270,16 @@ export interface WaitedForTransfer {
   problem: GdnError | null
 }
 
-/** Waits until the owner changed and, if the server returns transactions, the transaction is final. */
+/**
+ * Waits until the owner changed and, if the server returns transactions, the transaction is final.
+ *
+ * @param onLook called after each look, with why it is pending as the end of a sentence
+ */
 export async function waitForTransfer(
   deps: WaitDeps,
   { nftGdnId, sender, receiver, transactionId, wasSentBefore = false }: AcceptedTransfer,
   timeoutMs: number,
+  onLook?: (reason: string) => void,
 ): Promise<WaitedForTransfer> {
   let seen: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
@@ -274,6 +294,7 @@ export async function waitForTransfer(
       const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = transaction
       seen = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
       reason = transaction.pending_reason
+      onLook?.(because(reason))
       return isFinal(status)
     } catch (error) {
       if (!lacksEndpoint(error)) throw error

@@ -1,5 +1,9 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
+import type { Connection, Deps } from '../../src/cli/deps.ts'
+import { waitForTransfer } from '../../src/cli/request/waiting.ts'
+import type { Server } from '../../src/config/server.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
 import { type CliOptions, cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
 
@@ -190,6 +194,41 @@ describe('nft transfer', () => {
     expect(second.code).toBe(0)
     expect(JSON.parse(second.stdout)).toMatchObject({ status: 'deployed', sender_wallet_address: OWNER })
     expect(api.bodies('transfernft')).toHaveLength(1)
+  })
+
+  test.each([
+    ['transfer', 'transfernft', ['--receiver', RECEIVER], 'Run `gdn nft show id-0'],
+    ['burn', 'burnnft', ['--yes'], 'The request was accepted. Run the same command again to keep waiting.'],
+  ])(
+    'nft %s prints what was accepted and how to go on after Ctrl-C during the wait',
+    async (verb, endpoint, more, hint) => {
+      const stop = new AbortController()
+      const pending = transactions({ status: 'initiated', pending_reason: '0.003 POL are missing' })
+      const api = await fakeApi({
+        getnfts: knows(nft('id-0', { enable_burn: true })),
+        [endpoint]: accepts,
+        gettransactions: () => {
+          setImmediate(() => stop.abort(new GdnError('interrupted', 'interrupted')))
+          return pending()
+        },
+      })
+      const argv = ['nft', verb, 'id-0', ...more, '-b', 'polygon', '--base-url', api.url]
+      const result = await cli(argv, { env, signal: stop.signal })
+      expect(result).toMatchObject({ code: 130, stdout: expect.stringContaining('id-0') })
+      expect(result.stderr).toContain(hint)
+    },
+  )
+
+  test('shows in the progress why a transfer is pending', async () => {
+    const shown: string[] = []
+    const progress = async () => ({ update: (text: string) => void shown.push(text), stop() {} })
+    const { signal } = new AbortController()
+    const deps = { io: { progress }, signals: { signal }, sleep: async () => {} } as unknown as Deps
+    const { body } = transactions({ status: 'initiated', pending_reason: '0.003 POL are missing' })()
+    const client = { call: async () => body } as unknown as Connection['client']
+    const transfer = { nftGdnId: 'id-0', sender: OWNER, receiver: RECEIVER, transactionId: 'tx' }
+    await waitForTransfer(deps, { client, server: { loopback: false } as Server }, transfer, 0)
+    expect(shown).toEqual(['Waiting for the transfer: 0.003 POL are missing'])
   })
 
   test('sends nothing if the receiver already owns the NFT', async () => {

@@ -53,16 +53,20 @@ export async function changeOnce(
         return { ended: true, state: null, problem: null }
       }
       const { timeout = DEFAULT_TIMEOUT_MS } = flags
-      const { final, reason } = await withProgress(deps.io, `Waiting for ${what}`, () =>
-        waitForTransaction(waitDeps(deps, connection.client), transaction_gdn_id, timeout),
+      const title = `Waiting for ${what}`
+      const { final, reason, interruption } = await withProgress(deps.io, title, ({ update }) =>
+        waitForTransaction(waitDeps(deps, connection.client), transaction_gdn_id, timeout, (why) =>
+          update(title + why),
+        ),
       )
       if (final === undefined) {
         await print(accepted)
-        const problem = new GdnError(codeOfWait(reason), `${what} is still pending${because(reason)}`, {
+        const pending = new GdnError(codeOfWait(reason), `${what} is still pending${because(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })
-        return { ended: false, state: null, problem }
+        const stopped = interruption?.withHint('The request was accepted. Run the same command again to keep waiting.')
+        return { ended: false, state: null, problem: stopped ?? pending }
       }
       const { status, transaction_hash, error } = final
       await print({ ...accepted, status, transaction_hash, ...paidOf(final), error })

@@ -52,11 +52,12 @@ export async function waitForTransfer(
   transfer: waiting.AcceptedTransfer,
   timeoutMs: number,
 ): Promise<waiting.WaitedForTransfer> {
-  const waited = await withProgress(deps.io, 'Waiting for the transfer', () =>
-    waiting.waitForTransfer(waitDeps(deps, client), transfer, timeoutMs),
+  const title = 'Waiting for the transfer'
+  const waited = await withProgress(deps.io, title, ({ update }) =>
+    waiting.waitForTransfer(waitDeps(deps, client), transfer, timeoutMs, (why) => update(title + why)),
   )
   const { ended, problem } = waited
-  if (problem?.code === 'pending' || problem?.code === 'max_cost') {
+  if (problem !== null && MAY_WAIT_ON.has(problem.code)) {
     const hint = `Run \`gdn nft show ${safe(transfer.nftGdnId)}${serverFlag(server)}\` later to check the owner.`
     return { ...waited, problem: problem.withHint(hint) }
   }
@@ -79,7 +80,7 @@ export async function waitForCollection(
   if (problem?.code === 'refused') {
     return { record, problem: problem.withHint('Fix the cause, then run the command again.') }
   }
-  if (problem?.code !== 'pending' && problem?.code !== 'max_cost') return { record, problem }
+  if (problem === null || !MAY_WAIT_ON.has(problem.code)) return { record, problem }
   const hint = `Run \`gdn collection show ${safe(id)}${serverFlag(server)}\` later to check its status.`
   return { record, problem: problem.withHint(hint) }
 }
