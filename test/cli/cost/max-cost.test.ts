@@ -290,6 +290,29 @@ describe('batch mint --max-cost', () => {
     expect(await status()).toMatchObject({ pending: 0, waiting: null })
   })
 
+  test('batch status names nothing that a finished command waits for', async () => {
+    const { options } = await folder({ 'drop.csv': CSV })
+    const { createnft, getnfts } = service()
+    const headers = { 'run-max-cost-supported': 'yes', 'idempotency-key-supported': 'yes' }
+    const api = await fakeApi({
+      getnfts,
+      createnft: (body) => ({ ...createnft(body), headers }),
+      getruncosts() {
+        const costs = { blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '1', fee_paid: '1' }
+        const limits = { max_cost: '5', max_fee: null, waiting: 'the signer has too little' }
+        return { body: { requests: { run: 'mint' }, costs: { ...costs, ...limits } } }
+      },
+      '*': () => ({ headers, body: {} }),
+    })
+    const at = ['--base-url', api.url, '--json']
+    const mint = ['nft', 'mint', '--title', 'x', '--receiver', WALLETS[0] ?? '', ...TARGET, '--yes', '--max-cost', '1', ...at]
+    const minted = await cli(mint, options)
+    expect(minted.code, minted.stderr).toBe(0)
+    const [command] = JSON.parse((await cli(['batch', 'list', '--all', ...at], options)).stdout)
+    const { stdout } = await cli(['batch', 'status', command.run, '--costs', ...at], options)
+    expect(JSON.parse(stdout)).toMatchObject({ deployed: 1, fee_paid_wei: '1', waiting: null })
+  })
+
   test('is refused below the cost of one transaction, before anything is sent', { tags: ['promise'] }, async () => {
     const { mint, run } = await drop()
     expect(errorOf(await mint('--max-cost', coins(0.9 * ONE), '--dry-run')).code).toBe('usage')

@@ -65,7 +65,10 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   // There are no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
-  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
+  // Its server says what the next request would wait for.
+  const hasEnded = command.deployed === 1 || command.failed === 1
+  const shown = spent !== null && hasEnded ? { ...spent, waiting: null } : spent
+  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...shown })
   if (flags.costs && spent === null) {
     deps.io.note(
       'The server does not report the cost of this command. It counts the cost only of commands with --max-cost.',
