@@ -87,7 +87,7 @@ function idOf(name: string, known: string | undefined, blockchain: Blockchain | 
   if (known !== undefined) return known
   if (!/^0x[0-9a-fA-F]{40}$/.test(name)) return name
   const on = blockchain === undefined ? '' : ` on ${blockchain}`
-  throw new GdnError('not_found_locally', `this machine has no record of the creation of ${name}${on}`, {
+  throw new GdnError('not_found_locally', `${name} was not created on this machine${on}`, {
     hint: 'Use the ID of the creation request instead of the address. The API identifies collections only by that ID.',
   })
 }
