@@ -22,7 +22,8 @@ export function printPlan(
       : `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
   )
   const sent = rows.total - rows.pending
-  if (resumed && sent > 0) io.note(`  ${sent} of ${count(rows.total, 'row')} already sent`)
+  if (resumed && sent > 0)
+    io.note(`  ${sent} of ${count(rows.total, 'row')} ${sent === 1 ? 'was' : 'were'} sent before`)
   for (const note of notes) io.note(`  ${safe(note)}`)
   if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
   const { added, changed, removed, keptAccepted, examples } = changes

@@ -38,9 +38,9 @@ export function sampleData(type: EventType, webhookId: string): object {
     case 'collection':
       return {
         transaction_gdn_id: NOTHING,
-        ...collection,
-        ...(isFailed ? { contract_address: null } : {}),
+        contract_address: isFailed ? null : ZERO_ADDRESS,
         name: 'Test',
+        blockchain: 'polygon',
         wallet_address: WALLET,
         enable_api: true,
         enable_transfer: true,

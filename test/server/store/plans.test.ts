@@ -58,8 +58,8 @@ const WHOLE = [
   /^select id from nfts where collection_id = \? order by seq$/,
   // It reads a page of the index of those without an alias.
   /^select named\.reference_id, named\.target_id, nfts\.status, nfts\.owner from .* limit \?$/,
-  // The web explorer counts the NFTs of an owner in the index, without waiting for it.
-  /select count\(\*\) (as count )?from nfts where .*owner = \?/,
+  // The web explorer counts the NFTs of an owner, or the burned ones of a run, in the index, without waiting for it.
+  /select count\(\*\) (as count )?from nfts (join requests on [^?]* )?where .*owner = \?/,
   // It counts distinct owners in pages of the index, without waiting for it.
   /^select count\(distinct nullif\(owner, \?\)\) .* limit 20000 \)/,
   // After the nonce of a pending transaction there are only other pending ones.
