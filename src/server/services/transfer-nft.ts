@@ -26,12 +26,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
   return await acceptChange(deps, request, {
     operation: transfernft.name,
     fields: { nft_gdn_id, sender_wallet_address, receiver_wallet_address, replaces_transfers },
-    echo: {
-      contract_address,
-      receiver_wallet_address,
-      ...(blockchain === undefined ? {} : { blockchain }),
-      sender_wallet_address,
-    },
+    echo: { contract_address, receiver_wallet_address, blockchain, sender_wallet_address },
     async checkInDatabase(collection) {
       await refuseUnlessSameNft(deps, collection, parsed)
       if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()
