@@ -223,7 +223,7 @@ describe('the present state of its NFTs', () => {
     expect(card).toContain('<bdi>wild</bdi>')
     expect(card).toContain('<use href="#image-1"/>')
     expect(html).toContain(`data:image/png;base64,${image.toString('base64')}`)
-    expect(badgesOf(card)).toEqual(['deployed', 'updated (revision 2)'])
+    expect(badgesOf(card)).toEqual(['deployed', 'updated'])
   })
 
   test('omits the file of a row whose NFT was updated, because it is not its picture any more', async () => {
@@ -286,7 +286,7 @@ describe('the present state of its NFTs', () => {
     expect(read.filter((one) => one.startsWith('getnfthistory'))).toEqual(['getnfthistory id-0'])
     const [first = '', second = ''] = cards(html)
     expect(first).toContain('<details class="history"><summary>History</summary>')
-    expect(first).toContain('<b>update</b> <bdi>revision 1, title: &quot;Dawn&quot; to &quot;Night&quot;</bdi>')
+    expect(first).toContain('<b>update</b> <bdi>title: &quot;Dawn&quot; to &quot;Night&quot;</bdi>')
     expect(first).toContain('2026-02-03 04:05:06 UTC · block 1,289 · <a href="https://scan.example/tx/0x4c"')
     expect(first).toContain('>0x4c3f7d9e…abcd</a>')
     expect(second).not.toContain('class="history"')

@@ -205,7 +205,7 @@ describe('gdn nft history', () => {
     expect(mint.split('\t').slice(1, 4)).toEqual(['mint', 'deployed', expect.stringMatching(/^to 0x/)])
     expect(update.split('\t').slice(1, 4)).toEqual([
       ...['update', 'deployed'],
-      'revision 1, title: "Dawn" to "Dusk", attribute level: none to "2"',
+      'title: "Dawn" to "Dusk", attribute level: none to "2"',
     ])
     expect(burn.split('\t')[3]).toMatch(/^of 0x/)
     const listed = await gdn('nft', 'list', '-c', collection.address)
@@ -247,6 +247,30 @@ describe('gdn nft history', () => {
     expect(narrow).toContain('to 0xCCCC…dddd')
     expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
     expect(await on(180)).toContain(`${first} to ${second}`)
+  })
+
+  test('says once that all events have one status, where a terminal has no room for its column', async () => {
+    const event = (n: number) => ({
+      ...{ kind: 'update', status: 'deployed', transaction_gdn_id: null, accepted_date: null, from: null, to: null },
+      ...{ block_date: '2026-01-31 12:00:00', block_number: n, transaction_hash: `0x${'ab'.repeat(32)}`, revision: n },
+      ...{
+        changes: [{ field: 'title', before: 'Dawn over the sea', after: 'Dusk' }],
+        changes_left_out: 0,
+        error: null,
+      },
+    })
+    const api = await fakeApi({
+      getnfts: (body: never) => ({ ...knows(nft('a'))(body), headers: { 'nft-history-supported': 'yes' } }),
+      getnfthistory: ({ nft_gdn_id }: { nft_gdn_id: string }) => ({
+        body: { requests: { nft_gdn_id }, events: [event(1), event(2)], next_offset: null },
+      }),
+    })
+    const { stdout, stderr } = await cli(['nft', 'history', 'a', '--base-url', api.url], {
+      ...{ tty: true, stderrTty: true, columns: 90 },
+      env: { ...home.env, GDN_API_KEY: 'a-key', TZ: 'UTC' },
+    })
+    expect(stderr).toContain('All 2 events have the status deployed.')
+    expect(stdout).not.toContain('revision')
   })
 
   test('asks for all pages, and a server without histories for none', async () => {

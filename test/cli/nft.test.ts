@@ -512,7 +512,7 @@ describe('nft list', () => {
     const argv = ['nft', 'list', ...TARGET, '--base-url', api.url]
     const { stdout, stderr } = await cli(argv, { env, tty: true, stderrTty: true, columns: 80 })
     expect(stdout).toMatch(/^TOKEN +TITLE +OWNER +ID\n1 +Tidal Hours 05 +0x\w{4}…\w{4} +0197a1f2-/)
-    expect(stderr).toContain('All 2 have the status deployed.')
+    expect(stderr).toContain('All 2 NFTs have the status deployed.')
   })
 
   test('shows no owner of a burned NFT, whose owner in the API is the zero address', async () => {

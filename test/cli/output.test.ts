@@ -171,7 +171,7 @@ describe('a terminal too narrow for a table', () => {
   test('prints a status shared by all rows once, below the table', async () => {
     const { stdout, stderr } = await shown(80)
     expect(stdout).not.toContain('STATUS')
-    expect(stderr).toBe('All 2 have the status deployed.\n')
+    expect(stderr).toBe('All 2 NFTs have the status deployed.\n')
     expect((await shown(80, { status: 'initiated' })).stdout).toContain('STATUS')
     expect((await shown(120)).stdout).toContain('STATUS')
   })

@@ -7,13 +7,13 @@ export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
  *
  * @param textOf formats a value; without it, long values are cut
  */
-export function whatOf({ kind, from, to, revision, changes }: HistoryEvent, textOf = short): string {
+export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short): string {
   if (kind === 'mint') return `to ${to}`
   if (kind === 'transfer') return `${from} to ${to}`
   if (kind === 'burn') return from === null ? 'by its holder' : `of ${from}`
   if (kind === 'freeze') return 'of its metadata'
-  const named = changes?.map(({ field, before, after }) => `${field}: ${textOf(before)} to ${textOf(after)}`)
-  return [...(revision === null ? [] : [`revision ${revision}`]), ...(named ?? [])].join(', ')
+  if (changes == null || changes.length === 0) return 'of its metadata'
+  return changes.map(({ field, before, after }) => `${field}: ${textOf(before)} to ${textOf(after)}`).join(', ')
 }
 
 /** Describes an event with whole values, for programs. */

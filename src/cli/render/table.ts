@@ -27,13 +27,14 @@ interface TableView {
   dropsId: boolean
   /** Columns that are left out if no record has a value, or if all are 0. The column `error` is one in every table. */
   sparse?: readonly string[] | undefined
+  plural?: string | undefined
 }
 
 /** Formats a list for a terminal in aligned columns. Returns whether there was no room for the IDs. */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
-  { columns, id, dropsId, sparse = [] }: TableView,
+  { columns, id, dropsId, sparse = [], plural }: TableView,
 ): Promise<{ text: string; withoutIds: boolean }> {
   if (records.length === 0) return { text: '', withoutIds: false }
   const mayBeEmpty = new Set(['error', ...sparse])
@@ -49,7 +50,10 @@ export async function renderTable(
   const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
   const wanted = withoutIds ? without(filled, id) : filled
   const used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
-  if (used.length < wanted.length) io.note(`All ${records.length} have the status ${safe(status ?? '')}.`)
+  if (used.length < wanted.length) {
+    const all = [`All ${records.length}`, ...(plural === undefined ? [] : [plural])].join(' ')
+    io.note(`${all} have the status ${safe(status ?? '')}.`)
+  }
   const rows = rowsOf(used)
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If the terminal would wrap the lines of a table, each record is shown as a card instead.

@@ -5,6 +5,8 @@ export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
+  /** What its records are, as in `All 2 events have the status deployed`. */
+  plural?: string
   /** Whether a terminal too narrow for whole cells leaves the ID column out. */
   dropsId?: boolean
   /** Columns that a table leaves out if no record has a value, or if all are 0. */

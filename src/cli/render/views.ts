@@ -31,6 +31,7 @@ export const NFT_VIEW: View = {
   ],
   columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
+  plural: 'NFTs',
   cells: (record) => ({
     ...record,
     title: titleOf(record),
@@ -61,4 +62,5 @@ export const TRANSFER_VIEW: View = {
   ],
   columns: ['token_id', 'status', 'sender_wallet_address', 'receiver_wallet_address', 'nft_gdn_id'],
   id: 'nft_gdn_id',
+  plural: 'transfers',
 }

@@ -82,10 +82,9 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks):
 /** Returns what happened to an NFT after its mint. */
 function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): string {
   const { revision, is_frozen, pending_change } = record
-  const updates = revision ?? 0
   const words: [string, Tone][] = []
   if (isUnrevealed) words.push(['unrevealed', ''])
-  if (updates > 0) words.push([`${isRevealed ? 'revealed' : 'updated'} (revision ${updates})`, ''])
+  if ((revision ?? 0) > 0) words.push([isRevealed ? 'revealed' : 'updated', ''])
   if (is_frozen === true) words.push(['frozen', ''])
   if (isMoved) words.push(['moved', ''])
   if (pending_change != null) words.push([`${beginningOf(pending_change.kind, 30)} in progress`, 'busy'])

@@ -50,6 +50,7 @@ const VIEW: View = {
   ],
   columns: ['line', 'title', 'status', 'token_id', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
+  plural: 'rows',
   dropsId: true,
   cells: (record) => (record.burned === true ? { ...record, status: 'burned' } : record),
 }

@@ -48,6 +48,7 @@ export const CHANGE_VIEW: View = {
   ],
   columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
+  plural: 'NFTs',
 }
 
 /** An NFT on a chain, as the server knows it. */

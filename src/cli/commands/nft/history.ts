@@ -22,6 +22,7 @@ export const VIEW: View = {
   ],
   columns: ['date', 'kind', 'status', 'what', 'block', 'transaction', 'error'],
   id: 'transaction_hash',
+  plural: 'events',
   cells: (record) => ({
     ...record,
     date: record.block_date ?? record.accepted_date,
