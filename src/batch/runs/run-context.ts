@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { reasonOfRun } from '../../api/stuck-reason.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Now, sleep } from '../../core/time.ts'
@@ -85,10 +86,11 @@ export class RunContext {
    * Asks why the server signs or accepts nothing more of a run with a limit. Without an answer, returns the last one.
    */
   async whyWaiting(last: string | null): Promise<string | null> {
-    const { maxCost, maxFee } = this.store.drop
-    if (maxCost === null && maxFee === null) return null
+    const { counts, drop } = this.store
+    if (drop.maxCost === null && drop.maxFee === null) return null
     try {
-      return (await this.client.call('getruncosts', { run: this.run }, { signal: this.halt })).costs.waiting
+      const { costs } = await this.client.call('getruncosts', { run: this.run }, { signal: this.halt })
+      return reasonOfRun(costs.waiting, counts.pending + counts.unknown > 0)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       return last

@@ -1,5 +1,5 @@
 import type { ServerOfRuns } from '../../batch/runs/runs.ts'
-import type { RowStatus } from '../../batch/types.ts'
+import type { RowCounts, RowStatus } from '../../batch/types.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { openStateIfThere } from '../../state/open-state.ts'
 import { type CommandRun, commandRuns } from '../../state/runs.ts'
@@ -18,8 +18,10 @@ const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
   deployed: 'deployed',
 }
 
+type CommandRecord = DataRecord & Omit<RowCounts, 'total'>
+
 /** Returns the single commands of this machine as records of runs. */
-export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<DataRecord[]> {
+export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<CommandRecord[]> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return []
   try {
@@ -32,7 +34,7 @@ export async function commandRunRecords(stateDir: string, server: ServerOfRuns |
   }
 }
 
-async function recordOf(run: CommandRun): Promise<DataRecord> {
+async function recordOf(run: CommandRun): Promise<CommandRecord> {
   const running = run.holder !== null && (await seemsActive(run.holder, run.beatAt))
   const status = ROW_STATUS[run.state]
   const counts = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0, [status]: 1 }

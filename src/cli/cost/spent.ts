@@ -1,3 +1,4 @@
+import { reasonOfRun } from '../../api/stuck-reason.ts'
 import { keptMaxCost, type Run } from '../../batch/runs/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { statusOf } from '../../client/answers.ts'
@@ -32,16 +33,18 @@ const NOTHING: DataRecord = {
 /**
  * Returns what a run has spent, from its server; null if the server doesn't say.
  *
- * @param counts the rows as recorded, by which a run that the server doesn't know has spent nothing
+ * @param counts the rows as recorded. A run that the server doesn't know has spent nothing if none was sent, and a run
+ *   without open rows waits for nothing.
  */
 export async function spentOf(
   deps: Deps,
   settings: Settings | null,
   run: Pick<Run, 'id'>,
-  counts?: Pick<RowCounts, 'accepted' | 'deployed' | 'unknown'>,
+  counts: Omit<RowCounts, 'total'>,
 ): Promise<DataRecord | null> {
   if (settings === null) return null
-  const isUnsent = counts !== undefined && counts.accepted + counts.deployed + counts.unknown === 0
+  const { pending, unknown, accepted, deployed } = counts
+  const isUnsent = accepted + deployed + unknown === 0
   try {
     const { client } = await deps.connect(settings)
     try {
@@ -54,7 +57,7 @@ export async function spentOf(
         max_fee_wei: costs.max_fee,
         currency: costs.currency,
         simulated: costs.is_simulated,
-        waiting: costs.waiting,
+        waiting: pending + unknown + accepted === 0 ? null : reasonOfRun(costs.waiting, pending + unknown > 0),
       }
     } catch (error) {
       if (isUnsent && statusOf(error) === 404 && client.supports('runCosts') === true) {

@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { getruncosts } from '../../api/endpoints/getruncosts.ts'
 import { TITLES } from '../../api/errors.ts'
-import { count } from '../../core/count.ts'
+import { finalityReason } from '../../api/stuck-reason.ts'
 import { hasMaxCost } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
@@ -143,5 +143,5 @@ async function waitingOf(
 
 async function untilFinal(gas: GasFacts, block: number): Promise<string | null> {
   const blocks = await answered(gas, gas.blocksUntilFinal(block), 'its newest block')
-  return blocks === null ? null : `waiting for finality, ${count(blocks, 'block')} left`
+  return blocks === null ? null : finalityReason(blocks)
 }

@@ -290,6 +290,46 @@ describe('batch mint --max-cost', () => {
     expect(await status()).toMatchObject({ pending: 0, waiting: null })
   })
 
+  test('finality is no reason for rows and requests that are all sent', async () => {
+    const { path, options } = await folder({ 'drop.csv': CSV })
+    const { createnft, getnfts } = service()
+    const headers = { 'run-max-cost-supported': 'yes', 'idempotency-key-supported': 'yes' }
+    let looks = 0
+    const api = await fakeApi({
+      ...{ setrunmaxcost, getisgdnnft: () => ({ headers, body: {} }) },
+      createnft: (body) => ({ ...createnft(body), headers }),
+      getnfts(body) {
+        const { nfts, ...seen } = getnfts(body).body as { nfts: object[] }
+        const isDone = looks++ > 2
+        return { body: { ...seen, nfts: nfts.map((nft) => (isDone ? nft : { ...nft, status: 'initiated' })) } }
+      },
+      getruncosts() {
+        const costs = { blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '1', fee_paid: '1' }
+        const limits = { max_cost: '5', max_fee: null, waiting: 'waiting for finality, 12 blocks left' }
+        return { body: { requests: { run: 'drop' }, costs: { ...costs, ...limits } } }
+      },
+    })
+    const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
+    const at = ['--base-url', api.url]
+    const paid = ['--yes', '--max-cost', '1', ...at]
+    const mint = (...more: string[]) =>
+      cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...paid, '--rpc-url', node, ...more], options)
+    const status = async (run: string) =>
+      JSON.parse((await cli(['batch', 'status', run, '--costs', ...at, '--json'], options)).stdout)
+    const sent = await mint('--no-wait')
+    expect(sent.code, sent.stderr).toBe(0)
+    expect(await status('drop')).toMatchObject({ accepted: 2, waiting: null })
+    const { stdout } = await mint('-o', 'ndjson')
+    const waiting = stdout.split('\n').filter((line) => line.includes('"waiting"'))
+    expect(waiting.length).toBeGreaterThan(1)
+    expect(new Set(waiting.map((line) => JSON.parse(line).reason))).toEqual(new Set([null]))
+    const one = ['--title', 'x', '--receiver', WALLETS[0] ?? '', ...TARGET, ...paid]
+    expect((await cli(['nft', 'mint', ...one, '--no-wait'], options)).code).toBe(0)
+    const commands = JSON.parse((await cli(['batch', 'list', '--all', ...at, '--json'], options)).stdout)
+    const { run } = commands.find(({ manifest }: { manifest: string | null }) => manifest === null)
+    expect(await status(run)).toMatchObject({ accepted: 1, waiting: null })
+  })
+
   test('batch status names nothing that a finished command waits for', async () => {
     const { options } = await folder({ 'drop.csv': CSV })
     const { createnft, getnfts } = service()

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import * as z from 'zod'
 import { runTimes } from '../../../batch/runs/run-times.ts'
-import { type Run, runStatus } from '../../../batch/runs/runs.ts'
+import { runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { isLoopback, type Server } from '../../../config/server.ts'
@@ -112,7 +112,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     import('../../sheet/present-nfts.ts'),
     import('../../image/nft-image.ts'),
   ])
-  const facts = await readServerFacts(deps, run, server, settings)
+  const facts = await readServerFacts(deps, status, server, settings)
   const publicGateway =
     flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
   const gateway = flags.gateway ?? (server !== null && facts.isOurs ? explorerBase(server) : null)
@@ -229,7 +229,7 @@ const collectionAnswer = z.object({
 /** Reads facts that only a gdn backend returns, and only if it permits. A report works without them. */
 async function readServerFacts(
   deps: Deps,
-  run: Run,
+  run: Awaited<ReturnType<typeof runStatus>>,
   server: Server | null,
   settings: Settings | null,
 ): Promise<ServerFacts> {
@@ -249,7 +249,7 @@ async function readServerFacts(
       const collection = collectionAnswer.safeParse(await explorer.get(path))
       return {
         isOurs: true,
-        spent: await spentOf(deps, settings, run),
+        spent: await spentOf(deps, settings, run, run.counts),
         collection: collection.success ? collection.data.name : null,
         blockExplorer: collection.success ? blockExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
       }

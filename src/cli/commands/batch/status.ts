@@ -51,10 +51,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
       const data = runData(seen)
       const settings = flags.costs ? await settingsIfFound(deps, run, flags) : null
       const spent = await spentOf(deps, settings, run, seen.counts)
-      // A run without open rows waits for nothing, also if its limit is used up.
-      const isOpen = data.state === 'unfinished' || data.state === 'running'
-      const shown = spent === null || isOpen ? spent : { ...spent, waiting: null }
-      return { data: { ...data, ...shown }, hasSpent: spent !== null }
+      return { data: { ...data, ...spent }, hasSpent: spent !== null }
     }
     const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (seen === null) return
@@ -65,10 +62,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   // There are no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
-  // Its server says what the next request would wait for.
-  const hasEnded = command.deployed === 1 || command.failed === 1
-  const shown = spent !== null && hasEnded ? { ...spent, waiting: null } : spent
-  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...shown })
+  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
   if (flags.costs && spent === null) {
     deps.io.note(
       'The server does not report the cost of this command. It counts the cost only of commands with --max-cost.',
@@ -103,7 +97,11 @@ async function watchRun(
 }
 
 /** Returns what a single command has spent; null if its server doesn't say. */
-async function spentByCommand(deps: Deps, command: DataRecord, flags: StatusFlags): Promise<DataRecord | null> {
+async function spentByCommand(
+  deps: Deps,
+  command: Awaited<ReturnType<typeof commandRunRecords>>[number],
+  flags: StatusFlags,
+): Promise<DataRecord | null> {
   const run = {
     id: String(command.run_id),
     name: String(command.run),
@@ -111,5 +109,5 @@ async function spentByCommand(deps: Deps, command: DataRecord, flags: StatusFlag
     url: String(command.server),
     backendId: command.backend_id === null ? null : String(command.backend_id),
   }
-  return await spentOf(deps, await settingsIfFound(deps, run, flags), run)
+  return await spentOf(deps, await settingsIfFound(deps, run, flags), run, command)
 }
