@@ -59,16 +59,25 @@ export const metadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
 
+const TEXT_FIELDS = 'is not a field of metadata: make each text a key of its own, such as "artist": "E. Tide"'
+
 /**
- * Rejects `__proto__`, which zod omits silently, and `attributes`, whose value zod would call wrong instead of its
- * name.
+ * Rejects `__proto__`, which zod omits silently, and names of other APIs, of which zod would only reject the value or
+ * miss another field.
  */
 function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object') return value
-  const add = (name: string, message: string) =>
-    context.issues.push({ code: 'custom', path: [name], message, input: value })
-  if (Object.hasOwn(value, '__proto__')) add('__proto__', keyProblem('__proto__', UNSAFE) ?? '')
-  if (Object.hasOwn(value, 'attributes')) add('attributes', 'is not a field of metadata: did you mean "attribute"?')
+  const add = (path: (string | number)[], message: string) =>
+    context.issues.push({ code: 'custom', path, message, input: value })
+  if (Object.hasOwn(value, '__proto__')) add(['__proto__'], keyProblem('__proto__', UNSAFE) ?? '')
+  if (Object.hasOwn(value, 'attributes')) add(['attributes'], 'is not a field of metadata: did you mean "attribute"?')
+  const { attribute, text_fields: texts } = value as { attribute?: unknown; text_fields?: unknown }
+  if (typeof texts === 'object') add(['text_fields'], TEXT_FIELDS)
+  for (const [index, one] of Array.isArray(attribute) ? attribute.entries() : []) {
+    const { tag, trait_type: trait } = Object(one) as { tag?: unknown; trait_type?: unknown }
+    if (tag !== undefined || trait === undefined) continue
+    add(['attribute', index, 'trait_type'], 'is not a field of an attribute: did you mean "tag"?')
+  }
   return context.issues.length === 0 ? value : z.NEVER
 }
 

@@ -55,6 +55,23 @@ describe('metadata', () => {
     ])
   })
 
+  it('suggests tag for trait_type, and an extra key for text_fields', () => {
+    expect(
+      faults(
+        metadata({
+          attribute: [
+            { tag: 'a', value: 'b' },
+            { trait_type: 'c', value: 'd' },
+          ],
+        }),
+      ),
+    ).toEqual(['attribute[1].trait_type is not a field of an attribute: did you mean "tag"?'])
+    expect(faults(metadata({ text_fields: [{ key: 'artist', value: 'E. Tide' }] }))).toEqual([
+      'text_fields is not a field of metadata: make each text a key of its own, such as "artist": "E. Tide"',
+    ])
+    expect(faults(metadata({ text_fields: 'an extra key of this name' }))).toEqual([])
+  })
+
   it.each([1, 0, true, null, [], {}, ['x']])('rejects an extra key that holds %j instead of text', (value) => {
     expect(faults(metadata({ year: value }))[0]).toMatch(/^year must be a string, not /)
   })
