@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from 'commander'
 import { GdnError } from '../core/errors.ts'
 import type { Deps } from './deps.ts'
+import { equalsAfterShort } from './flag-errors.ts'
 
 /** Exports of a command's file: a factory that takes the dependencies and returns the command. */
 export interface CommandModule {
@@ -110,6 +111,7 @@ export function valueFlag<Value = string>(
   let earlier: string | undefined
   const list: unknown[] = []
   option.argParser((raw: string) => {
+    if (option.short !== undefined && raw.startsWith('=')) throw equalsAfterShort(option.short, name, raw)
     if (settings.repeatable) {
       list.push(parse(raw))
       return [...list]

@@ -185,7 +185,8 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')
     throw (
-      dashError(command.args.filter((word) => own.includes(word))) ?? withQuotesHint(usageError(error, command), own)
+      dashError(command.args.filter((word) => own.includes(word))) ??
+      withQuotesHint(usageError(error, command, own), own)
     )
   }
 }

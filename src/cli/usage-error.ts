@@ -4,10 +4,14 @@ import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 
-/** Returns the error for arguments that Commander rejected. */
-export function usageError(error: CommanderError, command: GdnCommand): GdnError {
+/**
+ * Returns the error for arguments that Commander rejected.
+ *
+ * @param argv the arguments before `--`
+ */
+export function usageError(error: CommanderError, command: GdnCommand, argv: readonly string[]): GdnError {
   const isUnknown = error.code === 'commander.unknownOption'
-  const lone = isUnknown ? switchWithValue(error.message, command) : undefined
+  const lone = isUnknown ? switchWithValue(error.message, command, argv) : undefined
   if (lone !== undefined) {
     return new GdnError('usage', 'takes no value', { place: { flag: lone }, hint: `Use ${lone} alone, or omit it.` })
   }
@@ -25,10 +29,18 @@ function dataDirHint(message: string, command: GdnCommand): string | undefined {
   return 'Omit it. This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
 }
 
-/** Returns the flag of an argument such as `--local=true`, if the command has it and it takes no value. */
-function switchWithValue(message: string, command: GdnCommand): string | undefined {
-  const name = /'(--[a-z-]+)=/.exec(message)?.[1]
-  return command.options.find(({ long, required, optional }) => long === name && !required && !optional)?.long
+/**
+ * Returns the flag of an argument such as `--local=true` or `-y=true`, if the command has it and it takes no value.
+ * Commander reports the rest of a group of short flags: `-=true`.
+ */
+function switchWithValue(message: string, command: GdnCommand, argv: readonly string[]): string | undefined {
+  const [, long, rest] = /'(?:(--[a-z-]+)|-)(=.*)'/s.exec(message) ?? []
+  const group = argv.find((word) => /^-[a-zA-Z]+=/.test(word) && word.endsWith(rest ?? '\0'))
+  const name = long ?? `-${group?.charAt(group.indexOf('=') - 1)}`
+  const found = command.options.find(
+    (one) => (one.long === name || one.short === name) && !one.required && !one.optional,
+  )
+  return found === undefined ? undefined : name
 }
 
 /** The hint for a request file that is given as an argument, where a flag takes it. */

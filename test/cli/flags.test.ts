@@ -177,6 +177,27 @@ test('formats all usage errors the same way, without repeating arguments', async
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
 })
 
+test('rejects "=" after every short flag, and says how to type the value', async () => {
+  const seen = new Set<string>()
+  for (const verb of COMMANDS) {
+    for (const { short, long, required } of (await makeCommand(verb, {} as Deps)).options) {
+      if (!short || seen.has(`${short} ${long}`)) continue
+      seen.add(`${short} ${long}`)
+      const hint = required ? `Use ${short} x or ${long}=x.` : `Use ${short} alone, or omit it.`
+      for (const argv of [
+        [...verb.command.split(' '), `${short}=x`],
+        [`${short}=x`, ...verb.command.split(' ')],
+      ]) {
+        const { code, stderr } = await cli([...argv, '--no-input'])
+        expect({ argv, code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
+        expect(stderr).toContain(`error: ${short}: `)
+      }
+    }
+  }
+  expect(seen.size).toBeGreaterThan(5)
+  expect((await cli(['-o=json'])).stderr).toContain('Use -o json or --output=json.')
+})
+
 test('converts flags of batch mint to options of the run', () => {
   const times = { timeout: 1, listingWait: 2, uploadConcurrency: 3, chunkSize: 4 }
   const switches = { again: true, newRows: true, inOrder: true, adopt: true, dynamic: true, lookup: false, wait: false }
