@@ -122,6 +122,19 @@ describe('batch list', () => {
     expect(await list(120)).toMatch(/^RUN +MANIFEST +CONTRACT +STATE/)
   })
 
+  test('cuts the start of a path, or leaves the path out, before it cuts the counts of a run', async () => {
+    const file = 'collection-of-waves-2026.csv'
+    const { mint, options, stateDir } = await home({ [file]: CSV })
+    const api = await fakeApi(service())
+    await mint(api.url, file)
+    const list = async (columns: number) =>
+      (await cli(['batch', 'list', '--state-dir', stateDir], { ...options, tty: true, columns })).stdout
+    expect(await list(90)).toMatch(
+      /^RUN +MANIFEST +STATE.*\n\S+ +…\S*waves-2026\.csv +finished +2 rows: 2 deployed +now\n$/,
+    )
+    expect(await list(72)).toMatch(/^RUN +STATE.*\n\S+ +finished +2 rows: 2 deployed +now\n$/)
+  })
+
   test('shows only the held drop of a run as running', async () => {
     const { mint, list, hold } = await home()
     const api = await fakeApi(service())

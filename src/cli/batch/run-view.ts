@@ -40,6 +40,7 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
       : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
     id: 'run',
     sparse: ['manifest_file'],
+    yields: 'manifest_file',
     more: ['manifest_file', 'rows', 'age'],
     cells: (record) => ({
       ...record,

@@ -1,4 +1,4 @@
-import { cutToWidth, displayWidth } from '../text/display-width.ts'
+import { cutStartToWidth, cutToWidth, displayWidth } from '../text/display-width.ts'
 
 /** Columns of white space between two cells. */
 const GAP = 2
@@ -33,6 +33,14 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
       return URL_TEXT.test(text) ? shortUrl(text, width) : cutToWidth(text, width)
     }),
   )
+}
+
+/** Cuts the starts of one column's cells until a table fits. Returns null if that isn't enough. */
+export function fitByStarts(headings: readonly string[], rows: Rows, available: number, column: number) {
+  const widths = widthsOf(headings, rows)
+  const room = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
+  if (room < Math.max(MIN_WIDTH, headings[column]?.length ?? 0)) return null
+  return rows.map((row) => row.map((cell, i) => (i === column ? cutStartToWidth(cell, room) : cell)))
 }
 
 /** Returns whether a table fits with shortened addresses. */

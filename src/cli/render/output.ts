@@ -91,9 +91,14 @@ export function createOutput(
       }
       if (!io.stdoutTty)
         return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
-      const { id, dropsId = false, sparse, plural } = view
+      const { id, dropsId = false, sparse, plural, yields } = view
       const all = (await collect(records)).map(cells)
-      const table = { columns, id, plural, ...(fields === undefined ? { dropsId, sparse } : { dropsId: false }) }
+      const table = {
+        columns,
+        id,
+        plural,
+        ...(fields === undefined ? { dropsId, sparse, yields } : { dropsId: false }),
+      }
       const { text, withoutIds } = await renderTable(io, all, table)
       await io.page(text)
       if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)

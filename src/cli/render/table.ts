@@ -28,20 +28,21 @@ interface TableView {
   /** Columns that are left out if no record has a value, or if all are 0. The column `error` is one in every table. */
   sparse?: readonly string[] | undefined
   plural?: string | undefined
+  yields?: string | undefined
 }
 
 /** Formats a list for a terminal in aligned columns. Returns whether there was no room for the IDs. */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
-  { columns, id, dropsId, sparse = [], plural }: TableView,
+  { columns, id, dropsId, sparse = [], plural, yields }: TableView,
 ): Promise<{ text: string; withoutIds: boolean }> {
   if (records.length === 0) return { text: '', withoutIds: false }
   const mayBeEmpty = new Set(['error', ...sparse])
   const filled = columns.filter((column) => !mayBeEmpty.has(column) || records.some((record) => record[column]))
   const rowsOf = (used: readonly string[]) =>
     records.map((record) => used.map((column) => shown(column, record[column])))
-  const { fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
+  const { fitByStarts, fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
   const hasRoom = (some: readonly string[]) =>
     (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), rowsOf(some), io.columns, some.indexOf(id))
   const status = io.settings.quiet ? null : oneStatus(records)
@@ -49,12 +50,17 @@ export async function renderTable(
   // A status that all records share is of less use than their IDs.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
   const wanted = withoutIds ? without(filled, id) : filled
-  const used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
+  let used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
   if (used.length < wanted.length) {
     const all = [`All ${records.length}`, ...(plural === undefined ? [] : [plural])].join(' ')
     io.note(`${all} have the status ${safe(status ?? '')}.`)
   }
-  const rows = rowsOf(used)
+  let rows = rowsOf(used)
+  if (yields !== undefined && used.includes(yields)) {
+    const cut = fitByStarts(used.map(heading), rows, io.columns, used.indexOf(yields))
+    if (cut === null) used = without(used, yields)
+    rows = cut ?? rowsOf(used)
+  }
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If the terminal would wrap the lines of a table, each record is shown as a card instead.
   if (!fits(used.map(heading), fitted, io.columns)) {

@@ -11,6 +11,8 @@ export interface View {
   dropsId?: boolean
   /** Columns that a table leaves out if no record has a value, or if all are 0. */
   sparse?: readonly string[]
+  /** A column that gives way to the others: its cells are cut at their starts, or it is left out. */
+  yields?: string
   /** Cells of a table that are not fields of the record. */
   cells?(record: DataRecord): DataRecord
   /** Names of cells that are neither fields nor always columns. */
