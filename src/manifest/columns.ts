@@ -162,7 +162,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns. ${leaveOutHint(name)}`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
     }
   }
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }

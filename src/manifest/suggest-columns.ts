@@ -65,7 +65,7 @@ export async function suggestColumns(
       meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
     hints.set(
       name,
-      `If the column contains the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}.${other} ${leaveOutHint(name)}`,
+      `If the column contains the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}${other}`,
     )
   }
   return hints
