@@ -76,6 +76,21 @@ describe('a manifest without a collection', () => {
   })
 })
 
+test('batch validate suggests a comparison for a manifest that is minted on the selected server', async () => {
+  const { mint, path, gdn, stateDir } = await home()
+  const api = await fakeApi(service())
+  const validate = async (...more: string[]) =>
+    (await gdn('batch', 'validate', path('drop.csv'), ...TARGET, '--state-dir', stateDir, ...more)).stderr
+  const minting = 'no errors. Mint them: gdn batch mint '
+  expect(await validate('--base-url', api.url)).toContain(minting)
+  await mint(api.url)
+  const after = await validate('--base-url', api.url)
+  expect(after).toMatch(
+    /no errors\. The run drop-\w{4} has minted this manifest\. To show what differs now: gdn plan \S+drop\.csv --contract /,
+  )
+  expect(await validate('--base-url', ELSEWHERE)).toContain(minting)
+})
+
 describe('batch list', () => {
   test('lists the runs newest first, with their state', async () => {
     const { mint, list } = await home({ 'a.csv': CSV, 'b.csv': CSV })

@@ -1,6 +1,7 @@
 import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { DuplicateRows } from '../../../batch/rows/duplicate-rows.ts'
+import { openRun, type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
@@ -13,6 +14,7 @@ import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } fro
 import { flagsAgain } from '../../batch/flags-again.ts'
 import { MappedColumns, manifestOptions, manifestSource } from '../../batch/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
+import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { type Collection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -122,9 +124,30 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
-  const mint = `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`
+  const again = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
+  const minted = await mintedRun(deps, manifest, flags, settings)
+  const next =
+    minted === null
+      ? `Mint them: gdn batch mint ${again}`
+      : `The run ${safe(minted.name)} has minted this manifest. To show what differs now: gdn plan ${again}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
-  deps.io.note([`${summary} Mint them: ${mint}`, ...missing].join('\n'))
+  deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
+}
+
+/** Returns the run of a manifest on the selected server, if it has nothing left to send; null otherwise. */
+async function mintedRun(deps: Deps, manifest: string, flags: ValidateFlags, settings: Settings): Promise<Run | null> {
+  const { stateDir } = settings
+  try {
+    const server = (await isServerNamed(settings)) ? await configuredServer(deps, settings) : undefined
+    const limits = { server, collection: flags.contract, contract: settings.contract?.value, cwd: deps.cwd }
+    const run = await openRun(stateDir, manifest, limits)
+    const { pending, failed } = (await runStatus(run)).counts
+    return pending + failed === 0 ? run : null
+  } catch (error) {
+    // The suggestion is no reason to fail.
+    if (error instanceof GdnError) return null
+    throw error
+  }
 }
 
 /** Lists what minting still needs. Validating needs neither a server nor a collection. */
@@ -138,10 +161,10 @@ async function missingFlags(
   const known = { ...settings, blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' } }
   const hasCollection = (contract ?? settings.contract) !== null || (await knownCollection(deps, known)) !== null
   return [
-    ...(!hasServer ? ['To mint, also select a server with --local, --base-url <url>, or a profile (`gdn init`).'] : []),
+    ...(!hasServer ? ['Also select a server with --local, --base-url <url>, or a profile (`gdn init`).'] : []),
     ...(hasCollection
       ? []
-      : ['To mint, also select a collection with -c <address>. Run `gdn collection create` to create one.']),
+      : ['Also select a collection with -c <address>. Run `gdn collection create` to create one.']),
   ]
 }
 
