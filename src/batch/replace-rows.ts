@@ -13,7 +13,12 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
   if (changes.changed + changes.removed > 0) keepSent(sql, drop, rows.set)
   // Refused rows that left the manifest are no part of the run.
   if (isRead) dropRefused(sql, drop, rows.set, now)
-  updateDrop(sql, drop.id, { set_id: rows.set, fingerprint, local_files: JSON.stringify(localFiles) })
+  updateDrop(sql, drop.id, {
+    set_id: rows.set,
+    fingerprint,
+    local_files: JSON.stringify(localFiles),
+    reading: JSON.stringify(drop.reading),
+  })
 }
 
 /**

@@ -382,7 +382,7 @@ export interface RunInfo extends RunRef {
   chunkSize: number
   inOrder: boolean
   startedAt: string
-  /** The options that its manifest was first read with. */
+  /** The options that its manifest was last read with. */
   reading: Readonly<Record<string, unknown>>
   /** Whether a process works on it now. */
   running: boolean

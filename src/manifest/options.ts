@@ -28,6 +28,8 @@ export interface ManifestOptions extends ColumnNaming {
   onLocalFile?: (path: string, place: Place) => void
   /** Called for every valid row. `from`: whether columns or a metadata object of the API define it. */
   onRow?: ((row: ManifestRow, from: 'columns' | 'metadata') => void) | undefined
+  /** Called with the cells of each row of a CSV file, also those of ignored columns. */
+  onCells?: ((line: number, cells: readonly string[]) => void) | undefined
   /** Called for a local file that some marketplaces may not show. */
   onFileWarning?: ((warning: ManifestIssue) => void) | undefined
   /** Called for each cell of a CSV file that is read without the `'` before a formula. */

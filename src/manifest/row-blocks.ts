@@ -52,6 +52,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
       if ('issue' in record) items.push({ issue: record.issue })
       else {
         const cells = unescaped(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
+        options.onCells?.(record.line, cells)
         const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
         if (isDone(built)) {
           items.push(built)

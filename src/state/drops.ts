@@ -19,7 +19,7 @@ export interface Drop {
   contract: string
   manifest: string | null
   runName: string | null
-  /** The options that its manifest was first read with. */
+  /** The options that its manifest was last read with. */
   reading: Readonly<Record<string, unknown>>
   chunkSize: number
   inOrder: boolean
@@ -257,6 +257,7 @@ type DropColumn =
   | 'scope'
   | 'fingerprint'
   | 'local_files'
+  | 'reading'
   | 'answered_at'
   | 'backend_url'
   | 'backend_id'

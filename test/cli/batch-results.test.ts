@@ -220,21 +220,58 @@ test('--for-spreadsheet uses separator, headers and order of the manifest, with 
   const results = async (...more: string[]) =>
     (await cli(['batch', 'results', path('drop.csv'), '-o', 'csv', ...more], options)).stdout
   const [head, row] = (await results('--for-spreadsheet')).split('\r\n')
-  // Only --map gave the other column its meaning, and nothing remembers that.
-  expect(head).toBe(`\ufeff'=Bild;Beschreibung;attr:mood;receiver;title;${OUTCOME.replaceAll(',', ';')}`)
-  expect(row).toMatch(new RegExp(`^https://example.com/a.png;"a, b";calm;${OWNER};"x;y";`))
+  expect(head).toBe(`\ufeff'=Bild;Beschreibung;Titel;attr:mood;receiver;${OUTCOME.replaceAll(',', ';')}`)
+  expect(row).toMatch(new RegExp(`^https://example.com/a.png;"a, b";"x;y";calm;${OWNER};`))
   const some = await results('--for-spreadsheet', '--fields', 'line,status')
   expect(some).toBe('\ufeffline;status\r\n2;deployed\r\n')
   const shown = ['batch', 'results', path('drop.csv'), '-o', 'csv', '--for-spreadsheet', '--fields', 'line,status']
   expect((await cli(shown, { ...options, tty: true })).stdout).toBe('line;status\r\n2;deployed\r\n')
   // Programs get the names of the documentation.
   expect(await results('--fields', 'line,status')).toBe('line,status\r\n2,deployed\r\n')
-  expect(await results()).toMatch(/^image,description,attr:mood,receiver,title,key,/)
+  expect(await results()).toMatch(/^image,description,title,attr:mood,receiver,key,/)
   // Without the file, the columns have the names of the documentation.
   await rm(path('drop.csv'))
   const run = JSON.parse(mint.stdout).run
   const { stdout } = await cli(['batch', 'results', run, '-o', 'csv', '--for-spreadsheet'], options)
   expect(stdout).toMatch(/^\ufefftitle,description,image,receiver,attr:mood,key,/)
+})
+
+test('CSV has the ignored columns of the manifest at their places, with the cells of the current file', async () => {
+  const csv = (...rows: string[]) => `sep=;\nPreis;Titel;description;Notiz;receiver;status\n${rows.join('\n')}\n`
+  const dawn = `"1,50";Dawn;d;=geheim;${OWNER};x`
+  const dusk = `2;Dusk;d;;${OWNER};x`
+  const maps = ['Titel=title', 'Preis=ignore', 'Notiz=ignore', 'status=ignore'].flatMap((map) => ['--map', map])
+  const { results, path } = await minted('drop.csv', csv(dawn, dusk), undefined, ...maps)
+  const cells = async (...more: string[]) => parseCsv(await results('-o', 'csv', ...more)).map((row) => row.slice(0, 5))
+  const [head, ...rows] = await cells()
+  expect(head).toEqual(['Preis', 'title', 'description', 'Notiz', 'receiver'])
+  expect(rows.slice(0, 2)).toEqual([
+    ['1,50', 'Dawn', 'd', '=geheim', OWNER],
+    ['2', 'Dusk', 'd', '', OWNER],
+  ])
+  // A field of the results has the name of the last column.
+  expect((await results('-o', 'csv')).split('\r\n')[0]?.match(/\bstatus\b/g)).toHaveLength(1)
+  expect(await results('-o', 'csv', '--fields', 'Preis,Titel,status')).toContain('"1,50",Dawn,deployed\r\n')
+  expect(await results('-o', 'csv', '--for-spreadsheet')).toContain(`\r\n"1,50";Dawn;d;'=geheim;${OWNER};`)
+  await writeFile(path('drop.csv'), csv(dusk.replace('2;', '3;'), dawn))
+  expect((await cells()).slice(1, 3).map(([price, title]) => [price, title])).toEqual([
+    ['1,50', 'Dawn'],
+    ['3', 'Dusk'],
+  ])
+  await writeFile(path('drop.csv'), csv(dawn.replace('Dawn', 'Morning')))
+  expect((await cells())[1]?.slice(0, 4)).toEqual(['', 'Dawn', 'd', ''])
+})
+
+test('follows the --map of the last command that read the manifest', async () => {
+  const csv = (title: string) => `id,${title},description,receiver\na,Dawn,d,${OWNER}\n`
+  const { results, path, options, url } = await minted('drop.csv', csv('Titel'), undefined, '--map', 'Titel=title')
+  await writeFile(path('drop.csv'), csv('Werk'))
+  const renamed = await cli(['batch', 'results', path('drop.csv')], options)
+  expect(renamed.stderr).toContain("can't be read in the way that the run read it")
+  const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--map', 'Werk=title']
+  expect((await cli(mint, options)).stderr).toContain('Nothing is left to do')
+  expect((await cli(['batch', 'results', path('drop.csv')], options)).stderr).toBe('')
+  expect(await results('-o', 'csv', '--for-spreadsheet')).toMatch(/^\ufeffid,Werk,description,receiver,key,/)
 })
 
 test('says why an accepted row is not minted yet, until it is', async () => {

@@ -177,10 +177,13 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
   }
 }
 
-function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath }: BatchOptions): Drop {
+function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath, reading }: BatchOptions): Drop {
   const size = chunkSize ?? drop.chunkSize
+  // What an unrevealed drop has committed to stays.
+  const { provenance, seed } = drop.reading
   return {
     ...drop,
+    reading: reading === undefined ? drop.reading : { ...reading, provenance, seed },
     manifest: manifestPath ?? drop.manifest,
     chunkSize: Math.min(size, drop.largest ?? size),
     inOrder: inOrder ?? drop.inOrder,

@@ -1,6 +1,6 @@
 import type { ManifestColumns } from '../../batch/rows/manifest-cells.ts'
 import { GdnError } from '../../core/errors.ts'
-import { type ColumnNaming, parseColumnName, spellingOf } from '../../manifest/columns.ts'
+import { type ColumnNaming, IGNORED, parseColumnName, spellingOf } from '../../manifest/columns.ts'
 import type { CsvHeader } from '../../manifest/csv-header.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Io } from '../io/io.ts'
@@ -8,6 +8,7 @@ import { type DataRecord, plainCell } from '../render/cells.ts'
 import type { Csv } from '../render/csv.ts'
 import { fieldsOf, selectFrom } from '../render/fields.ts'
 import type { View } from '../render/view.ts'
+import type { CellsOfFile } from './ignored-cells.ts'
 
 const CHUNK_CHARS = 64 * 1024
 
@@ -18,6 +19,8 @@ export interface ResultRecord {
 }
 
 interface ResultsCsv {
+  /** The cells of the manifest as it is now. */
+  inFile?: CellsOfFile | undefined
   /** The columns that the rows use. */
   columns: ShownColumns
   chosen: readonly ChosenColumn[]
@@ -34,24 +37,34 @@ interface ChosenColumn {
 
 interface ShownColumns {
   names: readonly string[]
+  /** Whether some of them are ignored columns, whose cells only the file has. */
+  hasIgnored: boolean
   /** Returns the row's cells in the order of `names`, or null where it uses an unknown column. */
-  cells(row: ManifestRow): readonly string[] | null
+  cells(row: ManifestRow, inFile: readonly string[] | undefined): readonly string[] | null
 }
 
 /**
  * Returns columns in the order of a manifest's header, by the names in it or by those of the documentation. Those that
- * it doesn't have (any more), or that only `--map` gave a meaning, follow by the names of the documentation.
+ * it doesn't have (any more) follow by the names of the documentation.
+ *
+ * @param naming how the manifest was read
+ * @param reserved names that an ignored column must not have; without it, ignored columns are left out
  */
 export function columnsLike(
   columns: ManifestColumns,
   header: CsvHeader | null,
   naming: ColumnNaming,
   names: 'of the header' | 'of the documentation' = 'of the header',
+  reserved: readonly string[] | null = null,
 ): ShownColumns {
-  if (header === null) return columns
-  const left = columns.names.map((name, index) => ({ name, index }))
-  const shown = header.names.flatMap((name) => {
+  if (header === null) return { names: columns.names, hasIgnored: false, cells: (row) => columns.cells(row) }
+  const taken = new Set([...columns.names, ...(reserved ?? [])])
+  const left = columns.names.map((name, index) => ({ name, index, inFile: -1 }))
+  const shown = header.names.flatMap((name, inFile) => {
     const parsed = parseColumnName(name, naming)
+    if ('role' in parsed && parsed.role.kind === IGNORED) {
+      return reserved === null || taken.has(name) ? [] : [{ name, index: -1, inFile }]
+    }
     const meaning = 'role' in parsed ? spellingOf(parsed.role) : null
     const at = left.findIndex((column) => column.name === meaning)
     if (at === -1) return []
@@ -60,9 +73,10 @@ export function columnsLike(
   const all = [...shown, ...left]
   return {
     names: all.map(({ name }) => name),
-    cells(row) {
+    hasIgnored: all.some(({ inFile }) => inFile !== -1),
+    cells(row, cells) {
       const own = columns.cells(row)
-      return own === null ? null : all.map(({ index }) => own[index] ?? '')
+      return own === null ? null : all.map(({ index, inFile }) => own[index] ?? cells?.[inFile]?.trim() ?? '')
     },
   }
 }
@@ -105,12 +119,12 @@ export const ownAnd = ({ names }: ShownColumns, fields: readonly string[]): Chos
 export async function printResultsCsv(
   io: Io,
   results: AsyncIterable<ResultRecord>,
-  { columns, chosen, csv, shown = (record) => record }: ResultsCsv,
+  { columns, chosen, csv, inFile, shown = (record) => record }: ResultsCsv,
 ): Promise<void> {
   const { names } = columns
   let text = csv.head(chosen.map(({ name }) => name))
   for await (const { record, row } of results) {
-    const own = row === null ? names.map(() => '') : columns.cells(row)
+    const own = row === null ? names.map(() => '') : columns.cells(row, inFile?.(String(record.key)))
     if (own === null) {
       throw new GdnError('run_busy', 'the rows of this run were replaced while they were read', {
         hint: 'Another gdn process resumed the run. Run the command again.',

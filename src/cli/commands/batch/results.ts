@@ -2,9 +2,12 @@ import type { ChangesSince } from '../../../batch/manifest-changes.ts'
 import { type RunRow, runColumns, runRows } from '../../../batch/runs/run-rows.ts'
 import { type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
+import type { Settings } from '../../../config/settings.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
+import type { ManifestOptions } from '../../../manifest/options.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
+import { cellsOfFile } from '../../batch/ignored-cells.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
 import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import { verifyFailed } from '../../batch/run-error.ts'
@@ -64,7 +67,7 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, as do the manifest's own columns in CSV output. To compare them with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later.\nCSV output contains the manifest's own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
+      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, as do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare them with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later.\nCSV output contains the manifest's own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -129,18 +132,27 @@ const withoutFields = ({ fields: _, ...others }: ResultsFlags): OutputFlags => o
 /** Returns how the rows of a run are printed as CSV. */
 async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   const own = await runColumns(run)
-  const naming = manifestOptions(deps, {}, await deps.settings(flags))
-  const header = await headerOf(run, naming)
-  const documented = columnsLike(own, header, naming, 'of the documentation')
-  const spelled = columnsLike(own, header, naming, 'of the header')
+  const options = readingOf(deps, run, await deps.settings(flags))
+  const header = await headerOf(run, options)
+  const documented = columnsLike(own, header, options, 'of the documentation', view.fields)
+  const spelled = columnsLike(own, header, options, 'of the header', view.fields)
   const [columns, others] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
   return {
     columns,
     chosen: chooseFields(flags.fields, view, columns, others.names),
     csv: createCsv(deps.io, flags, header?.separator),
+    inFile: columns.hasIgnored ? await cellsOfFile(run, options) : undefined,
     // A person filters a sheet by the status. Programs get the outcome of the mint.
     shown: flags.forSpreadsheet === true ? view.cells : undefined,
   }
+}
+
+/** Returns the options that a run's manifest was read with. The project's own map, if it has one, names columns too. */
+function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
+  const { blockchain, contractAddress, reading } = run
+  const project = manifestOptions(deps, {}, settings)
+  const options: ManifestOptions = { ...project, ...reading, blockchain, contractAddress }
+  return { ...options, defaultMap: project.defaultMap ?? options.defaultMap }
 }
 
 const headerOf = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
