@@ -203,6 +203,8 @@ export interface RunTransactions {
   paid: bigint
   /** All signings of each transaction that isn't final, and of each whose fee the node didn't return. */
   raws: readonly (readonly string[])[]
+  /** All signings of each lost transaction. */
+  lost: readonly (readonly string[])[]
   /** NFTs of its pending transactions. */
   signed: number
   /** The first block with a transaction that isn't final; null if there is none. */
@@ -236,7 +238,8 @@ interface CostRow {
 /**
  * Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. Any
  * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before. Until the
- * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings.
+ * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings. A lost one
+ * can still be mined if a node lied about its nonce.
  */
 export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
@@ -248,8 +251,9 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
         case when one.start_id is null then 0 else one.token_count end, one.state,
         case when one.watched = 1 then one.block_number end, null, null, null
       from transactions one
-      left join transaction_attempts attempt on attempt.transaction_id = one.id and (one.state = 'signed' or one.watched = 1)
-      where one.run_collection_id = ${collection_id} and one.run = ${run} and one.state <> 'lost'
+      left join transaction_attempts attempt on attempt.transaction_id = one.id
+        and (one.state in ('signed', 'lost') or one.watched = 1)
+      where one.run_collection_id = ${collection_id} and one.run = ${run}
     union all
     select null, changes.id, null, null, null, null, null, requests.id, changes.kind, nfts.token_id
       from ${by(db, 'updates', 'unsigned')} join requests on requests.id = changes.request_id
@@ -266,7 +270,7 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
       from collections join requests on requests.id = collections.request_id
       where collections.id = ${collection_id} and requests.run = ${run}
         and collections.status = 'initiated' and collections.transaction_id is null`.execute(db)
-  const raws = new Map<string, string[]>()
+  const [raws, lost] = [new Map<string, string[]>(), new Map<string, string[]>()]
   const changes = new Map<string, Change & { tokenIds: bigint[] }>()
   const found = { open: 0, paid: 0n, signed: 0, unfinalBlock: null as number | null }
   for (const { open, id, fee_paid, raw, token_count, state, block, request_id, kind, token_id } of rows) {
@@ -279,12 +283,13 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
     } else if (raw === null) continue
     else if (fee_paid !== null) found.paid += BigInt(fee_paid)
     else {
-      const signings = raws.get(id)
+      const of = state === 'lost' ? lost : raws
+      const signings = of.get(id)
       if (signings === undefined && state === 'signed') found.signed += Number(token_count)
-      raws.set(id, [...(signings ?? []), raw])
+      of.set(id, [...(signings ?? []), raw])
     }
   }
-  return { ...found, raws: [...raws.values()], changes: [...changes.values()] }
+  return { ...found, raws: [...raws.values()], lost: [...lost.values()], changes: [...changes.values()] }
 }
 
 /** Returns the signed transactions of a run that are in no block, in the order of their nonces. */

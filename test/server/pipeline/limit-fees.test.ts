@@ -125,7 +125,7 @@ it('a batch has its share of the limit where fees have risen since its NFTs were
   expect(await feesWithin(store.db, await run(), batch(2), risen, { ...now, typical: OFFERED + 1n })).toBeNull()
 })
 
-it('a pending transaction counts with its worst case, a settled one with what it paid, a lost one not', async () => {
+it('a pending transaction counts with its worst case, a settled one with what it paid', async () => {
   await limit(10n * ONE)
   await addTransaction(await signed(2000n, 300n), 'signed')
   const budget = async () => await budgetOf(store.db, await run(), CURRENT)
@@ -143,8 +143,6 @@ it('a pending transaction counts with its worst case, a settled one with what it
   expect(await budget()).toMatchObject({ paid: 0n, pending: 600_000n })
   await set({ state: 'reverted', fee_paid: '70' })
   expect(await budget()).toMatchObject({ paid: 70n, pending: 0n })
-  await set({ state: 'lost', fee_paid: null })
-  expect(await budget()).toMatchObject({ paid: 0n, pending: 0n })
 })
 
 it('a transaction in a block counts with the most that any of its signings can pay until the block is final', async () => {
@@ -164,6 +162,19 @@ it('a transaction in a block counts with the most that any of its signings can p
   await store.db.updateTable('transactions').set({ watched: 0 }).execute()
   expect(await budget()).toMatchObject({ paid: 77n, pending: 600_000n, largest: 600_000n })
   expect(await transactionsOfRun(store.db, await run())).toMatchObject({ unfinalBlock: null })
+})
+
+it('a lost transaction counts with the most that any of its signings can pay, and leaves nothing to wait for', async () => {
+  await limit(10n * ONE)
+  const [first, raised] = [await signed(2000n, 300n), await signed(2000n, 400n)]
+  await addTransaction(raised, 'lost')
+  const attempt = { transaction_id: 't-lost', max_priority_fee_per_gas: '1', created_at: NOW, cancels: 0 }
+  await insertAttempts(store.db, [
+    { ...attempt, number: 0, raw: first, hash: '0x0', max_fee_per_gas: '300' },
+    { ...attempt, number: 1, raw: raised, hash: '0x1', max_fee_per_gas: '400' },
+  ])
+  const left = 10n * ONE - 800_000n
+  expect(await budgetOf(store.db, await run(), CURRENT)).toMatchObject({ paid: 800_000n, pending: 0n, left })
 })
 
 it('a pending transaction counts with the fee for its data', async () => {

@@ -1,7 +1,9 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseTransaction } from 'viem'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { parseUnits } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import {
   createTestCollection,
@@ -16,7 +18,9 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
+import { PaidFees } from '../../helpers/paid-fees.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
 
 let real: PublicNetwork
 let place: NetworkPlace
@@ -251,6 +255,49 @@ it('a reservation lasts until finality, since a reorg can move a transaction to 
   ])
   expect(dearer).toBe(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice))
   expect((await askFor(collection, limited, 1)).status).toBe(200)
+})
+
+it('a transaction that a node calls lost counts toward the limit, since it can be mined after all', async () => {
+  const collection = await deployedCollection()
+  const sent: Hex[] = []
+  let isLying = true
+  const node = await startRpcProxy(real.url, {
+    answer({ method, params: [raw] }) {
+      if (!isLying) return undefined
+      if (method === 'eth_sendRawTransaction') {
+        if (!sent.includes(raw)) sent.push(raw)
+        return { error: { code: -32000, message: 'nonce too low' } }
+      }
+      const last = sent.at(-1)
+      if (method !== 'eth_getTransactionCount' || last === undefined) return undefined
+      return { result: `0x${((parseTransaction(last).nonce ?? 0) + 1).toString(16)}` }
+    },
+  })
+  onTestFinished(() => node.close())
+  await backend.close()
+  await place.write({ urls: [node.url] })
+  backend = await place.start()
+  const limit = await limitForOne(2)
+  const ids = await mintLimited(collection, { 'gdn-run-max-cost': String(limit) })
+  await until(
+    () => costsOf(RUN),
+    ({ waiting }) => sent.length > 7 || /with --max-cost [0-9.]+ or more to raise the limit$/.test(waiting),
+  )
+  const fees = await PaidFees.since(real)
+  isLying = false
+  await stop()
+  for (const raw of sent) await real.call('eth_sendRawTransaction', [raw])
+  baseFee = parseTransaction(sent[0] as Hex).maxFeePerGas ?? 0n
+  stop = real.mineEvery(30, () => baseFee)
+  const nfts = await settled(backend, ids)
+  expect(nfts.map(({ status, token_id }) => [status, token_id])).toEqual(['2', '3'].map((id) => ['deployed', id]))
+  const costs = await until(
+    () => costsOf(RUN),
+    ({ counted, final_fee_paid }) => final_fee_paid !== '0' && counted === final_fee_paid,
+  )
+  const paid = (await fees.read()).reduce((sum, { fee }) => sum + fee, 0n)
+  expect(paid).toBeLessThanOrEqual(limit)
+  expect(costs.fee_paid).toBe(String(paid))
 })
 
 it('a run whose limit is too low at the fees of today waits and says why, and others of its collection go on', async () => {

@@ -11,7 +11,7 @@ import { limitFee } from './run-fee.ts'
 /** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees): Promise<RunBudget> {
   const fees = withinLimit(run, current)
-  const { open, paid, raws, signed, ...found } = await transactionsOfRun(db, run)
+  const { open, raws, signed, ...found } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
   const one = worstOfNfts(run, 1, fees)
   let [pending, largest] = [0n, one]
@@ -26,6 +26,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
     const gas = gasOfChange({ ...change, collection })
     return { ...change, gasLimit: gas.gasLimit, worst: worstCost(gas, fees) }
   })
+  const paid = found.lost.reduce((sum, signings) => sum + worstOfSignings(signings, fees), found.paid)
   const max = BigInt(run.max_cost)
   const reserved = changes.reduce((sum, { worst }) => sum + worst, BigInt(unsigned) * one)
   return { max, paid, pending, reserved, left: max - paid - pending - reserved, unsigned, largest, changes }
