@@ -5,13 +5,11 @@ import { refuseNftsOfOthers, refuseTaken } from '../batch/identity/claim.ts'
 import { type Pair, pairedOf, renamedOf } from '../batch/identity/pairing.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import { refuseMintedBefore } from '../batch/minted/earlier-mints.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
-import { missingRows } from '../batch/rows/edited-rows.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
-import { movedRuns, noteOfUnnamed, notesOfRenamed } from '../batch/runs/moved-run.ts'
+import { movedRuns } from '../batch/runs/moved-run.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
@@ -27,16 +25,18 @@ import { refuseExchanged } from './exchanged.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, ownerHistories, type Place, readRecords } from './find-nfts.ts'
 import { FAILED, HAS_ID } from './mint-changes.ts'
+import { NftsWithoutRow } from './nfts-without-row.ts'
 import { OtherDrop } from './other-drop.ts'
 import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { type BurnedRow, burnsOf, findUnnamed, lookAtGone, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
+import { type BurnedRow, burnsOf } from './prune.ts'
 import { RowComparer } from './row-comparer.ts'
 import { SavedChanges } from './saved-changes.ts'
 import { SeenNfts } from './seen-nfts.ts'
 import { countUnedited } from './unedited-rows.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
+import { VanishedRows } from './vanished-rows.ts'
 
 /** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
 const PAGE = 1_000
@@ -120,20 +120,12 @@ class Planner {
   readonly #mints: number[] = []
   /** Rows that are recorded as sent, and whose NFTs the server has. */
   #mintedUnsettled = 0
-  /** The keys of rows that were sent and are no longer in the manifest, by their operations; the names of the first. */
-  #missing = new Map<string, string>()
-  /** Their operations by their NFTs. */
-  #missingNfts: ReadonlyMap<string, string> = new Map()
-  /** Operations among them whose NFTs rows without an ID name. */
-  readonly #found = new Set<string>()
-  readonly #gone: string[] = []
+  readonly #vanished = new VanishedRows()
   /** New rows without an ID. */
   #newUnnamed = 0
   /** Rows to change whose content is what this machine recorded last. */
   #unedited = 0
   #noTransfersReason: string | null | undefined
-  /** NFTs of the collection that no row names; null where the server doesn't list it. */
-  #unnamed: string[] | null | undefined
   readonly #seen: SeenNfts
   readonly #doubts: OtherDrop
 
@@ -173,30 +165,20 @@ class Planner {
     }
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
-    if (this.#options.prune === true) {
-      await this.#prune(place, scope)
-    } else if (this.counts.vanished > 0) {
-      const { burned, first } = await lookAtGone(this.#store, place)
-      for (const row of burned) await this.#seen.addBurned(row)
-      for (const { id } of burned) this.#missing.delete(id)
-      this.counts.vanished = this.#missing.size
-      this.#gone.push(...first)
-    }
+    const others = new NftsWithoutRow(this.#store, place, this.#options)
+    if (this.#options.prune === true) await this.#prune(place, scope, others)
+    else for (const row of await this.#vanished.takeBurned(this.#store, place)) await this.#seen.addBurned(row)
+    this.counts.vanished = this.#vanished.count
     await this.#refuseTaken()
     if (!adopt && this.#options.isSaved !== true) await this.#refuseDoubtful()
-    await this.#refuseMinted(place)
-    await this.#noteMove(place)
+    await this.#noteMove(others)
     this.notes.push(
       ...notesOfPlan({
         relabeled: this.relabeled,
         label: this.#options.label ?? '',
         paired: this.paired,
-        gone: {
-          count: this.counts.vanished,
-          first: this.#gone,
-          unnamed: [...this.#missing.values()].filter(isContentKey).length,
-          newUnnamed: this.#newUnnamed,
-        },
+        gone: this.#vanished,
+        newUnnamed: this.#newUnnamed,
         identified: this.counts.identified === 0 ? null : { run: this.#comparer.isIdElsewhere ? null : drop.name },
         unedited: this.#unedited,
         prunes: this.#options.prune === true,
@@ -224,18 +206,13 @@ class Planner {
     if (note !== null) this.notes.push(note)
   }
 
-  /** Finds the rows that were minted without an `id` and have one now, and counts rows that vanished. */
+  /** Finds the rows that were minted without an `id` and have one now, and the rows that vanished. */
   async #findPairs(): Promise<void> {
-    const { state, drop } = this.#store
     const { identified, relocated } = await pairRows(this.#store, this.#options, this.#deps.client, 'draft')
     for (const pair of identified) this.paired.push({ ...pair, key: pair.row.key })
     const pairs = [...identified, ...relocated]
     this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
-    if (drop.setId === null) return
-    const missing = await state.read((sql) => missingRows(sql, drop, 'draft', pairedOf(pairs)))
-    this.#missing = new Map(missing.map(({ id, key }) => [id, key]))
-    this.#missingNfts = new Map(missing.flatMap(({ id, nft }) => (nft === null ? [] : [[nft, id] as const])))
-    this.counts.vanished = missing.length
+    await this.#vanished.begin(this.#store, pairedOf(pairs))
   }
 
   async #comparePage(
@@ -252,12 +229,7 @@ class Planner {
     this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
     const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     await this.#store.state.scratch((sql) => addNamed(sql, named))
-    for (const nft of named) {
-      const id = this.#missingNfts.get(nft)
-      if (id === undefined || !this.#missing.delete(id)) continue
-      this.#found.add(id)
-      this.counts.vanished--
-    }
+    this.#vanished.addNamed(named)
     const nftOf = ({ nftGdnId }: Candidate) => (nftGdnId === null ? undefined : records.get(nftGdnId))
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)
@@ -291,7 +263,7 @@ class Planner {
   }
 
   /** Plans the burns of NFTs whose rows are gone. */
-  async #prune(place: Place, scope: string): Promise<void> {
+  async #prune(place: Place, scope: string, others: NftsWithoutRow): Promise<void> {
     const { state } = this.#store
     const isSaved = this.#options.isSaved === true
     let position = 0
@@ -306,7 +278,10 @@ class Planner {
       await state.scratch((sql) => addBurn(sql, position++, change))
     }
     for (const row of burned) await this.#seen.addBurned(row)
-    if (!isSaved) return await this.#noteUnnamed(place)
+    if (!isSaved) {
+      this.notes.push(...(await others.notesOfPrune()))
+      return
+    }
     await this.#saved.compareLeftBurns(async (nfts) => {
       const records = await readRecords(
         place,
@@ -314,16 +289,6 @@ class Planner {
       )
       return new Set([...records.values()].filter(({ burned }) => burned === true).map(({ nft_gdn_id }) => nft_gdn_id))
     })
-  }
-
-  /** Names NFTs that may be of rows that are gone, and that another machine minted. */
-  async #noteUnnamed(place: Place): Promise<void> {
-    const hasRun = this.#store.drop.setId !== null
-    // Without reference IDs, gdn can't determine which NFTs this run has minted.
-    if (hasRun && !place.hasReferences) return
-    const ids = await this.#findUnnamed(place)
-    if (ids !== null) this.notes.push(...(await notesOfUnnamed(place, ids)))
-    else if (!hasRun) this.notes.push(WHERE_TO_BURN)
   }
 
   #count(changed: readonly [number, Change[]][]): void {
@@ -370,7 +335,7 @@ class Planner {
     const { drop } = this.#store
     if (this.#options.newRows === true || drop.setId === null) return
     const { operations, positions } = pairedOf([...this.#pairs.values()])
-    const paired = { operations: new Set([...operations, ...this.#seen.burned, ...this.#found]), positions }
+    const paired = { operations: new Set([...operations, ...this.#seen.burned, ...this.#vanished.renamed]), positions }
     await findReplacedRows(this.#store, this.#options, this.#deps.client, { rows: 'draft', paired })
   }
 
@@ -379,37 +344,16 @@ class Planner {
     return await this.#store.read((sql) => newDuplicates(sql, this.#store.drop, 'draft', (at) => minted.has(at)))
   }
 
-  async #noteMove(place: Place): Promise<void> {
+  /** Notes that the manifest was moved or renamed. @throws GdnError `seems_minted` if the rows of a new run are minted */
+  async #noteMove(others: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store
+    const { adopt, isSaved } = this.#options
+    const { mint, rows } = this.counts
+    if (drop.setId === null && adopt !== true && isSaved !== true && mint > 0) await others.refuseMinted(this.#mints)
     if (movedFrom !== null) this.notes.push(noteOfMove(movedFrom, drop.name))
     if (drop.setId !== null) return
-    await this.#noteRenamed(place)
+    if (mint > 0 && mint === rows) this.notes.push(...(await others.notesOfRename()))
     const moved = await this.#store.read((sql) => movedRuns(sql, this.#options))
     this.notes.push(...moved.map(noteOfMovedRun))
-  }
-
-  /** Refuses rows that seem to be minted, as the mint of a new run does. @throws GdnError `seems_minted` */
-  async #refuseMinted(place: Place): Promise<void> {
-    const { adopt, isSaved } = this.#options
-    if (this.#store.drop.setId !== null || adopt === true || isSaved === true || this.#mints.length === 0) return
-    const ids = (await this.#findUnnamed(place)) ?? []
-    const { hasReferences } = place
-    await refuseMintedBefore(this.#store, place, { positions: new Set(this.#mints), ids, hasReferences })
-  }
-
-  async #findUnnamed(place: Place): Promise<string[] | null> {
-    if (this.#unnamed === undefined) this.#unnamed = await findUnnamed(this.#store, place)
-    return this.#unnamed
-  }
-
-  /** Says that the manifest may have been renamed, if no row has an NFT. */
-  async #noteRenamed(place: Place): Promise<void> {
-    const { mint, rows } = this.counts
-    if (mint === 0 || mint < rows) return
-    const renamed = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
-    this.notes.push(...renamed)
-    if (renamed.length > 0 || !place.hasReferences || this.#options.prune === true) return
-    const others = (await this.#findUnnamed(place)) ?? []
-    if (others.length > 0) this.notes.push(noteOfUnnamed(others.length))
   }
 }

@@ -11,6 +11,8 @@ export interface NotedFacts {
   paired: readonly Pick<StoredPair, 'alias'>[]
   /** Rows that the run has sent and that are no longer in the manifest. */
   gone: GoneRows
+  /** New rows without an ID. */
+  newUnnamed: number
   /** The run that has the IDs of rows without one, null where another machine has; null without such rows. */
   identified: { run: string | null } | null
   /** Rows to change whose content is what this machine recorded last. */
@@ -30,9 +32,8 @@ interface GoneRows {
   count: number
   /** The names of the first of them. */
   first: readonly string[]
-  /** Rows without an ID among them, and new rows without an ID: one may be an edit of the other. */
+  /** Rows without an ID among them: a new row without an ID may be an edit of one. */
   unnamed: number
-  newUnnamed: number
 }
 
 /** Returns the notes of a plan that follow from its counts. */
@@ -75,7 +76,7 @@ function notesOfPairs({ paired }: NotedFacts): string[] {
 const identifiedRows = (count: number): string =>
   count === 1 ? '1 row got an ID since its mint' : `${count} rows got an ID since their mint`
 
-function notesOfGone({ gone: { count, first, unnamed, newUnnamed }, prunes, hasUpdates }: NotedFacts): string[] {
+function notesOfGone({ gone: { count, first, unnamed }, newUnnamed, prunes, hasUpdates }: NotedFacts): string[] {
   if (count <= 0 || prunes) return []
   const rows = count === 1 ? '1 row that the run has sent is' : `${count} rows that the run has sent are`
   const edited =

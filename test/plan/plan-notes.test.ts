@@ -6,7 +6,8 @@ const NOTHING: NotedFacts = {
   relabeled: { count: 0, labels: [] },
   label: 'feb/drop.csv',
   paired: [],
-  gone: { count: 0, first: [], unnamed: 0, newUnnamed: 0 },
+  gone: { count: 0, first: [], unnamed: 0 },
+  newUnnamed: 0,
   unedited: 0,
   identified: null,
   prunes: false,
@@ -42,7 +43,7 @@ describe('the notes of a plan', () => {
     ],
     [
       'with a row that may be an edit of one that is gone',
-      { ...ONE_GONE, gone: { ...ONE_GONE.gone, newUnnamed: 1 } },
+      { ...ONE_GONE, newUnnamed: 1 },
       [
         '1 row that the run has sent is no longer in the manifest. Without an id, an edited row is a new row: it would be minted in addition',
         'Without a row: Blue (7)',

@@ -1,0 +1,56 @@
+import { refuseMintedBefore } from '../batch/minted/earlier-mints.ts'
+import { noteOfUnnamed, notesOfRenamed } from '../batch/runs/moved-run.ts'
+import type { RunStore } from '../batch/runs/run-store.ts'
+import type { Place } from './find-nfts.ts'
+import type { PlanOptions } from './planned.ts'
+import { findUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
+
+/** NFTs of the collection that no row of a plan names. They are listed once, and only if a plan needs them. */
+export class NftsWithoutRow {
+  readonly #store: RunStore
+  readonly #place: Place
+  readonly #options: PlanOptions
+  #ids: Promise<string[] | null> | undefined
+
+  constructor(store: RunStore, place: Place, options: PlanOptions) {
+    this.#store = store
+    this.#place = place
+    this.#options = options
+  }
+
+  /** Returns their IDs; null where the server doesn't list the collection. */
+  async #find(): Promise<string[] | null> {
+    this.#ids ??= findUnnamed(this.#store, this.#place)
+    return await this.#ids
+  }
+
+  /** Returns notes on NFTs that another machine may have minted for rows that are gone, for a plan with `--prune`. */
+  async notesOfPrune(): Promise<string[]> {
+    const hasRun = this.#store.drop.setId !== null
+    // Without reference IDs, gdn can't determine which NFTs this run has minted.
+    if (hasRun && !this.#place.hasReferences) return []
+    const ids = await this.#find()
+    if (ids !== null) return await notesOfUnnamed(this.#place, ids)
+    return hasRun ? [] : [WHERE_TO_BURN]
+  }
+
+  /** Returns a note that the manifest may have been renamed, for a plan that mints all its rows. */
+  async notesOfRename(): Promise<string[]> {
+    const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
+    if (notes.length > 0 || !this.#place.hasReferences || this.#options.prune === true) return notes
+    const others = (await this.#find()) ?? []
+    return others.length === 0 ? [] : [noteOfUnnamed(others.length)]
+  }
+
+  /**
+   * Refuses mints of rows that seem to be minted, as the mint of a new run does.
+   *
+   * @param mints positions of the rows
+   * @throws GdnError `seems_minted`
+   */
+  async refuseMinted(mints: readonly number[]): Promise<void> {
+    const ids = (await this.#find()) ?? []
+    const { hasReferences } = this.#place
+    await refuseMintedBefore(this.#store, this.#place, { positions: new Set(mints), ids, hasReferences })
+  }
+}
