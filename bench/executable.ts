@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { GDN, withFolder, withNft } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, report } from './figures.ts'
 import { timeToEnd } from './processes.ts'
 
 const RUNS = 20
@@ -40,14 +40,14 @@ export function measure(): Promise<Figure[]> {
     const modules = join(folder, 'package-0', 'node_modules')
     const onlyGdn = join(folder, 'bare-0', 'node_modules')
     const npmInstall = { what: 'npm install', samples: installing }
-    const figures: Figure[] = [
+    const figures = report([
       bytes('size of the archive', statSync(archive).size, statSync(packed).size),
       bytes('size of the unpacked archive', sizeOf(unpacked), sizeOf(modules)),
       bytes('installed size with --omit=optional', sizeOf(onlyGdn), sizeOf(modules)),
       { what: 'unpack the archive', unit: 'ms', samples: unpacking, against: npmInstall },
       { what: 'npm install --omit=optional', unit: 'ms', samples: withoutNative, against: npmInstall },
       await importing(node, onlyGdn),
-    ]
+    ])
 
     await withNft(folder, async ({ ids, env }) => {
       for (const args of [['--version'], ['nft', 'show', ...ids], ['local', 'start', '--port', '0']]) {
@@ -63,12 +63,8 @@ export function measure(): Promise<Figure[]> {
           samples.push(await time(executable, []))
         }
         const what = `gdn ${args.slice(0, 2).join(' ')}`
-        figures.push({
-          what,
-          unit: 'ms',
-          samples,
-          against: { what: `npm package, Node.js ${NODE_VERSION}`, samples: bundled },
-        })
+        const against = { what: `npm package, Node.js ${NODE_VERSION}`, samples: bundled }
+        figures.push(...report([{ what, unit: 'ms', samples, against }]))
       }
     })
     return figures

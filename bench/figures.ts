@@ -66,6 +66,11 @@ export function report(figures: readonly Figure[]): Figure[] {
   return [...figures]
 }
 
+/** Says which round begins, in parts that measure all their figures in turns and have their rows at the end. */
+export function reportRound(round: number, rounds: number): void {
+  process.stderr.write(`  round ${round + 1} of ${rounds}\n`)
+}
+
 function cellsOf(figure: Figure): string[] {
   const { what, unit, samples, against, budget } = figure
   const ratio = ratioOf(figure)

@@ -6,6 +6,8 @@ export interface Measurement {
   date: string
   machine: { cpu?: string | undefined; cores: number; memory_gib?: number | undefined }
   versions: { node: string; anvil?: string | undefined; postgresql?: string | undefined }
+  /** How long each part was measured. */
+  seconds?: Record<string, number> | undefined
   figures: RecordedFigure[]
 }
 
@@ -65,5 +67,5 @@ const budgetOf = (budget: NonNullable<Figure['budget']>, value: number, unit: st
 const withUnit = (value: number, unit: string): string => `${short(value)}${unit.startsWith('/') ? '' : ' '}${unit}`
 
 /** Three significant digits, or all of a whole number. */
-const short = (value: number): string =>
+export const short = (value: number): string =>
   Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)))

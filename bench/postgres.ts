@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BUILDS, WALLET, withFolder } from './backend.ts'
 import { watchCpu } from './cpu.ts'
 import { type Distributed, distribute } from './distributed.ts'
-import { againstBefore, type Figure } from './figures.ts'
+import { againstBefore, type Figure, reportRound } from './figures.ts'
 
 const WORKERS = [1, 2, 4]
 const MOST = 4
@@ -45,6 +45,7 @@ export async function measure(): Promise<Figure[]> {
   const runs = new Map(WORKERS.map((workers): [number, Run[]] => [workers, []]))
   const before: Run[] = []
   for (let round = 0; round < ROUNDS; round++) {
+    reportRound(round, ROUNDS)
     for (const workers of WORKERS) {
       runs.get(workers)?.push(await withFolder((folder) => run(join(folder, 'setup'), workers)))
     }

@@ -27,6 +27,7 @@ export function newMeasurement(): Measurement {
       postgresql:
         postgres === null ? undefined : /[\d.]+/.exec(firstLine(join(postgres, 'postgres'), '--version'))?.[0],
     },
+    seconds: {},
     figures: [],
   }
 }
@@ -37,11 +38,14 @@ const SAME = 'the same'
 /**
  * Returns the measurements with the figures of a part in the newest one. Older figures of the part are dropped, so that
  * each part is in one table.
+ *
+ * @param seconds how long the part was measured
  */
 export function record(
   [newest, ...others]: readonly [Measurement, ...Measurement[]],
   part: string,
   figures: readonly Figure[],
+  seconds: number,
 ): [Measurement, ...Measurement[]] {
   const without = (one: Measurement) => ({ ...one, figures: one.figures.filter((figure) => figure.part !== part) })
   let heading = ''
@@ -53,7 +57,7 @@ export function record(
     return recorded(part, isIndented && what !== SAME ? `${heading}: ${what}` : heading, figure)
   })
   return [
-    { ...newest, figures: [...without(newest).figures, ...added] },
+    { ...newest, seconds: { ...newest.seconds, [part]: seconds }, figures: [...without(newest).figures, ...added] },
     ...others.map(without).filter((one) => one.figures.length > 0),
   ]
 }

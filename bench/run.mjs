@@ -94,10 +94,12 @@ async function main(args) {
       try {
         const { measure } = await load(part)
         process.stdout.write(formatHeading(part))
+        const since = performance.now()
         const figures = report(await measure())
-        process.stdout.write('\n')
+        const seconds = Math.round((performance.now() - since) / 1000)
+        process.stdout.write(`${part} took ${seconds} s\n\n`)
         if (!writes) continue
-        measurements = record(measurements, part, figures)
+        measurements = record(measurements, part, figures, seconds)
         await writeFile(RECORD, `${JSON.stringify(measurements, null, 2)}\n`)
         await generateBenchmarks(root)
       } catch (error) {

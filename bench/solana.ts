@@ -16,7 +16,7 @@ import {
   uploadAll,
   withFolder,
 } from './backend.ts'
-import { againstBefore, type Figure } from './figures.ts'
+import { againstBefore, type Figure, report } from './figures.ts'
 import { memoryOf } from './processes.ts'
 
 const WALLET = '7v91N7iZ9mNicL8WfG6cgSCKyRXydQjLh6UYBWwm6y1Q'
@@ -49,14 +49,17 @@ export function measure(): Promise<Figure[]> {
     } finally {
       for (const one of [backend, ...older]) await one.end()
     }
+    const figures = report([
+      againstBefore({ what: '50 per request, stored files', unit: '/s', samples: many }, manyBefore, { atLeast: 3 }),
+      { what: '1 per request, stored files', unit: '/s', samples: single, budget: { atLeast: 300 } },
+    ])
     await rm(join(folder, 'before'), { recursive: true, force: true })
     const fromSnapshot = await replay(folder)
     await rm(join(folder, SNAPSHOT), { force: true })
     const whole = await replay(folder)
     const tokens = whole.transactions.toLocaleString('en-US')
     return [
-      againstBefore({ what: '50 per request, stored files', unit: '/s', samples: many }, manyBefore, { atLeast: 3 }),
-      { what: '1 per request, stored files', unit: '/s', samples: single, budget: { atLeast: 300 } },
+      ...figures,
       { what: 'replay of the journal', unit: '/s', samples: [whole.transactions / (whole.milliseconds / 1000)] },
       { what: `start of the chain with ${tokens} NFTs, no snapshot`, unit: 'ms', samples: [whole.milliseconds] },
       { what: 'start of the chain from its snapshot', unit: 'ms', samples: [fromSnapshot.milliseconds] },

@@ -5,7 +5,7 @@ import { startFileServer } from '../test/helpers/file-server.ts'
 import { startIpfsNode } from '../test/helpers/ipfs-node-stand-in.ts'
 import { S3_KEYS, startS3 } from '../test/helpers/s3-stand-in.ts'
 import { type Backend, createCollection, order, serve, untilDeployed, withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { type Figure, reportRound } from './figures.ts'
 
 const ROUNDS = 3
 /** Too large for a row of the database. */
@@ -41,6 +41,7 @@ export function measure(): Promise<Figure[]> {
       // Always a new URL, because recently fetched ones are cached.
       const image = () => `${web.url}/${fetched++}.png`
       for (let round = 0; round < ROUNDS; round++) {
+        reportRound(round, ROUNDS)
         for (const { backend, samples } of backends) {
           const collection = await createCollection(backend)
           const since = performance.now()

@@ -15,7 +15,7 @@ import {
   withFolder,
 } from './backend.ts'
 import { watchCpu } from './cpu.ts'
-import { againstBefore, type Figure, median, percentile } from './figures.ts'
+import { againstBefore, type Figure, median, percentile, reportRound } from './figures.ts'
 import { familyOf } from './processes.ts'
 import { BATCHED, type Images, ONE_AT_A_TIME, PIPELINED, READY, type Script } from './user-script.ts'
 
@@ -65,6 +65,7 @@ export function measure(): Promise<Figure[]> {
       const variants = variantsWith(web.url)
       const rounds = variants.map((): Round[] => [])
       for (let round = 0; round < ROUNDS; round++) {
+        reportRound(round, ROUNDS)
         for (const [index, variant] of variants.entries()) rounds[index]?.push(await runAll(variant, backends))
       }
       const figures = variants.flatMap((variant, index) => figuresOf(variant, rounds[index] ?? []))

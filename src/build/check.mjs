@@ -2,7 +2,7 @@
 // `-- --changed`, names and runs the tests that belong to the uncommitted changes.
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
-import { generateBenchmarks } from './benchmarks.mjs'
+import { generateBenchmarks, PAGES as PAGES_WITH_FIGURES } from './benchmarks.mjs'
 import { generateChains } from './chains.mjs'
 import { generateCompletions } from './completions.mjs'
 import { findDrift } from './drift.mjs'
@@ -41,7 +41,7 @@ const GENERATORS = [
   },
   {
     name: 'benchmarks',
-    paths: ['docs/benchmarks.md'],
+    paths: PAGES_WITH_FIGURES,
     generate: generateBenchmarks,
     command: 'node src/build/benchmarks.mjs',
   },

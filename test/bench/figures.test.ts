@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test, vi } from 'vitest'
 import { type Figure, formatHeading, report } from '../../bench/figures.ts'
 import { figureTables, type Measurement } from '../../bench/page.ts'
+import { quotedTables } from '../../bench/quoted.ts'
 import { newMeasurement, record } from '../../bench/record.ts'
 
 const measured = (commit: string, parts: readonly string[]): Measurement => ({
@@ -35,10 +36,12 @@ test('a table has one commit and one machine, with the versions of what ran', ()
 })
 
 test('a ratio of paired rounds is the median of their ratios and marked, and a missed budget is shown', () => {
-  const [now] = record([measured('0123abcd', [])], 'start', [
-    FIGURE,
-    { ...FIGURE, what: '  again', samples: [80], against: { what: 'bare Node.js', samples: [50] } },
-  ])
+  const [now] = record(
+    [measured('0123abcd', [])],
+    'start',
+    [FIGURE, { ...FIGURE, what: '  again', samples: [80], against: { what: 'bare Node.js', samples: [50] } }],
+    4,
+  )
   const rows = figureTables([now]).split('\n').slice(-2)
   expect(rows).toEqual([
     '| start | 200 ms | bare Node.js: 50 ms | 3x * | ≤ 2x, **missed** | `start` |',
@@ -48,7 +51,7 @@ test('a ratio of paired rounds is the median of their ratios and marked, and a m
 
 test('a measured part leaves the tables of other commits, and an empty table goes', () => {
   const before = [measured('1111', ['cli', 'gas']), measured('2222', ['gas'])]
-  const after = record([measured('3333', []), ...before], 'gas', [FIGURE])
+  const after = record([measured('3333', []), ...before], 'gas', [FIGURE], 4)
   expect(after.map(({ commit, figures }) => [commit, figures.map(({ part }) => part)])).toEqual([
     ['3333', ['gas']],
     ['1111', ['cli']],
@@ -61,15 +64,27 @@ test('a measurement names the commit, the machine and the versions', () => {
     date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
     machine: { cpu: expect.stringMatching(/\S/), cores: expect.any(Number), memory_gib: expect.any(Number) },
     versions: { node: process.version.slice(1), anvil: expect.stringMatching(/^\d+\.\d+\.\d+$/) },
+    seconds: {},
     figures: [],
   })
 })
 
-test('the page shows what is recorded', async () => {
-  const [page, recorded] = await Promise.all(
-    ['docs/benchmarks.md', 'bench/figures.json'].map((path) =>
-      readFile(new URL(`../../${path}`, import.meta.url), 'utf8'),
-    ),
-  )
-  expect(page).toContain(figureTables(JSON.parse(recorded ?? '')))
+const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+test('the pages show what is recorded', async () => {
+  const recorded: Measurement[] = JSON.parse(await read('bench/figures.json'))
+  const { measured, compared } = quotedTables(recorded)
+  expect(await read('docs/benchmarks.md')).toContain(figureTables(recorded))
+  expect(await read('README.md')).toContain(measured)
+  expect(await read('docs/install.md')).toContain(compared)
+})
+
+test('a page that quotes a figure which is no longer measured is an error', () => {
+  expect(() => quotedTables([measured('1111', ['throughput'])])).toThrow('no figure is recorded for throughput: NFTs')
+})
+
+test('no part was measured for longer than 5 minutes', async () => {
+  const recorded: Measurement[] = JSON.parse(await read('bench/figures.json'))
+  const tooLong = recorded.flatMap(({ seconds = {} }) => Object.entries(seconds).filter(([, taken]) => taken > 300))
+  expect(tooLong).toEqual([])
 })
