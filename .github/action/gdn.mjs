@@ -48,6 +48,8 @@ env.GDN_STATE_DIR = join(folder, 'state')
 const print = (text) => process.stdout.write(`${text}\n`)
 const escaped = (text) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 const annotate = (kind, message) => print(`::${kind} title=gdn::${escaped(message)}`)
+/** Escapes text for Markdown. */
+const inert = (text) => text.replace(/[^\p{L}\p{N} ]/gu, (char) => `&#${char.codePointAt(0)};`)
 const summarize = (markdown) => appendFileSync(env.GITHUB_STEP_SUMMARY, `${markdown}\n`)
 /** Values are digits, paths of ours and plain text, so a value never ends its line. */
 const output = (values) =>
@@ -61,24 +63,45 @@ const output = (values) =>
 /** An error of the workflow, shown without a stack. */
 class UsageError extends Error {}
 
-/** Runs a program, and returns its exit code and, with `keep`, its standard output. */
-function start(program, argv, { keep = false } = {}) {
+/**
+ * Runs a program, and returns its exit code, its standard error and, with `keep`, its standard output. With `quiet`, its
+ * standard error isn't printed.
+ */
+function start(program, argv, { keep = false, quiet = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, argv, { env, stdio: ['ignore', keep ? 'pipe' : 'inherit', 'inherit'] })
+    const child = spawn(program, argv, { env, stdio: ['ignore', keep ? 'pipe' : 'inherit', 'pipe'] })
     const stop = (signal) => child.kill(signal)
     // A cancelled job sends SIGINT to this process alone. gdn then records what it knows, and ends.
     process.on('SIGINT', stop).on('SIGTERM', stop)
     const chunks = []
     child.stdout?.on('data', (chunk) => chunks.push(chunk))
+    const said = []
+    child.stderr.on('data', (chunk) => {
+      said.push(chunk)
+      if (!quiet) process.stderr.write(chunk)
+    })
     child.on('error', reject)
     child.on('close', (code) => {
       process.off('SIGINT', stop).off('SIGTERM', stop)
-      resolve({ code: code ?? 143, stdout: Buffer.concat(chunks).toString() })
+      const [stdout, stderr] = [chunks, said].map((all) => Buffer.concat(all).toString())
+      resolve({ code: code ?? 143, stdout, stderr })
     })
   })
 }
 
 const gdn = (argv, options) => start(join(bin, 'gdn'), argv, options)
+
+/** Runs a command, and annotates an error of an input with its name. gdn itself annotates errors of files. */
+async function gdnWithInputs(argv, options) {
+  const result = await gdn(argv, options)
+  const [, flag, problem] = /^error: (?:(--[a-z-]+|GDN_[A-Z_]+): )?(.*)$/m.exec(result.stderr) ?? []
+  if (result.code !== 2 || problem === undefined) return result
+  const named = Object.keys(inputs).find((name) => flag === `--${name}` || flag === (SETTINGS[name] ?? null))
+  if (named !== undefined) annotate('error', `${named}: ${problem}`)
+  else if (flag !== undefined) annotate('error', `args: ${flag}: ${problem}`)
+  else if (/^(unknown option|the flag) /.test(problem)) annotate('error', `args: ${problem}`)
+  return result
+}
 
 /** The flags of the input `args`: one per line, with its value after the first space. */
 const moreFlags = () =>
@@ -90,6 +113,10 @@ const moreFlags = () =>
 async function setup() {
   if (!COMMANDS.includes(inputs.command)) throw new UsageError(`command must be one of ${COMMANDS.join(', ')}`)
   const installs = inputs.command === 'install'
+  for (const name of ['upload', 'comment']) {
+    if (['true', 'false'].includes(inputs[name])) continue
+    throw new UsageError(`${name} must be true or false, not "${inputs[name]}"`)
+  }
   if (!installs && !inputs.manifest) throw new UsageError('manifest is missing: the path of a CSV or JSON file')
   if (env.GDN_API_KEY) print(`::add-mask::${escaped(env.GDN_API_KEY)}`)
   await mkdir(bin, { recursive: true })
@@ -148,17 +175,18 @@ async function runCommand() {
   const flags = [`--run=${run}`, ...moreFlags()]
   const sending = [...flags, '--yes', `--timeout=${inputs.timeout}`]
   const manifest = ['--', inputs.manifest]
-  if (inputs.command === 'validate') return (await gdn(['batch', 'validate', ...moreFlags(), ...manifest])).code
+  if (inputs.command === 'validate')
+    return (await gdnWithInputs(['batch', 'validate', ...moreFlags(), ...manifest])).code
   if (hasNoSecrets()) {
     if (inputs.command !== 'plan') throw new UsageError(`nothing was sent: ${NO_SECRETS}`)
     annotate('notice', `The manifest is only validated, not planned: ${NO_SECRETS}`)
     summarize(`The manifest was only validated, not planned: ${NO_SECRETS}.`)
-    return (await gdn(['batch', 'validate', ...moreFlags(), ...manifest])).code
+    return (await gdnWithInputs(['batch', 'validate', ...moreFlags(), ...manifest])).code
   }
   if (inputs.command === 'plan') return await plan(['plan', '-o', 'markdown', ...flags, ...manifest])
   const isMint = inputs.command === 'mint'
   const send = isMint
-    ? () => gdn(['batch', 'mint', ...sending, ...manifest])
+    ? () => gdnWithInputs(['batch', 'mint', ...sending, ...manifest])
     : () => applyOnce(['apply', ...sending, '-o', 'csv', '--fields', APPLIED.join(','), ...manifest])
   let { code } = await send()
   const repeated = new Set()
@@ -184,22 +212,24 @@ const APPLIED = ['minted', 'updated', 'transferred', 'burned', 'pending', 'faile
 
 /** Runs `gdn apply`, and adds what it changed to the summary and the outputs. */
 async function applyOnce(argv) {
-  const result = await gdn(argv, { keep: true })
+  const result = await gdnWithInputs(argv, { keep: true })
   const [, line = ''] = result.stdout.split(/\r?\n/)
   if (!/^[\d,]+$/.test(line)) return result
   const counts = line.split(',')
   const rule = APPLIED.map(() => '---:')
-  summarize(['### gdn apply', '', ...[APPLIED, rule, counts].map((cells) => `| ${cells.join(' | ')} |`), ''].join('\n'))
+  const heading = ['### gdn apply', '', `Manifest: ${inert(inputs.manifest)}`, '']
+  summarize([...heading, ...[APPLIED, rule, counts].map((cells) => `| ${cells.join(' | ')} |`), ''].join('\n'))
   const [minted, , , , , failed, unknown] = counts
   output({ minted, failed, unknown })
   return result
 }
 
 async function plan(argv) {
-  const { code, stdout } = await gdn(argv, { keep: true })
+  const { code, stdout } = await gdnWithInputs(argv, { keep: true })
   const job = `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}/actions/runs/${env.GITHUB_RUN_ID}`
   const sha = event.pull_request?.head?.sha ?? env.GITHUB_SHA
-  const text = code === 0 ? stdout : `### Plan failed\n\n\`gdn plan\` ended with exit code ${code}.\n`
+  const failed = `\`gdn plan\` ended with exit code ${code} for the manifest ${inert(inputs.manifest)}.`
+  const text = code === 0 ? stdout : `### Plan failed\n\n${failed}\n`
   const body = `${text}\nCommit ${sha}, [log](${job})\n`
   summarize(body)
   if (code === 0) {
@@ -216,8 +246,12 @@ async function plan(argv) {
 }
 
 async function collect() {
-  const status = await gdn(['batch', 'status', '--json', '--', run], { keep: true })
-  if (status.code !== 0) return
+  const status = await gdn(['batch', 'status', '--json', '--', run], { keep: true, quiet: true })
+  if (status.code !== 0) {
+    // Not an error after a command that failed before its run began: the last error of the log is the cause.
+    print(status.code === 2 ? 'There are no results: the run has not begun.' : status.stderr)
+    return
+  }
   const { deployed, failed, unknown } = JSON.parse(status.stdout)
   const [results, report] = [join(folder, 'results.csv'), join(folder, 'report.html')]
   output({ minted: deployed, failed, unknown })

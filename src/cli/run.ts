@@ -41,7 +41,7 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
     const code = reportError(io, edge.stderr, error)
     if (isInActions(given.env) && error instanceof GdnError) {
       const { addErrorSummary, annotationsOf } = await import('./render/github-actions.ts')
-      await addErrorSummary(error, given.env)
+      await addErrorSummary(error, given)
       if (inActions) given.stderr.write(redactText(await annotationsOf(error, given)))
     }
     return code

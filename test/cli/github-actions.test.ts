@@ -175,7 +175,7 @@ describe('the job summary', () => {
     const at = ['--base-url', url, '--chunk-size', '1', '--rate', '1000']
     await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--json'])
     const text = await summary()
-    expect(text).toMatch(/^before\n### gdn batch drop/)
+    expect(text).toMatch(/^before\n### gdn batch drop\S*\n\nManifest: drop&#46;csv\n/)
     expect(text).toContain('| deployed | accepted | pending | failed | unknown |')
     expect(text).toContain('| 1 | 0 | 0 | 1 | 0 |')
     expect(text).toMatch(/^\| 3 \| \S+.* \| .*not &#124; liked \|$/m)
@@ -202,7 +202,7 @@ describe('the job summary', () => {
     const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url]
     expect((await gdn([...mint, '--json'])).code).toBe(2)
     const text = await summary()
-    expect(text).toMatch(/^before\n### gdn sent nothing\n/)
+    expect(text).toMatch(/^before\n### gdn sent nothing\n\nManifest: drop&#46;csv\n/)
     expect(text).toMatch(/^\| 3 \| title.*\|$/m)
     expect(text).toMatch(/^\| 4 \| receiver is not an EVM address.*\|$/m)
   })

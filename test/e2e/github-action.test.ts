@@ -486,7 +486,7 @@ describe('plan', () => {
     const broken = await job({ command: 'plan' }, { event })
     expect(broken).toMatchObject({ failed: true, outputs: { 'exit-code': '2' } })
     expect(github.comments).toHaveLength(121)
-    expect(github.comments.at(-1)?.body).toContain('`gdn plan` ended with exit code 2')
+    expect(github.comments.at(-1)?.body).toContain('`gdn plan` ended with exit code 2 for the manifest drop&#46;csv.')
 
     await writeFile(join(workspace, 'drop.csv'), csv(rowsOf(3)))
     await job({ command: 'plan', run: 'other', contract }, { event })
@@ -549,7 +549,9 @@ describe('apply', () => {
     await writeFile(join(workspace, 'drop.csv'), csv(rowsOf(3)).replace('Piece 0', 'Piece zero'))
     const second = await job({ command: 'apply' })
     expect(second.outputs).toMatchObject({ 'exit-code': '0', minted: '1' })
-    expect(second.summary).toMatch(/### gdn apply\n\n\| minted \| updated .*\n.*\n\| 1 \| 1 \| 0 \|/)
+    expect(second.summary).toMatch(
+      /### gdn apply\n\nManifest: drop&#46;csv\n\n\| minted \| updated .*\n.*\n\| 1 \| 1 \| 0 \|/,
+    )
     expect(await titles()).toEqual(['Piece 1', 'Piece 2', 'Piece zero'])
     const third = await job({ command: 'apply' })
     expect(third.outputs).toMatchObject({ 'exit-code': '0', minted: '0' })
@@ -579,5 +581,27 @@ describe('inputs', () => {
     const { job } = await repository(csv(rowsOf(1)))
     expect((await job({ command: 'burn' })).log).toContain('::error title=gdn::command must be one of mint, apply')
     expect((await job({ manifest: '' })).log).toContain('::error title=gdn::manifest is missing')
+  })
+
+  test.each([
+    [{ timeout: '5' }, 'timeout: must be a time such as 90s'],
+    [{ args: '--nope' }, 'args: unknown option "--nope"'],
+    [{ args: '--chunk-size x' }, 'args: --chunk-size: must be a whole number'],
+    [{ args: '--max-cost' }, 'args: --max-cost: must be an amount'],
+    [{ blockchain: 'polygn' }, 'blockchain: unknown blockchain "polygn"'],
+    [{ command: 'plan', blockchain: 'polygn' }, 'blockchain: unknown blockchain "polygn"'],
+    [{ command: 'apply', contract: '0x12' }, 'contract: "0x12" must have 40 hex digits'],
+    [{ upload: 'yes' }, 'upload must be true or false, not "yes"'],
+    [{ comment: 'no' }, 'comment must be true or false, not "no"'],
+  ])('that are wrong are one error with the name of the input: %j', async (inputs, message) => {
+    const { job } = await repository(csv(rowsOf(1)))
+    const { failed, log } = await job(inputs)
+    expect(failed).toBe(true)
+    const errors = log.match(/^(::error|error:).*$/gm) ?? []
+    expect(errors.filter((line) => line.startsWith('::'))).toEqual([
+      expect.stringContaining(`::error title=gdn::${message}`),
+    ])
+    // Collecting results of a run that has not begun is no second error.
+    expect(errors.filter((line) => line.startsWith('error:')).length).toBeLessThan(2)
   })
 })

@@ -72,7 +72,8 @@ export async function printFinished(
   }
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
-  await writeJobSummary(deps, { run: status, counts: status.counts, requests: 0, changes, ...rows, stopped: null })
+  const { counts, manifestPath } = status
+  await writeJobSummary(deps, { run: status, counts, requests: 0, changes, ...rows, stopped: null, manifestPath })
   if (verified !== null) refuseDiffering(verified)
   const limits = [
     flags.maxCost === undefined ? [] : '--max-cost',

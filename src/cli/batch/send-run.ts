@@ -87,7 +87,7 @@ export async function refuseFailure(
     retry: isApplied ? resumedBy : undefined,
   })
   const failure = errorOfRun(summary, commands, verified ?? undefined, options.manifestPath)
-  if (options.reconcileOnly !== true) await writeJobSummary(deps, summary)
+  if (options.reconcileOnly !== true) await writeJobSummary(deps, { ...summary, manifestPath: options.manifestPath })
   if (failure !== null) throw failure
   if (verified !== null) refuseUnverified(verified)
 }

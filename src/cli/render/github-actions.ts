@@ -115,6 +115,8 @@ function below(root: string, file: string): string | null {
 export interface JobSummary
   extends Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'failedRows' | 'unknownRows' | 'stopped'> {
   changes: Pick<ManifestChanges, 'keptAccepted'>
+  /** Null if the run was read from standard input. */
+  manifestPath: string | null
 }
 
 /**
@@ -123,19 +125,26 @@ export interface JobSummary
  *
  * @returns the error, or null
  */
-export const addJobSummary = (summary: JobSummary, env: NodeJS.ProcessEnv): Promise<unknown> =>
-  addToSummary(summaryText(summary), env)
+export async function addJobSummary(summary: JobSummary, env: NodeJS.ProcessEnv): Promise<unknown> {
+  return await addToSummary(summaryText(summary, await manifestLine(summary.manifestPath, { env, cwd: '' })), env)
+}
 
 /** Errors that stop a run before it has a summary of its own. */
 const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
 
 /** Adds an error to the summary of a GitHub Actions job if it stopped a run before the run was opened. */
-export async function addErrorSummary(error: GdnError, env: NodeJS.ProcessEnv): Promise<void> {
-  if (BEFORE_THE_RUN.has(error.code)) await addToSummary(errorText(error), env)
+export async function addErrorSummary(error: GdnError, where: Surroundings): Promise<void> {
+  if (!BEFORE_THE_RUN.has(error.code)) return
+  const problems = problemsOf(error)
+  const manifest = await manifestLine(problems.find(({ file }) => file !== undefined)?.file ?? null, where)
+  await addToSummary(errorText(error, problems, manifest), where.env)
 }
 
-function errorText(error: GdnError): string {
-  const problems = problemsOf(error)
+/** Returns the lines of a summary that name the manifest; none for the standard input. */
+const manifestLine = async (file: string | null, where: Surroundings): Promise<string[]> =>
+  file === null ? [] : [`Manifest: ${inert(await inRepository(file, where))}`, '']
+
+function errorText(error: GdnError, problems: readonly Annotation[], manifest: readonly string[]): string {
   const table = problems
     .slice(0, MAX_ROWS)
     .map(({ line, message }) => `| ${line ?? ''} | ${message.split('\n').map(inert).join(' ')} |`)
@@ -143,6 +152,7 @@ function errorText(error: GdnError): string {
   return [
     '### gdn sent nothing',
     '',
+    ...manifest,
     ...error.message.split('\n').flatMap((line) => [inert(line), '']),
     ...(table.length === 0 ? [] : ['| line | problem |', '| ---: | --- |', ...table, '']),
     ...(table.length > 0 && left > 0 ? [`… and ${left} more`, ''] : []),
@@ -161,11 +171,15 @@ async function addToSummary(text: string, env: NodeJS.ProcessEnv): Promise<unkno
   }
 }
 
-function summaryText({ run, counts, requests, changes, failedRows, unknownRows, stopped }: JobSummary): string {
+function summaryText(
+  { run, counts, requests, changes, failedRows, unknownRows, stopped }: JobSummary,
+  manifest: readonly string[],
+): string {
   const states = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
   const lines = [
     `### gdn batch ${inert(run.name)}`,
     '',
+    ...manifest,
     ...(stopped === null ? [] : [inert(stopped.message), '']),
     `${inert(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
