@@ -31,8 +31,9 @@ export async function waitForCollection(
       return record !== null && isSettled(record) ? record : undefined
     })
     if (last === undefined) {
-      const reason = because(record?.pending_reason)
-      return { record, problem: pendingAfter(timeoutMs, 'the collection is', reason, { transaction_gdn_id: id }) }
+      const pending_reason = record?.pending_reason ?? null
+      const details = { transaction_gdn_id: id, pending_reason }
+      return { record, problem: pendingAfter(timeoutMs, 'the collection is', because(pending_reason), details) }
     }
     const failure = failureOf('the collection', last)
     return { record, problem: failure === null ? null : new GdnError('refused', failure) }

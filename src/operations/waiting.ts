@@ -142,7 +142,9 @@ export async function waitForNfts(
 
 function stillPendingAfter(timeoutMs: number, pending: readonly string[], records: readonly NftRecord[]): GdnError {
   const reason = records.length === 0 ? ': the server returns no NFT with this ID' : pendingReason(records)
-  return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending })
+  const reasons = new Map(records.map((one) => [one.nft_gdn_id, one.pending_reason ?? null]))
+  const nfts = pending.map((nft_gdn_id) => ({ nft_gdn_id, pending_reason: reasons.get(nft_gdn_id) ?? null }))
+  return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
 }
 
 /** Returns the code of a wait that ended for this reason: whether only a higher limit, or lower fees, let it go on. */
@@ -314,7 +316,8 @@ export async function waitForTransfer(
       return (await hasMoved()) || undefined
     })
     if (ended === undefined) {
-      const problem = pendingAfter(timeoutMs, 'the transfer is', because(reason), { nft_gdn_id: nftGdnId })
+      const details = { nft_gdn_id: nftGdnId, pending_reason: reason ?? null }
+      const problem = pendingAfter(timeoutMs, 'the transfer is', because(reason), details)
       return { seen, ended: false, problem }
     }
     const failure = failureOf('the transfer', seen)
