@@ -14,9 +14,13 @@ interface StuckTransaction {
 export const stuckReason = ({ hash, offered, needed, flags }: StuckTransaction): string =>
   `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, it offers ${inGwei(offered)} gwei at most, and the limit of its run allows no higher fee; repeat its command with ${flags} or more to raise the limit`
 
-/** Returns the flags at the end of such a reason; null for any other text. */
+/** Whether the limit of a run keeps a signed transaction from higher fees, by the reason why it waits. */
+export const isStuck = (reason: string | null | undefined): boolean =>
+  /the transaction 0x[0-9a-f]{64} is stuck: /.test(reason ?? '')
+
+/** Returns the flags that a reason to wait names, with higher limits; null if it names none. */
 export const raisingFlag = (reason: string | null | undefined): string | null =>
-  /the transaction 0x[0-9a-f]{64} is stuck: .*; repeat its command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit$/
+  /; repeat its command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit/
     .exec(reason ?? '')?.[1]
     ?.trimEnd() ?? null
 

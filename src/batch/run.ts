@@ -1,5 +1,5 @@
 import { addressProblem } from '../api/address.ts'
-import { raisingFlag } from '../api/stuck-reason.ts'
+import { isStuck } from '../api/stuck-reason.ts'
 import { runLimit } from '../client/run-limit.ts'
 import { setRunLimit } from '../client/set-run-limit.ts'
 import { GdnError } from '../core/errors.ts'
@@ -81,9 +81,10 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const { gathered, plan, planned } = prepared
   const { drop } = store
   const sends = options.reconcileOnly !== true
-  const permitted = (sends ? await deps.permit?.(planned, drop.maxCost) : null) ?? null
+  const mints = plannedMints(store, gathered.rows, plan)
+  const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
   const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
-  if (sends) await deps.confirm?.(planned, limit, plannedMints(store, gathered.rows, plan))
+  if (sends) await deps.confirm?.(planned, limit, mints)
   await keepLimits(store, options)
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
@@ -135,7 +136,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
  */
 function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: Sweeper): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'
-  if (!isOutOfTime || counts.pending + counts.unknown > 0 || raisingFlag(waitsFor) === null) return null
+  if (!isOutOfTime || counts.pending + counts.unknown > 0 || !isStuck(waitsFor)) return null
   return {
     code: 'max_cost',
     message: 'the limit of the run allows no higher fees for a signed transaction',

@@ -138,10 +138,10 @@ export interface BatchDeps {
   /** Reads the manifest from its beginning; called once. Null resumes with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
   /**
-   * Called first, with the limit of the run's cost in wei. Throws to cancel. Returns the limit that each request
-   * carries instead; null for none.
+   * Called first, with the limit of the run's cost in wei, and the requests to be sent. Throws to cancel. Returns the
+   * limit that each request carries instead; null for none.
    */
-  permit?(planned: PlannedEvent, maxCost: bigint | null): Promise<bigint | null>
+  permit?(planned: PlannedEvent, maxCost: bigint | null, mints: PlannedMints): Promise<bigint | null>
   /**
    * Called before anything is written or sent, with the limit that requests of the run carry, and the requests to be
    * sent. Throws to cancel.

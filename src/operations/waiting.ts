@@ -2,7 +2,7 @@ import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { raisingFlag } from '../api/stuck-reason.ts'
+import { isStuck } from '../api/stuck-reason.ts'
 import { lacksEndpoint } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import { readNft, readNfts, readTransaction, type TransactionRecord } from '../client/read-records.ts'
@@ -149,7 +149,7 @@ function stillPendingAfter(timeoutMs: number, pending: readonly string[], record
 
 /** Returns the code of a wait that ended for this reason: whether only a higher limit, or lower fees, let it go on. */
 export const codeOfWait = (reason: string | null | undefined): 'max_cost' | 'pending' =>
-  raisingFlag(reason) === null ? 'pending' : 'max_cost'
+  isStuck(reason) ? 'max_cost' : 'pending'
 
 /** Returns the error of something that is pending at the end of a wait. */
 export function pendingAfter(

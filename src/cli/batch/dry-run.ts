@@ -2,7 +2,8 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../api/metadata.ts'
 import { dryRunBatch } from '../../batch/dry-run.ts'
-import type { BatchOptions, DryRun, PlannedEvent, PlannedMint } from '../../batch/types.ts'
+import type { BatchOptions, DryRun, PlannedEvent, PlannedMint, PlannedMints } from '../../batch/types.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -10,7 +11,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
-import { noteCost } from '../cost/at-most.ts'
+import { noteCost, reservedFor } from '../cost/at-most.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from '../cost/fees.ts'
 import { costLimit } from '../cost/limit.ts'
@@ -26,7 +27,7 @@ import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
-import { spendingOfRun } from './run-costs.ts'
+import { spendingOfRun, worstOfMints } from './run-costs.ts'
 import { hasBegun } from './run-sender.ts'
 
 export const DRY_RUN_VIEW: View = {
@@ -107,8 +108,8 @@ async function planRun(
       ? null
       : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
   const allWarnings: ManifestIssue[] = []
-  const confirm = async (planned: PlannedEvent) => {
-    await limit?.refuseBelowOne(hasBegun(planned))
+  const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
+    await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))
     const { duplicates } = planned
     if (planned.rows.pending > 0) {
       allWarnings.push(

@@ -14,7 +14,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { VerifyFlags } from '../connect/open-verifier.ts'
-import { noteCost, shortageOfRun, sufficientLimit, type Unsent, warnOfSigned } from '../cost/at-most.ts'
+import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type Unsent, warnOfSigned } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import type { costLimit, LimitFlags } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
@@ -127,7 +127,7 @@ export class RunSender {
       shortage: () => this.#shortage(),
       sufficientLimit: () => this.#sufficientLimit(),
       onEvent: (event) => this.#tell(event),
-      permit: (planned, kept) => this.#permit(planned, kept),
+      permit: (planned, kept, mints) => this.#permit(planned, kept, mints),
       confirm: (planned, runLimit, mints) => this.#confirm(planned, runLimit, mints),
       beforeSending: (planned, runLimit) => this.#beforeSending(planned, runLimit),
     }
@@ -156,10 +156,10 @@ export class RunSender {
     this.#sending.onEvent?.(event)
   }
 
-  async #permit(planned: PlannedEvent, kept: bigint | null): Promise<bigint | null> {
+  async #permit(planned: PlannedEvent, kept: bigint | null, mints: PlannedMints): Promise<bigint | null> {
     const { options, others = 0 } = this.#sending
     const { stated, maxCost: given, maxFee } = this.#limits
-    await stated?.refuseBelowOne(hasBegun(planned))
+    await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
     const { blockchain } = options
     return await permitRun(this.#deps, planned, {
       connection: this.#connection,

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { raisingFlag } from '../../api/stuck-reason.ts'
+import { isStuck } from '../../api/stuck-reason.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -62,13 +62,12 @@ export async function atMostText(
   // Accepted rows are counted already, where the server says what counts.
   const added = costs?.counted == null ? use : fresh
   const reserved =
-    found === null || added?.estimate === undefined
-      ? null
-      : await costOfRun(sumOf([added, difference(added.estimate)]), found.fees, feeLimit)
+    found === null || added?.estimate === undefined ? null : await costOfRun(reservedFor(added), found.fees, feeLimit)
   const limit = limitOfRun({ given, kept }, costs)
   const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
   const isReserved = left !== null && payable > left
   if (needed === null && left === null) return ''
+  if (found !== null && needed !== 0n) await noteMaxFee(deps, found, highest)
   const coin = found?.coin ?? 'coins'
   if (found !== null && use !== null && needed !== null) {
     await noteFunds(deps, found, { needed, smallest: smallestIn(use, run), payable: limit && payable })
@@ -168,11 +167,23 @@ async function noteFunds(
   io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
 }
 
-/** What a backend reserves for mints in addition to the most that they use. */
-const difference = ({ reserved, worst }: DropGas): WorstUse => ({
-  gasLimit: reserved.gasLimit - worst.gasLimit,
-  bytes: reserved.bytes - worst.bytes,
-})
+/** Returns what a backend reserves for requests: for mints, it is more than the most that they use. */
+export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): WorstUse {
+  if (estimate === undefined) return { gasLimit, bytes }
+  const { reserved, worst } = estimate
+  return { gasLimit: gasLimit + reserved.gasLimit - worst.gasLimit, bytes: bytes + reserved.bytes - worst.bytes }
+}
+
+/** Prints a note if blocks take more than the maximum fee of a run. */
+async function noteMaxFee({ io }: Pick<Deps, 'io'>, { fees }: FoundFees, maxFee: bigint | null): Promise<void> {
+  const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
+  // It includes the priority fee, which the server may not need.
+  const base = fees.typical
+  if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return
+  io.note(
+    `Blocks take ${inGwei(base)} gwei, and the run offers ${inGwei(maxFee ?? 0n)} gwei at most: rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`,
+  )
+}
 
 /** Prints the notes of `atMostText` where no question is asked. Without a limit, only the one on the signer's funds. */
 export async function noteCost(
@@ -188,9 +199,10 @@ export async function noteCost(
   }
   if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
   const found = await soon(deps, feesOfServer(deps, blockchain, connection))
-  if (found === null || found.funds === null) return
+  if (found === null) return
   const use = await worst()
   const needed = await costOfRun(use, found.fees, { max_fee: maxFee === null ? null : String(maxFee) })
+  if (needed !== 0n) await noteMaxFee(deps, found, maxFee)
   await noteFunds(deps, found, { needed, smallest: smallestIn(use, requests.run), payable: null })
 }
 
@@ -263,7 +275,7 @@ export async function shortageOfRun(
       import('../../server/chain/evm/cost/run-fee.ts'),
     ])
     const reason = costs?.waiting ?? null
-    if (reason !== null && (waitsForLowerFees(reason) || raisingFlag(reason) !== null)) return reason
+    if (reason !== null && (waitsForLowerFees(reason) || isStuck(reason))) return reason
     const { fees, coin } = found
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const

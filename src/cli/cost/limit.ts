@@ -8,6 +8,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from './fees.ts'
 import { type MaxCost, maxCost, moneyText, weiFor } from './price.ts'
+import type { WorstUse } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
@@ -32,9 +33,10 @@ export interface CostLimit {
    * Rejects a limit below the cost of one transaction, which would send nothing. A run that has begun takes it: what
    * was accepted may still cost something.
    *
+   * @param all returns what everything that would be sent reserves of a limit
    * @throws GdnError `usage`
    */
-  refuseBelowOne(hasBegun: boolean): Promise<void>
+  refuseBelowOne(hasBegun: boolean, all: () => Promise<WorstUse>): Promise<void>
 }
 
 /**
@@ -55,12 +57,21 @@ export async function costLimit(
   }
   return {
     wei: isLimited ? wei : null,
-    refuseBelowOne: async (hasBegun) => {
+    refuseBelowOne: async (hasBegun, all) => {
       if (found === null) return
-      const problem = await belowOne(wei, limitedBy(flags.maxFeeGwei, found.fees), coinIn(found))
-      if (problem === null) return
+      const fees = limitedBy(flags.maxFeeGwei, found.fees)
+      const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+      const { ONE_NFT } = await import('../../server/chain/evm/cost/drop-gas.ts')
+      const one = worstCost(ONE_NFT, fees)
+      if (wei >= one) return
+      const coin = coinIn(found)
+      const problem = `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`
       if (!isLimited || !hasBegun) {
-        throw bad(problem, 'Nothing was sent, and no limit was changed. Set a higher limit, or wait for lower fees.')
+        const enough = inCoins(worstCost(await all(), fees), 'up')
+        throw bad(
+          problem,
+          `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
+        )
       }
       deps.io.warn(`--max-cost: ${problem}. It becomes the limit of the run, and rows that don't fit aren't sent.`)
     },
@@ -143,15 +154,3 @@ const coinIn = (found: FoundFees | null): string => found?.coin ?? 'coins'
 
 const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees
-
-/** Returns the problem of a limit below the cost of one transaction; null if there is none. */
-async function belowOne(wei: bigint, fees: NetworkFees, coin: string): Promise<string | null> {
-  const [{ worstCost }, { ONE_NFT }] = await Promise.all([
-    import('../../server/chain/evm/cost/network-fees.ts'),
-    import('../../server/chain/evm/cost/drop-gas.ts'),
-  ])
-  const one = worstCost(ONE_NFT, fees)
-  return wei >= one
-    ? null
-    : `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`
-}

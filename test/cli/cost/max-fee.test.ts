@@ -40,12 +40,14 @@ describe('batch mint --max-fee-gwei', () => {
   test('waits for cheaper blocks and says so, and the same command with another value changes the limit', async () => {
     const { mint, run } = await drop()
     const reason =
-      /waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most/
+      /waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most; repeat its command with --max-fee-gwei [0-9.]+ or more to raise the limit/
     const waiting = await mint('--max-fee-gwei', TOO_LOW, '--timeout', '10s', '-o', 'ndjson')
     expect(waiting.code).toBe(8)
     expect(errorOf(waiting)).toMatchObject({
       code: 'pending',
-      message: expect.stringMatching(new RegExp(`^1 row accepted but not deployed yet: ${reason.source}$`)),
+      message: expect.stringMatching(
+        new RegExp(`^(the 10 s of --timeout expired\n)?1 row accepted but not deployed yet: ${reason.source}$`),
+      ),
     })
     const events = waiting.stdout
       .trim()
@@ -61,7 +63,9 @@ describe('batch mint --max-fee-gwei', () => {
     // The limit belongs to the run.
     const again = await mint('--timeout', '10s', '--json')
     expect(errorOf(again).message).toMatch(reason)
-    const { code, stdout } = await mint('--max-fee-gwei', '30', '--json')
+    const [, enough = ''] =
+      /Run `gdn batch resume \S+ --max-fee-gwei ([0-9.]+)` to raise the limit/.exec(errorOf(again).hint ?? '') ?? []
+    const { code, stdout } = await mint('--max-fee-gwei', enough, '--json')
     expect([code, JSON.parse(stdout).deployed]).toEqual([0, 1])
   })
 

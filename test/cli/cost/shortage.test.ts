@@ -3,6 +3,7 @@ import { stuckReason } from '../../../src/api/stuck-reason.ts'
 import { atMostText, noteCost, shortageOfRun } from '../../../src/cli/cost/at-most.ts'
 import { refuseAboveLimit } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
+import { parseUnits } from '../../../src/core/units.ts'
 
 const SIGNER = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
 const GWEI = 10n ** 9n
@@ -123,6 +124,25 @@ test.each([
     })
   },
 )
+
+test.each([
+  ['1.2', []],
+  [
+    '0.5',
+    [
+      'Blocks take 1 gwei, and the run offers 0.5 gwei at most: rows may wait for lower fees. --max-fee-gwei 1.501 is enough at the current fees.',
+    ],
+  ],
+])('before a prompt, and with --yes, a note names the maximum fee that is enough: %s gwei', async (gwei, expected) => {
+  const { deps, connection, notes } = on({})
+  const worst = async () => ({ gasLimit: REQUEST, bytes: 0 })
+  const requests = { limit: null, maxFee: parseUnits(gwei, 9), run: 'run', worst }
+  for (const tell of [atMostText, noteCost]) {
+    notes.length = 0
+    await tell(deps, connection, 'base', requests)
+    expect(notes.filter((note) => note.includes('--max-fee-gwei'))).toEqual(expected)
+  }
+})
 
 test('accepted rows, which the limit of their run counts already, are not counted again in the limit that is enough', async () => {
   const costs = { max_cost: String(GWEI), counted: String(800_000n * GWEI), pending_transactions: 1 }

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { parseUnits } from '../../../src/core/units.ts'
 import { ENVELOPE_BYTES } from '../../../src/server/chain/evm/cost/drop-gas.ts'
 import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
 import { hasMaxCost } from '../../../src/server/chain/fees.ts'
-import { feesWithin, mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
+import { feesWithin, mayReplace, waitingForCost } from '../../../src/server/pipeline/evm/limit-fees.ts'
 import { insertAttempts } from '../../../src/server/store/attempts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { limitedRuns, setLimit, transactionsOfRun } from '../../../src/server/store/run-costs.ts'
@@ -84,6 +85,18 @@ it('a batch offers less where the limit requires it, but no less than a block ta
   })
   expect(await feesWithin(store.db, await run(), batch(2, 4000n), FEES, CURRENT)).toMatchObject({ maxFeePerGas: 50n })
   expect(await feesWithin(store.db, await run(), batch(2, 4001n), FEES, CURRENT)).toBeNull()
+})
+
+it('the reason why a batch waits names a limit that is enough, also where it needs more than was reserved', async () => {
+  await limit(2n * ONE)
+  await addNfts(2)
+  for (const gas of [4001n, 9000n]) {
+    const reason = await waitingForCost(store.db, await run(), batch(2, gas), FEES, CURRENT)
+    const [, coins = ''] = /with --max-cost ([0-9.]+) or more to raise the limit$/.exec(reason ?? '') ?? []
+    await limit(parseUnits(coins) ?? 0n)
+    expect(await feesWithin(store.db, await run(), batch(2, gas), FEES, CURRENT), reason ?? '').toBe(FEES)
+    await limit(2n * ONE)
+  }
 })
 
 it('a batch offers no more than the limit of fees, and waits while the next two blocks may need more', async () => {

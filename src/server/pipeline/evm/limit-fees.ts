@@ -31,7 +31,7 @@ export async function feesWithin(
   if (isTooExpensive(run.max_fee, current)) return null
   const fees = limitFees(suggested, run.max_fee)
   if (!hasMaxCost(run)) return fees
-  const most = await mostWithin(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
+  const { most } = await mostWithin(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
   if (most >= fees.maxFeePerGas) return fees
   if (most < leastFee(fees, current)) return null
   const { maxPriorityFeePerGas: priority } = fees
@@ -42,13 +42,16 @@ export async function feesWithin(
 /** A gas price can't be lowered to what blocks take now: it is that already. */
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
-/** Returns the most that a call may offer for a unit of gas, so that its run stays within the limit of its cost. */
+/**
+ * Returns the most that a call may offer for a unit of gas, so that its run stays within the limit of its cost, and the
+ * limit that is enough for it and everything else that was accepted.
+ */
 async function mostWithin(
   db: Db,
   run: CostLimitedRun,
   { gas, data, nfts = [], changes = [] }: ReservedCall,
   worst: WorstFees,
-): Promise<bigint> {
+): Promise<{ most: bigint; enough: bigint }> {
   const budget = await budgetOf(db, run, worst)
   const own = budget.changes
     .filter(({ id }) => changes.includes(id))
@@ -56,7 +59,13 @@ async function mostWithin(
       (sum, change) => sum + change.worst,
       BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
     )
-  return (shareOf(budget, own) - dataCost(data.length / 2 + ENVELOPE_BYTES, worst)) / gas
+  const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, worst)
+  // A part of a request can use more than was reserved for it.
+  const more = gas * worst.offered + dataFee - own
+  return {
+    most: (shareOf(budget, own) - dataFee) / gas,
+    enough: budget.max - budget.left + (more > 0n ? more : 0n),
+  }
 }
 
 /** Returns why a call isn't signed for, if the limit of its run's cost prevents that; null otherwise. */
@@ -69,11 +78,10 @@ export async function waitingForCost(
 ): Promise<string | null> {
   const fees = limitFees(suggested, run.max_fee)
   const worst = { offered: fees.maxFeePerGas, data: current.data }
-  const most = await mostWithin(db, run, call, worst)
+  const { most, enough } = await mostWithin(db, run, call, worst)
   const least = leastFee(fees, current)
   if (most >= least || most >= fees.maxFeePerGas) return null
-  const { max, left } = await budgetOf(db, run, worst)
-  return waitingForLimit(least, most > 0n ? most : 0n, left < 0n ? max - left : null)
+  return waitingForLimit(least, most > 0n ? most : 0n, enough)
 }
 
 /** Returns why the next change of a run isn't signed for, if the limit of its cost prevents that; null otherwise. */

@@ -19,7 +19,12 @@ export const isTooExpensive = (maxFee: string | null, current: Current): boolean
 export const waitingForFees = (maxFee: string | null, current: Current): string | null =>
   maxFee === null || !isTooExpensive(maxFee, current)
     ? null
-    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, and the run offers ${inGwei(BigInt(maxFee))} gwei at most`
+    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, and the run offers ${inGwei(BigInt(maxFee))} gwei at most${RAISE} --max-fee-gwei ${inGwei(sufficientFee(current.base), 'up')} or more to raise the limit`
+
+/** Returns a maximum fee with which a run is signed for now, and also if the next two blocks raise the base fee. */
+export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
+
+const RAISE = '; repeat its command with'
 
 /** Reasons of a limited run that begin with it are resolved by lower fees, and not by funds. */
 const LOWER_FEES = 'waiting for lower fees: '
@@ -32,10 +37,10 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
  *
  * @param least what blocks take for a unit of gas
  * @param most what the limit pays for
- * @param enough the limit that pays for everything that was accepted; null if it isn't known
+ * @param enough the limit that pays for everything that was accepted
  */
-export const waitingForLimit = (least: bigint, most: bigint, enough: bigint | null): string =>
-  `${LOWER_FEES}blocks take ${inGwei(least)} gwei, and the rest of the run's cost limit pays for ${inGwei(most)} gwei; repeat its command with ${enough === null ? 'a higher --max-cost' : `--max-cost ${inCoins(enough, 'up')} or more`} to raise the limit`
+export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>
+  `${LOWER_FEES}blocks take ${inGwei(least)} gwei, and the rest of the run's cost limit pays for ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
 
 /** Returns fees that are no higher than the limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {
