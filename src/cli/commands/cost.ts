@@ -1,9 +1,13 @@
+import { runningBackend } from '../../config/local-backend.ts'
+import { localDataDirectory } from '../../config/paths.ts'
+import { originOf } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { MappedColumns, manifestOptions, manifestSource } from '../batch/manifest-options.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
+import { namedNode } from '../connect/open-network.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
 import {
   COST_FIELDS,
@@ -15,7 +19,7 @@ import {
   openMeter,
   SIMULATED,
 } from '../cost/estimate.ts'
-import { addCostFlags, type CostFlags, findFees, refuseSolana } from '../cost/fees.ts'
+import { addCostFlags, type CostFlags, findFees, orNameNode, refuseSolana } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { createOutput } from '../render/output.ts'
@@ -106,7 +110,17 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(funding) }
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
   if (fees.isSimulated) io.note(SIMULATED)
-  else io.note(`On the machine of the backend, \`gdn chain status ${target.blockchain}\` shows the operators to fund.`)
+  else {
+    const status = `gdn chain status ${target.blockchain}${await placeOf(deps, settings)}`
+    io.note(`On the machine of the backend, \`${status}\` shows the operators to fund.`)
+  }
+}
+
+/** Returns the flag for a backend that doesn't use the data directory of `gdn local start`. */
+async function placeOf({ env }: Deps, settings: Awaited<ReturnType<Deps['settings']>>): Promise<string> {
+  const running = await runningBackend(localDataDirectory(env))
+  const server = await settings.server().catch(() => null)
+  return running !== null && server?.origin === originOf(running.url) ? '' : ' --data-dir <dir>'
 }
 
 async function feesFor(
@@ -121,6 +135,9 @@ async function feesFor(
       opened = await deps.connect(settings)
       return opened
     })
+  } catch (error) {
+    if (!(error instanceof GdnError) || namedNode(deps, flags) !== null) throw error
+    throw orNameNode(error)
   } finally {
     await (opened as Awaited<ReturnType<Deps['connect']>> | null)?.client.close()
   }

@@ -89,8 +89,13 @@ export async function feesOfServer(
   }
 }
 
-const noFees = (message: string) =>
-  new GdnError('refused', message, { hint: 'Add --rpc-url <url> of a node of the network.' })
+const NAME_A_NODE = 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.'
+
+/** Returns an error of a server whose hint also names the way to fees without one. */
+export const orNameNode = (error: GdnError): GdnError =>
+  error.hint === NAME_A_NODE ? error : error.with({ hint: [error.hint, NAME_A_NODE].filter(Boolean).join('\n') })
+
+const noFees = (message: string) => new GdnError('refused', message, { hint: NAME_A_NODE })
 
 function foundFees({
   is_simulated,
