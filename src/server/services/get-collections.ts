@@ -3,7 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { getcollections } from '../../api/endpoints/getcollections.ts'
 import { type CollectionRow, collectionFields, listCollections } from '../store/collections.ts'
 import { signedBy } from './get-transactions.ts'
-import { reasonOf, stuckReasons } from './pending-reason.ts'
+import { limitReasons, reasonOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
@@ -22,13 +22,18 @@ export async function getCollections(
   const byId = new Map((await listCollections(store.db, accountId, ids)).map((row) => [row.id, row]))
   const pending = [...byId.values()].filter(({ status }) => status === 'initiated')
   const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
+  const limits = await limitReasons(
+    deps,
+    pending.map((row) => ({ ...row, collection_id: row.id })),
+  )
   const collections: ReturnType<typeof toRecord>[] = []
   for (const id of ids) {
     const row = byId.get(id)
     if (row === undefined) continue
-    const { transaction_id: signed, blockchain, status } = row
+    const { transaction_id: signed, request_id, blockchain, status } = row
+    const limit = signed === null ? limits.get(request_id) : stuck.get(signed)
     const reason = status === 'initiated' ? await reasonOf(chains, blockchain as Blockchain, signed !== null) : null
-    collections.push(toRecord(row, reason ?? stuck.get(signed ?? '') ?? null))
+    collections.push(toRecord(row, limit ?? reason))
   }
   return { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, collections }
 }

@@ -8,7 +8,7 @@ import { findNfts, ownerOf } from '../store/nfts.ts'
 import { countTransfers, pendingTransfers } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import { signedBy } from './get-transactions.ts'
-import { heldReasons, problemOf, stallOf, stuckReasons } from './pending-reason.ts'
+import { heldReasons, limitReasons, problemOf, stallOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Deps = Pick<ServiceDeps, 'store' | 'chains' | 'now'>
@@ -22,8 +22,9 @@ interface Waits {
   stalls: ReadonlyMap<string, string | null>
   /** The earlier transactions that they wait for, by collection. */
   held: ReadonlyMap<string, string>
-  /** By transaction: the limit of its run. */
+  /** The limits of their runs, by transaction, and by request without one. */
   stuck: ReadonlyMap<string, string>
+  limits: ReadonlyMap<string, string>
 }
 
 type Pending = { kind: string; reference_id?: string | null } | undefined
@@ -55,15 +56,15 @@ function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
  * blocks, the limit of its run, or an earlier transaction of its collection.
  */
 function reasonOf(
-  { status, step, error, blockchain, collection_id, transaction_id }: Found,
+  { status, step, error, blockchain, collection_id, transaction_id, request_id }: Found,
   { file_fields }: NftMetadata,
   chains: Chains,
-  { stalls, held, stuck }: Waits,
+  { stalls, held, stuck, limits }: Waits,
 ) {
   if (status === 'failed') return error === null ? {} : { error }
   if (status === 'initiated' && (step === 'mint' || step === 'chain')) {
     const problem = problemOf(chains, blockchain as Blockchain, step === 'chain')
-    const limit = stuck.get(transaction_id ?? '')
+    const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
     const reason = limit ?? problem ?? stalls.get(blockchain) ?? held.get(collection_id) ?? null
     return reason === null ? {} : { pending_reason: reason }
   }
@@ -83,6 +84,7 @@ async function waitsOf(deps: Deps, rows: readonly Found[]): Promise<Waits> {
     stalls,
     held: await heldReasons(store.db, chains, collections),
     stuck: await stuckReasons(deps, waiting.flatMap(signedBy)),
+    limits: await limitReasons(deps, waiting),
   }
 }
 

@@ -4,7 +4,7 @@ import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
-import { reasonOf, stuckReasons } from './pending-reason.ts'
+import { limitReasons, reasonOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
@@ -20,10 +20,11 @@ export async function getTransactions(
   const byId = new Map((await findOutcomes(store.db, accountId, ids)).map((row) => [row.id, row]))
   const pending = [...byId.values()].filter(({ status }) => status === 'initiated')
   const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
+  const limits = await limitReasons(deps, pending)
   const reasons = new Map<string, string | null>()
-  for (const { id, hash, blockchain, transaction_id } of pending) {
-    const reason = stuck.get(transaction_id ?? '') ?? (await reasonOf(chains, blockchain as Blockchain, hash !== null))
-    reasons.set(id, reason)
+  for (const { id, hash, blockchain, transaction_id, request_id } of pending) {
+    const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
+    reasons.set(id, limit ?? (await reasonOf(chains, blockchain as Blockchain, hash !== null)))
   }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },

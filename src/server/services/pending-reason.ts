@@ -1,6 +1,7 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { count } from '../../core/count.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
+import { limitedRunsOf } from '../pipeline/evm/limited-runs.ts'
 import { runsOfUnmined } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { heldCollections } from '../store/transactions.ts'
@@ -79,6 +80,39 @@ export async function stuckReasons(
     for (const run of runs) {
       const stuck = await gas.stuckAtLimit(db, run, current)
       for (const id of stuck?.transactions ?? []) reasons.set(id, stuck?.reason ?? '')
+    }
+  }
+  return reasons
+}
+
+/** An accepted request, or a row of one. */
+interface Accepted {
+  request_id: string
+  collection_id: string
+  blockchain: string
+  transaction_id: string | null
+}
+
+/** Returns why requests that aren't signed for wait for a higher limit of their runs or for lower fees, by request. */
+export async function limitReasons(
+  { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
+  accepted: readonly Accepted[],
+): Promise<ReadonlyMap<string, string>> {
+  const reasons = new Map<string, string>()
+  const unsigned = accepted.filter((one) => one.transaction_id === null)
+  for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
+    const rows = unsigned.filter((one) => one.collection_id === collectionId)
+    const runs = await limitedRunsOf(db, collectionId, rows)
+    const { gas } = chainFacts(chains, rows[0]?.blockchain as Blockchain)
+    const current = gas === undefined || runs.every((run) => run === null) ? null : await feesIfKnown(gas)
+    if (gas === undefined || current === null) continue
+    for (const run of new Set(runs)) {
+      if (run === null) continue
+      const stuck = await gas.stuckAtLimit(db, run, current)
+      const reason = stuck?.reason ?? (await gas.waitingForPrice(db, run, current))
+      for (const [index, { request_id }] of rows.entries()) {
+        if (runs[index] === run && reason !== null) reasons.set(request_id, reason)
+      }
     }
   }
   return reasons

@@ -50,7 +50,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
       join.onRef('updates.id', '=', 'nfts.update_id').onRef('updates.nft_id', '=', 'nfts.id'),
     )
     .select([...RECORD, 'nfts.collection_id', 'collections.account_id', 'collections.blockchain'])
-    .select('nfts.transaction_id')
+    .select(['nfts.transaction_id', 'nfts.request_id'])
     .select((row) => [
       row.fn.coalesce('updates.metadata', 'nfts.metadata').as('metadata'),
       row.fn.coalesce('updates.files', 'nfts.files').as('files'),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { getNfts } from '../../../src/server/services/get-nfts.ts'
+import { setLimit } from '../../../src/server/store/run-costs.ts'
 import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
 
 let place: StoreWithRun
@@ -24,4 +25,23 @@ it('says for which funds, nodes or blocks an accepted NFT waits', async () => {
   expect([await read(missing), await read(null)]).toEqual([missing, undefined])
   expect(await read(null, 'no node responds')).toBe("the network polygon can't be used: no node responds")
   expect(await read(null, null, true)).toBe('the network polygon has no new block since 2026-01-31 12:00:00 UTC')
+})
+
+it('says that an NFT waits because of the limit of its run, also where the signer lacks funds', async () => {
+  await place.addNfts(1)
+  await setLimit(place.store.db, { account_id: 'a', run: 'run' }, { max_fee: '1' })
+  const fee = { maxFeePerGas: 200n, maxPriorityFeePerGas: 0n }
+  const publicNetwork = { feeCap: 1000n, suggestFees: async () => fee }
+  const request = async (method: string) => (method === 'eth_gasPrice' ? '0x64' : null)
+  const network = { chainId: 137, request, publicNetwork }
+  const chains = {
+    network: async () => network,
+    remote: {
+      ...{ problem: () => 'the signer 0x12 has 0 ETH', silence: () => null, has: () => true },
+      ...{ newestBlock: async () => null, network: () => network },
+    },
+  } as never
+  const asked = { accountId: 'a', parsed: { nft_gdn_ids: ['n0'] } } as never
+  const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, asked)
+  expect(nfts[0]?.pending_reason).toMatch(/^waiting for lower fees: the next blocks need up to .+ --max-fee-gwei /)
 })
