@@ -29,7 +29,9 @@ describe('gdn cost', () => {
     const argv = ['cost', path('drop.csv'), ...TARGET, '--base-url', api.url, '--price', '0.5']
     const { code, stdout, stderr } = await cli(argv, { ...options, tty: true })
     expect(code).toBe(0)
-    expect(stderr).toContain('On the machine of the backend, `gdn chain status polygon --data-dir <dir>` shows the operators to fund.')
+    expect(stderr).toContain(
+      'On the machine of the backend, `gdn chain status polygon --data-dir <dir>` shows the operators to fund.',
+    )
     expect(stdout).toMatch(/^GAS +about 111,430 in 1 transaction, at 40 gwei$/m)
     expect(stdout).toMatch(/^COST +about 0\.004457 POL, less than 0\.01 USD at 0\.50 USD$/m)
     expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by recent fees$/m)
@@ -193,7 +195,10 @@ describe('one clear error', () => {
       getfees: () => ({ status: 404, body: { error: { title: 'Not Found', message: '' } } }),
     })
     const error = await failing(() => [...TARGET, '--base-url', api.url])
-    expect(error).toMatchObject({ code: 'refused', hint: 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.' })
+    expect(error).toMatchObject({
+      code: 'refused',
+      hint: 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.',
+    })
     expect(error.message).toBe(`${api.url} doesn't publish the fees of its networks`)
   })
 
