@@ -59,6 +59,8 @@ const STATED: readonly Stated[] = [
     'MAX_REFERENCE_LABEL_LENGTH =',
   ],
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
+  ['docs/drops.md', (n) => `${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
+  ['docs/drops.md', (n) => `about ${count(n)} gas`, 'src/server/chain/evm/gas-limits.ts', 'MINT_BASE ='],
   ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/batch/row-warnings.ts', 'MAX_BRIEF ='],
   ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/send/attempts.ts', 'GRACE_MS ='],
   [
@@ -95,6 +97,7 @@ const STATED: readonly Stated[] = [
     'CELLS_SAMPLED =',
   ],
   ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/plan/plan-view.ts', 'MAX_SHOWN ='],
+  ['docs/plan-and-apply.md', (n) => `up to ${n} burns and transfers`, 'src/cli/plan/plan-view.ts', 'MAX_FINAL ='],
   ['docs/plan-and-apply.md', (n) => `at most ${count(n)} characters`, 'src/cli/plan/plan-markdown.ts', 'MAX_CHARS ='],
   [
     'docs/public-networks.md',
