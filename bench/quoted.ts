@@ -54,7 +54,7 @@ function measuredTable(measurements: readonly Measurement[]): string {
   const rows = MEASURED.map(([label, wanted, write, baseline]) => {
     const { value, against, ratio = Number.NaN, is_paired } = figureOf(measurements, wanted)
     const compared = `${baseline}: ${write(against?.value ?? Number.NaN)}`
-    const figure = label === '' ? '| |' : `| ${label} | ${write(value)} |`
+    const figure = label === '' ? '| | |' : `| ${label} | ${write(value)} |`
     return `${figure} ${compared} | ${short(ratio)}x${is_paired ? '*' : ''} |`
   })
   return ['| What | gdn | Compared with | Ratio |', '|---|---|---|---|', ...rows].join('\n')

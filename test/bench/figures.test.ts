@@ -88,3 +88,11 @@ test('no part was measured for longer than 5 minutes', async () => {
   const tooLong = recorded.flatMap(({ seconds = {} }) => Object.entries(seconds).filter(([, taken]) => taken > 300))
   expect(tooLong).toEqual([])
 })
+
+test('each row of a quoted table has a cell for every column', async () => {
+  const recorded: Measurement[] = JSON.parse(await read('bench/figures.json'))
+  for (const table of Object.values(quotedTables(recorded))) {
+    const columns = table.split('\n').map((row) => row.split('|').length)
+    expect(new Set(columns).size).toBe(1)
+  }
+})
