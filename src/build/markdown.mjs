@@ -11,15 +11,16 @@ export function commandsMarkdown({ summary, groups, commands, flags }) {
 }
 
 /** The tables of other pages that are generated from the command tree, by name. */
-export function generatedTables({ exit_codes: codes, environment }) {
+export function generatedTables({ commands, exit_codes: codes, environment }) {
+  const coded = codeIn(commands)
   const variables = (own) =>
     environment
       .filter(({ name }) => name.startsWith('GDN_') === own)
-      .map(({ name, summary, flag }) => [code(name), prose(summary), flag === null ? '' : code(flag)])
+      .map(({ name, summary, flag }) => [code(name), coded(summary), flag === null ? '' : code(flag)])
   return {
     'exit-codes': table(
       ['Code', 'Meaning'],
-      codes.map(({ code: number, meaning }) => [code(number), prose(meaning)]),
+      codes.map(({ code: number, meaning }) => [code(number), coded(meaning)]),
     ),
     'error-codes': table(
       ['Exit code', 'Values'],
@@ -85,6 +86,19 @@ const cell = (text) => text.replaceAll('|', '\\|')
 const code = (text) => `\`${text}\``
 const shell = (text) => `\`\`\`sh\n${text}\n\`\`\``
 const link = (heading) => `[${heading}](#${heading.replaceAll(' ', '-')})`
+
+/** Returns what escapes text, and formats the commands, flags, variables and paths in it as code. */
+function codeIn(commands) {
+  const names = commands.map(({ name }) => name).join('|')
+  const pattern = new RegExp(
+    `(gdn (?:${names})(?: <[a-z]+>| --[a-z-]+)*|--[a-z-]+|\\b[A-Z]+_[A-Z_]+\\b|~/[\\w./]*\\w|\\w+\\.yaml|ipfs://|s3://)`,
+  )
+  return (text) =>
+    text
+      .split(pattern)
+      .map((part, i) => (i % 2 === 0 ? prose(part) : code(part)))
+      .join('')
+}
 
 /** Escapes text so that it contains no markup. */
 const prose = (text) => text.replaceAll(/[\\`*_<>[\]#]/g, '\\$&')

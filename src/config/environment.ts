@@ -22,7 +22,11 @@ export const OWN_VARIABLES: readonly Variable[] = [
     name: 'GDN_PACE_DIR',
     what: 'Directory with the rate limits that processes share. Use one directory for all containers that share a key',
   },
-  { name: 'GDN_RPC_URL', what: 'JSON-RPC URL of the chain, to verify NFTs', flag: '--rpc-url' },
+  {
+    name: 'GDN_RPC_URL',
+    what: 'JSON-RPC URL of a node of the network, to verify NFTs, estimate costs and change collections',
+    flag: '--rpc-url',
+  },
   { name: 'GDN_FORK_URL', what: 'JSON-RPC URL of the network that gdn local exec forks', flag: '--fork' },
   {
     name: 'GDN_EXEC_DATA_DIR',
@@ -40,7 +44,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GDN_DATABASE_DIRECT_URL',
-    what: 'URL that reaches the database directly, bypassing the pooler (pgbouncer), for notifications. Without it, processes poll every 2 s',
+    what: 'URL of the database that bypasses a pooler such as pgbouncer, for notifications. Behind a pooler, processes poll every 2 s without it',
   },
   {
     name: 'GDN_IPFS_GATEWAY',

@@ -84,7 +84,7 @@ const STATED: readonly Stated[] = [
   ['docs/local-backend.md', (n) => `and ${n} MiB for one client`, 'src/server/http/body-memory.ts', 'MIB, perAddress:'],
   [
     'docs/local-backend.md',
-    (n) => `accepts ${WORDS[n]} requests per second`,
+    (n) => `limits each key to ${WORDS[n]} requests per second`,
     'src/api/endpoints/createnft.ts',
     'ratePerSecond:',
   ],
@@ -158,7 +158,7 @@ const STATED: readonly Stated[] = [
   ],
   ['SECURITY.md', (n) => `${n / SECOND} s, 64 MiB unpacked`, 'src/files/exchange.ts', 'DEFAULT_TIMEOUT_MS ='],
   ['SECURITY.md', (n) => `sessions of ${n / HOUR} hours`, 'src/server/explorer/session.ts', 'SESSION_MS ='],
-  ['SECURITY.md', (n) => `share ${n} slots`, 'src/server/pipeline/file-step.ts', 'CONCURRENT ='],
+  ['SECURITY.md', (n) => `for fetching files, ${n} in each worker`, 'src/server/pipeline/file-step.ts', 'CONCURRENT ='],
 ]
 
 /** Returns the number in a source file behind a text: a literal, or a product of literals. */
