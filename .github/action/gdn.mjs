@@ -64,8 +64,8 @@ const output = (values) =>
 class UsageError extends Error {}
 
 /**
- * Runs a program, and returns its exit code, its standard error and, with `keep`, its standard output. With `quiet`, its
- * standard error isn't printed.
+ * Runs a program, and returns its exit code, its standard error and, with `keep`, its standard output. With `quiet`,
+ * its standard error isn't printed.
  */
 function start(program, argv, { keep = false, quiet = false } = {}) {
   return new Promise((resolve, reject) => {

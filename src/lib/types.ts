@@ -83,8 +83,8 @@ export interface Client {
   /**
    * Waits until every NFT is deployed, and returns their records in the order of the IDs.
    *
-   * @throws GdnError `pending` after the timeout, with the `pending_reason` of each NFT in `details.nfts`; `nft_failed` if
-   *   some of them failed, which its `details` name; `not_found` if a gdn backend doesn't know one of them
+   * @throws GdnError `pending` after the timeout, with the `pending_reason` of each NFT in `details.nfts`; `nft_failed`
+   *   if some of them failed, which its `details` name; `not_found` if a gdn backend doesn't know one of them
    */
   waitForNfts(ids: readonly string[], options?: WaitOptions): Promise<Nft[]>
   /**

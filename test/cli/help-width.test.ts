@@ -21,7 +21,7 @@ const PAGES: string[] = [
 /** Whether a line is one word that can't be wrapped: an ID, a quoted filter, a path. */
 const isOneWord = (line: string) => /^ {2,}(\$ )?([^\s'"]|'[^']*'|"[^"]*")+( \\)?$/.test(line)
 
-/** The lines of files that a topic shows. They can't be wrapped, so that they can be copied, and fit into 80 columns. */
+/** The lines of files that a topic shows. They aren't wrapped, so that they can be copied, and fit into 80 columns. */
 async function linesOfFiles(page: string): Promise<string[]> {
   const topic = TOPICS.find(({ name }) => `help ${name}` === page)
   if (topic === undefined) return []
