@@ -1,4 +1,4 @@
-// A step of release.yml: looks up the packages of package-lock.json that have no checksum at npm's registry, and fails
+// A step of release.yml: looks up the packages of package-lock.json that have no checksum at the npm registry, and fails
 // if one still has none, or if anything else of the file changed (SECURITY.md).
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -344,7 +344,7 @@ class Planner {
     return await this.#store.read((sql) => newDuplicates(sql, this.#store.drop, 'draft', (at) => minted.has(at)))
   }
 
-  /** Notes that the manifest was moved or renamed. @throws GdnError `seems_minted` if the rows of a new run are minted */
+  /** Notes that the manifest was moved or renamed. @throws GdnError `seems_minted` if another run minted its rows */
   async #noteMove(others: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store
     const { adopt, isSaved } = this.#options

@@ -27,6 +27,13 @@ test.each(Object.entries(LISTS))('every path in %s exists', (_name, patterns) =>
   expect(paths(patterns).filter((path) => !existsSync(join(root, path.replace(/\/\*.*$/, ''))))).toEqual([])
 })
 
+test('every path of a group of mutations exists', async () => {
+  const text = await readFile(join(root, 'src/build/mutate.mjs'), 'utf8')
+  const named = paths([...text.matchAll(/'((?:src|test)\/[^']+\.ts)'/g)].map(([, path = '']) => path))
+  expect(named.length).toBeGreaterThan(50)
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
 test('a file runs with npm test, with npm run test:rest or with the soak alone', () => {
   const long = new Set(paths(LONG))
   expect(paths(soakFiles(undefined)).filter((path) => long.has(path))).toEqual([])

@@ -4,10 +4,7 @@ import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
-/**
- * Gas limit of such a read. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
- * waits behind a batch of them.
- */
+/** Reads that execute a contract. */
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
