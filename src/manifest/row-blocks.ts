@@ -207,8 +207,11 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
       return await settle(builder.fromMetadata(line, value), null, settling, items)
     }
     const { columns, issues } = await readKeys(line, value)
-    if (issues.length > 0) return items.push(...issues.map((issue) => ({ issue })))
+    items.push(...issues.map((issue) => ({ issue })))
+    if (issues.length >= MAX_KEY_ISSUES) return
     const built = builder.fromCells({ line, columns, cells: Object.values(value), trusted: false })
+    // A row whose keys have problems is read for its other problems.
+    if (issues.length > 0 && 'row' in built) return
     return await settle(built, columns, settling, items)
   }
   let items: ManifestItem[] = []
@@ -232,16 +235,16 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
 
 /** Maps the keys of JSON rows to columns. Rows with the same keys share the work. */
 function createKeyReader(file: string, folder: string, options: ManifestOptions) {
-  let last: { names: string; columns: Column[] } | null = null
+  let last: { names: string; columns: (Column | undefined)[] } | null = null
   const hints = new BoundedMap<Map<string, string>>(MAX_KEY_SETS)
   return async (
     line: number,
     value: Record<string, unknown>,
-  ): Promise<{ columns: Column[]; issues: ManifestIssue[] }> => {
+  ): Promise<{ columns: (Column | undefined)[]; issues: ManifestIssue[] }> => {
     const names = Object.keys(value)
     const joined = names.join('\0')
     if (last?.names === joined) return { columns: last.columns, issues: [] }
-    const columns: Column[] = []
+    const columns: (Column | undefined)[] = []
     const issues: ManifestIssue[] = []
     const unknown: UnknownColumn[] = []
     const report = (field: string, message: string, hint: string | undefined) => {
@@ -253,14 +256,16 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       if ('problem' in parsed) {
         report(name, parsed.problem, parsed.hint)
         if (parsed.isUnknown === true) unknown.push({ name, cells: [value[name]] })
-      } else columns.push({ name, position: undefined, role: parsed.role })
+      }
+      columns.push('problem' in parsed ? undefined : { name, position: undefined, role: parsed.role })
     }
+    const known = columns.filter((column) => column !== undefined)
     // A JSON row may lack a key where CSV has an empty cell. The contract reports what is missing.
-    for (const { column, problem, hint } of columnSetProblems(columns, { hasReceiver: true })) {
+    for (const { column, problem, hint } of columnSetProblems(known, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }
     if (unknown.length > 0) {
-      const taken = new Set(columns.map(({ role }) => spellingOf(role)))
+      const taken = new Set(known.map(({ role }) => spellingOf(role)))
       const hasReceiver = typeof options.receiver === 'string'
       const found = hints.get(joined) ?? (await suggestColumns(unknown, { taken, hasReceiver, folder }))
       hints.set(joined, found)
@@ -271,7 +276,7 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
     }
     if (issues.length === 0) {
       last = { names: joined, columns }
-      reportMapped(columns, options)
+      reportMapped(known, options)
     }
     return { columns, issues }
   }

@@ -173,6 +173,16 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     ],
   ],
   ['an escaped NUL', 'jsonl', json({ ...ROW, title: 'a\0b' }), ['stdin:1 (title) title has a NUL character']],
+  [
+    'an unknown key beside other problems',
+    'jsonl',
+    json({ title: '', description: 'x', email: 'a@example.com' }),
+    [
+      'stdin:1 (email) unknown column "email"',
+      'stdin:1 (title) title is required',
+      'stdin:1 (receiver) receiver is required',
+    ],
+  ],
   ['an unknown key', 'jsonl', json({ ...ROW, email: 'a@example.com' }), ['stdin:1 (email) unknown column "email"']],
   ['a missing title', 'jsonl', json({ ...ROW, title: undefined }), ['stdin:1 (title) title is required']],
   [
