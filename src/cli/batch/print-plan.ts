@@ -27,9 +27,9 @@ export function printPlan(
   for (const note of notes) io.note(`  ${safe(note)}`)
   if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
   const { added, changed, removed, keptAccepted, examples } = changes
-  if (resumed && added + changed + removed > 0) {
+  // The plan of `gdn apply` counts what differs from the NFTs, not from the rows that the run read last.
+  if (resumed && !isApplied && added + changed + removed > 0) {
     io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
-    if (isApplied) return
     if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
     for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)
   }
