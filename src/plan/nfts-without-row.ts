@@ -3,7 +3,7 @@ import { noteOfUnnamed, notesOfRenamed } from '../batch/runs/moved-run.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import type { Place } from './find-nfts.ts'
 import type { PlanOptions } from './planned.ts'
-import { findUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
+import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 
 /** NFTs of the collection that no row of a plan names. They are listed once, and only if a plan needs them. */
 export class NftsWithoutRow {
@@ -39,7 +39,7 @@ export class NftsWithoutRow {
     const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     if (notes.length > 0 || !this.#place.hasReferences || this.#options.prune === true) return notes
     const others = (await this.#find()) ?? []
-    return others.length === 0 ? [] : [noteOfUnnamed(others.length)]
+    return others.length === 0 ? [] : [noteOfUnnamed(others.length), await namesOfUnnamed(this.#place, others)]
   }
 
   /**

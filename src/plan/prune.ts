@@ -99,21 +99,26 @@ export async function findUnnamed({ state, drop }: RunStore, place: Place): Prom
 /** Returns what --prune says of NFTs that this machine can't burn. */
 export async function notesOfUnnamed(place: Place, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
+  const isOne = ids.length === 1
+  const nfts = isOne
+    ? '1 NFT of the collection has no row, and was'
+    : `${ids.length} NFTs of the collection have no row, and were`
+  return [
+    `${nfts} not minted on this machine. gdn can't tell whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
+    await namesOfUnnamed(place, ids),
+    WHERE_TO_BURN,
+  ]
+}
+
+/** Returns a note that names the first of some NFTs without a row. */
+export async function namesOfUnnamed(place: Place, ids: readonly string[]): Promise<string> {
   const first = ids.slice(0, MAX_NAMED)
   const records = await readRecords(
     place,
     first.map((nftGdnId) => ({ nftGdnId })),
   )
-  const isOne = ids.length === 1
-  const nfts = isOne
-    ? '1 NFT of the collection has no row, and was'
-    : `${ids.length} NFTs of the collection have no row, and were`
   const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : ''
-  return [
-    `${nfts} not minted on this machine. gdn can't tell whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
-    `Without a row: ${first.map((id) => shownNft(id, records.get(id))).join(', ')}${more}`,
-    WHERE_TO_BURN,
-  ]
+  return `Without a row: ${first.map((id) => shownNft(id, records.get(id))).join(', ')}${more}`
 }
 
 /** Returns an NFT with its title and token ID: `8d3… ("Dusk", token 7)`. */
