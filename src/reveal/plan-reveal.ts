@@ -138,7 +138,7 @@ export async function withRevealPlan<Result>(
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
     labels.refuseUnlessAdopted(options.adopt === true)
-    if (moved.length > 0) throw otherRows(moved)
+    if (moved.length > 0) throw otherRows(options.manifestPath, moved)
     if (plan.pending > 0 && !hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
     }
@@ -170,10 +170,11 @@ const nameOf = ({ row }: Candidate) => ({ key: shownKey(row.key), line: row.row.
 const MAX_NAMED = 10
 const MAX_LEFT = 100
 
-function otherRows(moved: readonly { line: number; row: string }[]): GdnError {
+function otherRows(file: string | null, moved: readonly { line: number; row: string }[]): GdnError {
   const named = moved.slice(0, MAX_NAMED).map(({ line, row }) => `line ${line} was minted as row ${row}`)
   const more = moved.length > MAX_NAMED ? ', …' : ''
   return new GdnError('refused', `the manifest differs from the one that was minted: ${named.join(', ')}${more}`, {
+    place: { file: file ?? undefined, line: moved[0]?.line },
     hint: 'Nothing was sent. Restore the manifest.',
     details: { rows: moved.slice(0, 100), count: moved.length },
   })

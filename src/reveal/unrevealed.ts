@@ -4,7 +4,7 @@ import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '.
 import { lookAtStore } from '../batch/runs/open-store.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
-import { GdnError } from '../core/errors.ts'
+import { GdnError, type Place } from '../core/errors.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
@@ -33,17 +33,18 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
     }
     rows.push(item.row)
   }
-  const fail = (message: string, hint: string) => new GdnError('invalid_input', message, { place: { file }, hint })
+  const fail = (message: string, hint: string, place?: Place) =>
+    new GdnError('invalid_input', message, { place: { file, ...place }, hint })
   const [row] = rows
   if (row === undefined || rows.length > 1) {
     throw fail(`has ${rows.length} NFTs`, 'Use a JSON file with the metadata of one NFT.')
   }
-  const { metadata, localFiles } = row
+  const { line, metadata, localFiles } = row
   const keys = [...extraKeys(metadata), ...metadata.file_fields.map(({ key }) => key)]
   const own = keys.find((key) => key.startsWith(PROVENANCE))
-  if (own !== undefined) throw fail(`${own} is reserved for the reveal`, 'Choose another key.')
+  if (own !== undefined) throw fail(`${own} is reserved for the reveal`, 'Choose another key.', { line, field: own })
   const tooMany = metadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
-  if (tooMany) throw fail('has no room for provenance and provenance_row', 'Remove two metadata items.')
+  if (tooMany) throw fail('has no room for provenance and provenance_row', 'Remove two metadata items.', { line })
   return { metadata, localFiles }
 }
 

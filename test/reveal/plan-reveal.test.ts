@@ -207,6 +207,7 @@ test('refuses a manifest whose rows were minted as others, and names them', asyn
   await mint(ROWS, [2, 1, 3])
   await expect(plan()).rejects.toMatchObject({
     code: 'refused',
+    place: { line: 2 },
     message:
       'the manifest differs from the one that was minted: line 2 was minted as row 2, line 3 was minted as row 1',
     details: {

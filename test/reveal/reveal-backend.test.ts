@@ -360,7 +360,7 @@ test('keeps nothing of the rows in the state but what is sent', async () => {
   await rm(join(one.path(''), leaves[0] ?? ''))
   // Without them, the rows that differ can't be named.
   expect((await one.reveal(csv('Dawn', 'Midnight', 'Dusk'))).error).toMatchObject({
-    message: expect.stringMatching(/committed to its rows$/),
+    message: expect.stringMatching(/^\S+drop\.csv: .* committed to its rows$/),
   })
 })
 
@@ -518,8 +518,12 @@ test('a dry run commits to nothing, and shows what would be minted', async () =>
 })
 
 test.each<[string, object, string]>([
-  ['without room', Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => [`extra:${key}`, 'x'])), 'no room'],
-  ['with a key of the reveal', { 'extra:provenance': 'x' }, 'is reserved for the reveal'],
+  [
+    'without room',
+    Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => [`extra:${key}`, 'x'])),
+    ':1: has no room',
+  ],
+  ['with a key of the reveal', { 'extra:provenance': 'x' }, ':1: provenance is reserved for the reveal'],
 ])('refuses a placeholder %s', async (_, more, why) => {
   const one = await machine(await collectionOf())
   const hidden = { title: 'Hidden', description: 'Wait', image: 'art/hidden.txt', ...more }

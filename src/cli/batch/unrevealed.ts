@@ -4,7 +4,7 @@ import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
 import { lacksEndpoint, statusOf } from '../../client/answers.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import {
@@ -77,7 +77,7 @@ export async function openUnrevealed(
   if (rows === null) return { options, read: () => committable(read()) }
   const { provenance, seed } = rows.commitment
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
-    throw editedRows(kept.run, await editedLines(stateDir, kept.commitment, rows))
+    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows))
   }
   return {
     // A collection need not be dynamic as a whole.
@@ -137,9 +137,10 @@ const MAX_NAMED = 10
 /**
  * The error of a manifest that was edited after the commitment.
  *
+ * @param file the manifest
  * @param lines of the rows that differ, null for one that is missing; null if they can't be named
  */
-export function editedRows(run: string, lines: readonly (number | null)[] | null): GdnError {
+export function editedRows(run: string, file: string | null, lines: readonly (number | null)[] | null): GdnError {
   const edited = lines?.filter((line) => line !== null) ?? []
   const more = edited.length > MAX_NAMED ? ', …' : ''
   const where = edited.length === 0 ? '' : `: line ${edited.slice(0, MAX_NAMED).join(', ')}${more}`
@@ -149,11 +150,14 @@ export function editedRows(run: string, lines: readonly (number | null)[] | null
     'refused',
     `the manifest or its files were edited since the run ${run} committed to its rows${where}${removed}`,
     {
+      place: placeIn(file, edited[0]),
       hint: 'Nothing was sent. Restore these rows and their files. To mint a manifest in addition, add --run <name>.',
       details: { run, lines: edited, removed: gone },
     },
   )
 }
+
+const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 
 interface Committing {
   options: BatchOptions
@@ -187,6 +191,7 @@ async function commit(
   const isBegun = planned.rows.total > planned.rows.pending
   if (onServer === undefined && isBegun) {
     throw new GdnError('refused', 'rows of this manifest are minted, but the collection is not committed to it', {
+      place: placeIn(options.manifestPath),
       hint: 'Nothing was sent. The manifest was edited since: restore it. To mint it in addition, add --run <name>.',
       details: { provenance },
     })

@@ -140,7 +140,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   }
 }
 
-async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCommitment> {
+async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promise<ReadCommitment> {
   const progress = await io.progress('Hashing the rows and their files')
   const rows = await readCommitment(read()).finally(() => progress.stop())
   if (rows !== null) return rows
@@ -149,7 +149,8 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
     const { message, hint, place } = item.issue
     throw new GdnError('invalid_manifest', message, { place, hint })
   }
-  throw new GdnError('refused', 'the manifest was edited while it was read', { hint: 'Run the command again.' })
+  const place = { file: options.manifestPath ?? undefined }
+  throw new GdnError('refused', 'the manifest was edited while it was read', { place, hint: 'Run the command again.' })
 }
 
 /** Compares the manifest with the chain. @throws GdnError `refused` for another manifest, `unreachable` */
@@ -176,11 +177,13 @@ async function checkCommitment(
     await close()
   }
   const kept = await keptCommitment(options)
-  if (kept?.commitment) throw editedRows(kept.run, await editedLines(stateDir, kept.commitment, rows))
+  if (kept?.commitment)
+    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows))
   throw new GdnError(
     'refused',
     `the collection ${to} is not committed to this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
+      place: { file: options.manifestPath ?? undefined },
       hint: 'Nothing was sent. Use the manifest and the files that were minted, in the same order. To list the rows that differ, run the command on the machine that minted them.',
       details: { provenance },
     },
