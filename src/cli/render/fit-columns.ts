@@ -1,4 +1,4 @@
-import { cutStartToWidth, cutToWidth, displayWidth } from '../text/display-width.ts'
+import { cutToWidth, displayWidth } from '../text/display-width.ts'
 
 /** Columns of white space between two cells. */
 const GAP = 2
@@ -40,7 +40,18 @@ export function fitByStarts(headings: readonly string[], rows: Rows, available: 
   const widths = widthsOf(headings, rows)
   const room = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
   if (room < Math.max(MIN_WIDTH, headings[column]?.length ?? 0)) return null
-  return rows.map((row) => row.map((cell, i) => (i === column ? cutStartToWidth(cell, room) : cell)))
+  return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, room) : cell)))
+}
+
+/** Cuts the start of a text whose end says more, such as a path. */
+function cutStart(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text
+  let kept = ''
+  for (const character of [...text].toReversed()) {
+    if (displayWidth(character + kept) >= columns) break
+    kept = character + kept
+  }
+  return `…${kept}`
 }
 
 /** Returns whether a table fits with shortened addresses. */

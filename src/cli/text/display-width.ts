@@ -45,16 +45,3 @@ export function cutToWidth(text: string, columns: number): string {
   }
   return text
 }
-
-/** Cuts the start of a text, of which the end says more, such as a path. */
-export function cutStartToWidth(text: string, columns: number): string {
-  if (displayWidth(text) <= columns) return text
-  let kept = ''
-  let width = 1
-  for (const grapheme of [...graphemes(text)].toReversed()) {
-    width += widthOf(grapheme)
-    if (width > columns) break
-    kept = grapheme + kept
-  }
-  return `…${kept}`
-}
