@@ -1,7 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
-import { equalsAfterShort } from './flag-errors.ts'
 import type { HelpRoute } from './help/help-json.ts'
 import { findTopic } from './help/topics.ts'
 
@@ -86,8 +85,7 @@ function checkHelpFlag(flag: string): void {
 
 /** Flags alone print the help, but a misspelled one (`gdn --versoin`) must fail in a script. */
 function checkRootFlag(flag: string): void {
-  if (flag.startsWith('-o=')) throw equalsAfterShort('-o', '--output', flag.slice(2))
-  const name = flag.split('=', 1)[0] ?? flag
+  const name = flag.startsWith('-o=') ? flag : (flag.split('=', 1)[0] ?? flag)
   if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
   const near = name === '-v' ? '--version' : nearest(name, ROOT_FLAGS)
   throw new GdnError('usage', `unknown option "${name}"`, {
