@@ -249,7 +249,7 @@ __gdn_bundles() {
     'local listen') REPLY='flags-409646 output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-1891a3' ;;
     'local exec') REPLY='flags-4b28d3 output-b31709' ;;
-    'serve') REPLY='flags-92f74e output-001e56' ;;
+    'serve') REPLY='flags-e89c76 output-001e56' ;;
     'worker') REPLY='flags-554e5e output-9b7f12' ;;
     'open') REPLY='flags-97a8b4 server-12647a output-0969bc' ;;
     'chain list') REPLY='flags-ef163f output-1891a3' ;;
@@ -721,9 +721,9 @@ __gdn_flags() {
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
 --faults - file Inject the failures that this file describes
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
-    'flags-92f74e') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-e89c76') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
---data-dir - dir Directory for all data of the backend
+--data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --role - =role Role: api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)

@@ -363,7 +363,7 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-4b28d3 output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-92f74e output-001e56'
+      printf '%s\n' 'flags-e89c76 output-001e56'
     case 'worker'
       printf '%s\n' 'flags-554e5e output-9b7f12'
     case 'open'
@@ -945,10 +945,10 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the failures that this file describes' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-92f74e'
+    case 'flags-e89c76'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 selects a free port' \
-        '--data-dir - dir Directory for all data of the backend' \
+        '--data-dir - dir Data directory of the backend' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--role - =role Role: api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \

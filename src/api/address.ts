@@ -33,7 +33,7 @@ const DIGIT = 1
 const LOWER = 2
 const UPPER = 4
 const OTHER = 8
-/** What kind of hex digit an ASCII character is. */
+/** The kind of hex digit of each ASCII character. */
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code)
   return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : OTHER

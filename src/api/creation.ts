@@ -1,4 +1,4 @@
-/** What a server accepted, by its response. */
+/** The objects that a server accepted, according to its response. */
 export interface AcceptedIds {
   /** The NFTs that were requested; empty for anything else. */
   nfts: { nft_gdn_id: string; accepted_date: string }[]
@@ -20,7 +20,7 @@ export interface Creation<Request = unknown, Response = unknown> {
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null
   /** Where the effect of a request is visible if its outcome is unknown and it can't be repeated. */
   readonly effect: Effect
-  /** Hints for a request of unknown outcome. */
+  /** Hints for a request with an unknown outcome. */
   readonly hints: {
     /** After a single request: what to check before it is repeated. */
     readonly request: string
@@ -55,7 +55,7 @@ interface NftsRequest {
   reference_ids?: readonly string[] | undefined
 }
 
-/** What `createnft` and `createnfttrans` have in common for a client. */
+/** The parts of a creation that `createnft` and `createnfttrans` have in common. */
 export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
   problem({ metadata, reference_ids }, { nfts }) {
     const ids = nfts.map((nft) => nft.nft_gdn_ids)
@@ -96,14 +96,14 @@ const OTHER_REFERENCE = 'the reference ID of another operation'
 const isOther = (answered: string | undefined, asked: string | undefined): boolean =>
   answered !== undefined && asked !== undefined && answered !== asked
 
-/** What an endpoint that starts a transaction accepted. */
+/** Returns the transaction that an endpoint accepted. */
 export const acceptedTransaction = ({ response }: TransactionResponse): AcceptedIds => ({
   nfts: [],
   transaction_gdn_id: response.transaction_gdn_id,
   accepted_date: response.accepted_date,
 })
 
-/** What the endpoints that change what exists have in common for a client. */
+/** The parts of a creation that the endpoints for changes have in common. */
 export const startingTransaction = {
   problem: transactionProblem,
   accepted: acceptedTransaction,

@@ -34,7 +34,7 @@ export interface Endpoint<
   readonly request: Request
   readonly response: Response
   readonly example: { readonly request: z.input<Request>; readonly response: z.input<Response> }
-  /** What differs in the API reference v1.2. The rest of the contract is the same in v1.1 and v1.2. */
+  /** The differences in the API reference v1.2. The rest of the contract is the same in v1.1 and v1.2. */
   readonly v12: Partial<Pick<Endpoint, 'request' | 'validationStatus' | 'origin' | 'example'>>
 }
 

@@ -20,7 +20,7 @@ export function fileUrlProblem(url: string): string | null {
   if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// is followed by a CID'
   if (/^ar:/i.test(url)) return ARWEAVE.test(url) ? null : 'is not an ar URL: ar:// is followed by a transaction ID'
   if (!/^https?:\/\//i.test(url)) return 'must be an http(s), ipfs or ar URL'
-  if (/[\s\\]/.test(url)) return 'has white space or a backslash, which must be encoded'
+  if (/[\s\\]/.test(url)) return 'has whitespace or a backslash, which must be encoded'
   const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '') return 'is not a URL'
   if (parsed.username !== '' || parsed.password !== '') return 'has a user name or password, which would become public'

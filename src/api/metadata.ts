@@ -44,7 +44,7 @@ const attribute = z.strictObject({ tag: key, value: text })
 function keyProblem(name: string, reserved: ReadonlySet<string>): string | null {
   if (UNSAFE.has(name)) return 'is not allowed as a key'
   if (reserved.has(name)) return 'is a reserved key of the metadata file: choose another'
-  if (name.trim() !== name || name === '') return 'must be a key without white space around it'
+  if (name.trim() !== name || name === '') return 'must not be empty, or begin or end with whitespace'
   if (name.length > MAX_KEY_LENGTH) return `must have at most ${MAX_KEY_LENGTH} characters`
   return textProblem(name)
 }

@@ -4,7 +4,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 /** The metadata of one NFT as it was sent. */
 type Metadata = Readonly<Record<string, unknown>>
 
-/** What identifies an operation of each creating endpoint, in addition to its collection or account. */
+/** The fields that identify an operation of each creating endpoint, in addition to its collection or account. */
 export interface OperationFields {
   createnft: { metadata: Metadata; receiver_wallet_address: string }
   createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address?: string | undefined }

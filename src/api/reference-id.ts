@@ -40,7 +40,7 @@ export const referenceLabel = z
   })
   .meta({ minLength: 1, maxLength: MAX_REFERENCE_LABEL_LENGTH })
 
-/** What a reference ID was made from: an ID that its row has, or the row's content. */
+/** The source of a reference ID: the ID of its row, or the row's content. */
 export const referenceKind = z.enum(['id', 'content'])
 export type ReferenceKind = z.output<typeof referenceKind>
 

@@ -3,7 +3,7 @@ import { inGwei } from '../core/units.ts'
 
 interface StuckTransaction {
   hash: string
-  /** The most that it offers for a unit of gas, and what the next block takes, in wei. */
+  /** Its maximum gas price, and the gas price that the next block requires, in wei. */
   offered: bigint
   needed: bigint
   /** The flags with the limits that allow higher fees: `--max-cost 0.5`. */

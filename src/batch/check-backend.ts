@@ -6,7 +6,7 @@ import { lastRequest } from '../state/row-requests.ts'
 import type { RunStore } from './runs/run-store.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
-/** What is known about the backend of a run. */
+/** The known facts about the backend of a run. */
 export interface Met {
   /** Whether its data was restored since the run was last active. */
   restored: boolean

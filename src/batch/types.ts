@@ -26,7 +26,7 @@ export type ReadEndpoint =
   | 'setrunmaxcost'
   | 'setrunmaxfee'
 
-/** What a batch needs from the client; `ApiClient` implements it. */
+/** The interface of the client that a batch uses. `ApiClient` implements it. */
 export interface BatchClient {
   /** Makes one attempt with exactly these bytes. Never throws for errors of the network or the server. */
   send(
@@ -92,7 +92,7 @@ export interface BatchOptions {
   skipLookup?: boolean
   /** Metadata key that gets a unique public value in each row, by which the row is found again. */
   markerKey?: string | undefined
-  /** A person's decisions on rows of unknown outcome: the NFT of the row, or null if it wasn't minted. */
+  /** A person's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
    * The options that the manifest was read with, as JSON, so that a later command can compare the manifest with the
@@ -101,7 +101,7 @@ export interface BatchOptions {
   reading?: Readonly<Record<string, unknown>>
   /** The most that the transactions of the run may cost, in wei. It is kept with the run. */
   maxCost?: bigint | undefined
-  /** The most that the run offers for a unit of gas, in wei. It is kept with the run. */
+  /** Maximum gas price of the run, in wei. It is kept with the run. */
   maxFee?: bigint
   /** Mint dynamic NFTs, with creatednft. It is kept with the run. */
   dynamic?: boolean
@@ -223,7 +223,7 @@ export interface EditedPair {
   changes: FieldChange[]
 }
 
-/** What changed in the manifest since the run stored its rows. */
+/** The changes in the manifest since the run stored its rows. */
 export interface ManifestChanges {
   added: number
   /** Rows with an `id` whose content changed; `keptAccepted` of them won't be sent again. */
@@ -259,7 +259,7 @@ export interface PlannedEvent {
   reordered: boolean
   files: number
   changes: ManifestChanges
-  /** What couldn't be checked beforehand, for people. */
+  /** Notes for people about checks that were impossible beforehand. */
   notes?: string[]
   /** Rows that equal an earlier one, and that the run has neither planned nor sent. */
   duplicates?: Duplicates
@@ -336,7 +336,7 @@ export interface BatchSummary {
   undecidedRows: { key: string; line: number; reason: string }[]
   /** Rows with a second NFT: of another request of this run or another run, or of another client. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
-  /** What the server waits for before it mints accepted rows; null if nothing is known. */
+  /** Why the server does not mint accepted rows yet; null if nothing is known. */
   waiting?: string | null
   /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null

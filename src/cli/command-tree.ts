@@ -25,7 +25,7 @@ export interface TreeCommand {
   name: string
   group: string
   summary: string
-  /** What it does: `read`, `write` or `spend`. */
+  /** Its effect: `read`, `write` or `spend`. */
   effect: Effect
   about: string | null
   usage: string

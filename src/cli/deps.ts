@@ -15,7 +15,7 @@ import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
 
-/** What the process passes to the command line. Tests pass their own. */
+/** The parts of the process that commands use. Tests pass their own. */
 export interface Edge {
   env: NodeJS.ProcessEnv
   cwd: string
@@ -41,14 +41,14 @@ export type CommandEdge = Edge & { signals: CommandSignals }
 /** Requests that create a collection, or create or change NFTs. */
 export type SpendingKind = { kind: 'collection'; name: string; royaltyBps: number } | { kind: 'nft'; count: number }
 
-/** What a command is about to send. */
+/** The requests that a command is about to send. */
 export type Spending = SpendingKind & {
   connection: Pick<Connection, 'client' | 'server' | 'settings'>
   /** Null if it is not known. */
   blockchain: Blockchain | null
   /** Looks up a blockchain that is not known. */
   findBlockchain?: (() => Promise<Blockchain | null>) | undefined
-  /** What the requests belong to; null for changes that a plan makes. */
+  /** The run of the requests; null for changes that a plan makes. */
   run: SpendingRun | null
 }
 

@@ -12,7 +12,7 @@ import { VERSION } from './version.ts'
  * @param run runs another command line
  * @param stateDirFlag returns the value of `--state-dir`
  */
-/** What a command leaves for its caller. */
+/** The result of a command for its caller. */
 export interface CommandResult {
   exitCode: number
   /** The settings that the command read last. */

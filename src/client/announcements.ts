@@ -7,7 +7,7 @@ import type { TransportAnswer } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
-/** What a server says about itself in the headers of its responses. */
+/** The capabilities and identity that a server announces in its response headers. */
 export class Announcements {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()

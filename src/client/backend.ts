@@ -45,7 +45,7 @@ export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBa
     `${what} belongs to the backend ${recorded.id}, last at ${recorded.url}; the server at ${seen.url} ${now}`,
     {
       hint: [
-        'Nothing was sent. Start that backend and name it with --local or --base-url <url>.',
+        'Nothing was sent. Start that backend and select it with --local or --base-url <url>.',
         'If its data was deleted, create another collection with `gdn collection create`.',
       ].join('\n'),
       details: { recorded: { url: recorded.url, id: recorded.id }, found: { url: seen.url, id: seen.id } },

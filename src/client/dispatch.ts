@@ -38,7 +38,7 @@ export interface Post {
 
 /** Sends the requests of one client, each once, with its key and at its rate. */
 export class Dispatch {
-  /** What the responses say about the server. */
+  /** The announcements of the server in its responses. */
   readonly announced = new Announcements()
   readonly #options: DispatchOptions
 

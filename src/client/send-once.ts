@@ -11,7 +11,7 @@ import { outcomeOf, unknownOutcome } from './outcome.ts'
 import type { RunLimit } from './run-limit.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
-/** What the requests of one client share. */
+/** The server and settings that the requests of one client share. */
 export interface Server {
   readonly baseUrl: string
   readonly clock: Clock

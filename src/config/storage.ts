@@ -39,7 +39,7 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
   if (storage_endpoint !== undefined && storage_public_url === undefined) {
     throw new GdnError('invalid_config', `the public address of ${storage} is not configured`, {
       place: { field: 'storage_public_url' },
-      hint: 'Run `gdn config set storage_public_url <url>` with the address below which its keys can be fetched.',
+      hint: 'Run `gdn config set storage_public_url <url>` with the public base URL of the stored files.',
     })
   }
   return {

@@ -27,7 +27,7 @@ export async function namingFile<Value>(path: string, act: () => Promise<Value>)
 
 /** Returns the user's error for a failed file operation; null for any other error. */
 export function fileError(error: unknown): GdnError | null {
-  const reason = isFailedMkdir(error) ? 'the directory can not be created' : REASONS[systemCode(error) ?? '']
+  const reason = isFailedMkdir(error) ? "the directory can't be created" : REASONS[systemCode(error) ?? '']
   const path = error instanceof Error && 'path' in error ? error.path : undefined
   if (reason === undefined || typeof path !== 'string') return null
   return new GdnError('file_error', reason, {

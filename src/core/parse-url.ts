@@ -12,7 +12,7 @@ export function parseUrl(text: string, base?: URL): URL | null {
   }
 }
 
-/** What JSON Schema can say of an http or https URL. */
+/** The pattern of an http or https URL for JSON Schema. */
 export const WEB_URL_PATTERN = '^ *[hH][tT]{2}[pP][sS]?:'
 
 /** Whether an address has credentials, which would be stored, shown and sent in unexpected places. */

@@ -19,7 +19,7 @@ import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { type Route, routeOf } from './routes.ts'
 import { maySee, useSession } from './session.ts'
 
-/** What events are requested in addition to the overview. */
+/** Returns the query that requests the events of a route in addition to the overview. */
 function eventsOf(route: Route): string {
   switch (route.page) {
     case 'run':

@@ -1,4 +1,4 @@
-/** What a path of the explorer shows. */
+/** A page of the explorer, with its parameters. */
 export type Route =
   | { page: 'home' }
   | { page: 'collection'; id: string }

@@ -12,7 +12,7 @@ const DECODERS: Record<string, () => Transform> = {
   br: createBrotliDecompress,
 }
 
-/** What compression may add to bytes that it can't shrink. */
+/** Number of bytes that compression may add to data that it can't shrink. */
 const SLACK = 64 * 1024
 
 /**

@@ -5,7 +5,7 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
 import { importOptions } from './ipfs-import.ts'
 
-/** What identifies the content of a local file. */
+/** The hash and size that identify the content of a local file. */
 export interface LocalContent {
   /** In hexadecimal. */
   sha256: string

@@ -40,7 +40,7 @@ const BUSY_MS = 100
 /** The ID of the operation that an idempotency key identifies. */
 export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
 
-/** What calls in flight share: the state, and the backend that was identified for them. */
+/** The parts that calls in flight share: the state, and the backend that was identified for them. */
 interface Session extends Identified {
   state: State
 }
@@ -404,7 +404,7 @@ const HINTS: Partial<Record<GdnError['code'], string>> = {
   run_busy: `${SAME_KEY}, which waits for the other process.`,
   backend_restored: `${SAME_KEY}: it first checks which requests the backend still has.`,
   seems_minted:
-    'The state directory may be a copy, so an earlier call may have minted them. Nothing was sent. Check the NFTs that `details` names.',
+    'The state directory may be a copy, so an earlier call may have minted them. Nothing was sent. Check the NFTs in `details`.',
 }
 
 /** Adds the ID of the operation to errors, and says how the caller goes on. */

@@ -49,7 +49,7 @@ export const SAMPLE_URL = 'https://example.com/'
 
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string; isUnknown?: true }
 
-/** What to do with columns that have no meaning. */
+/** The ways to treat unknown columns. */
 export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra', IGNORED] as const
 export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 

@@ -8,7 +8,7 @@ import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHOR
 
 type Name = (typeof COLUMN_NAMES)[number]
 
-/** What each column means. */
+/** The meaning of each column. */
 export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   title: 'Title of the NFT; required',
   description: 'Description of the NFT; required',

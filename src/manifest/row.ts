@@ -22,7 +22,7 @@ export interface ManifestRow {
   }
   /** Local files, by file field key: absolute paths of files that were checked. */
   localFiles: { key: string; path: string }[]
-  /** What identifies the row, if it is sent with other metadata. */
+  /** The metadata and files that identify the row, if it is sent with other metadata. */
   identity?: Pick<ManifestRow, 'metadata' | 'localFiles'>
 }
 
@@ -33,7 +33,7 @@ export interface ManifestIssue {
   hint?: string | undefined
 }
 
-/** What is known of a row with a problem, to show it beside the problem. */
+/** The known fields of a row with a problem, to show beside the problem. */
 export interface InvalidRow {
   line: number
   title: string | null

@@ -77,7 +77,7 @@ export class TargetCheck {
     const hash = hashOf(address)
     const place = hash & (GOOD - 1)
     if (this.#good[place] === address) return
-    const problem = address.trim() === address ? addressProblem(address, blockchain) : 'has white space around it'
+    const problem = address.trim() === address ? addressProblem(address, blockchain) : 'begins or ends with whitespace'
     if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)
     // A copy, because a substring of a chunk of the manifest keeps the whole chunk in memory.
     else if (this.#once[place] === hash) this.#good[place] = ` ${address}`.slice(1)

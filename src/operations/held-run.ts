@@ -15,7 +15,7 @@ import type { State } from '../state/open-state.ts'
 import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
 import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
 
-/** What this process holds in the database only because its release failed, for example on a full disk. */
+/** Runs that this process holds in the database only because their release failed, for example on a full disk. */
 const unreleased = new Set<string>()
 
 const nameOfHold = ({ runId, fence }: RunHold) => `${runId} ${fence}`

@@ -6,7 +6,7 @@ import { GdnError } from '../core/errors.ts'
 import type { FailedAttempt } from './classify.ts'
 import { UNREACHABLE_MS } from './defaults.ts'
 
-/** What a failed attempt says about a retry. */
+/** The parts of a failed attempt that decide about a retry. */
 export type Failed = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
 
 /** When a sender repeats a request. */

@@ -86,7 +86,7 @@ const keyReused = (key: string, cause: unknown): GdnError =>
     cause,
   })
 
-/** Repeats a request of unknown outcome, as long as that may resolve it. */
+/** Repeats a request with an unknown outcome, as long as that may resolve it. */
 async function ask(
   { client, clock, signal, request }: Sending,
   doubt: UnknownAttempt,

@@ -218,7 +218,7 @@ export interface WaitedForTransaction {
   final: TransactionRecord | undefined
   /** Why it is pending, or why its status can't be read. */
   reason: string | null | undefined
-  /** What ended the wait early; null if nothing did. */
+  /** The error that ended the wait early; null if none did. */
   interruption: GdnError | null
 }
 
@@ -261,7 +261,7 @@ export interface AcceptedTransfer {
 }
 
 export interface WaitedForTransfer {
-  /** What was read about the transfer, with the API's field names. */
+  /** The fields that were read about the transfer, with the API's names. */
   seen: Partial<
     Pick<
       TransactionRecord,

@@ -20,9 +20,9 @@ export type Action = Want | 'drift' | 'impossible'
 /** A difference between a row and its NFT. */
 export interface Change {
   action: Action
-  /** What the change is, or would be without drift or obstacle. */
+  /** The kind of change, or the kind it would be without drift or an obstacle. */
   want: Want
-  /** What differs: on the server (`from`) and in the manifest (`to`). */
+  /** The fields that differ: on the server (`from`) and in the manifest (`to`). */
   fields: FieldChange[]
   reason: string | null
   nftGdnId: string | null
@@ -48,7 +48,7 @@ export interface Seen {
   isUpdating: boolean
 }
 
-/** What the server and the options permit. */
+/** The changes that the server and the options permit. */
 export interface Abilities {
   updates: boolean
   /** Why NFTs of the collection can't be transferred; null if they can. */

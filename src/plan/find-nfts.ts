@@ -24,18 +24,18 @@ export interface Candidate {
   nftGdnId: string | null
 }
 
-/** What a reference ID names on the server. */
+/** The NFT that a reference ID identifies on the server. */
 interface Named {
   operation: MintOperation
   nftGdnId: string
   digest: string
-  /** What it belongs to, as the server says; null if it doesn't. */
+  /** Its label, as the server reports it; null without one. */
   label: string | null
   /** The reference ID that the NFT got when its row got an ID; null without one. */
   alias: string | null
 }
 
-/** What `findNfts` and `lastOwners` need to know of the collection and its server. */
+/** The collection and server that `findNfts` and `lastOwners` search. */
 export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchain'> {
   signal: AbortSignal | undefined
   client: Pick<BatchClient, 'call'>
@@ -111,7 +111,7 @@ export async function readRecords(
   return await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
 }
 
-/** What is known of the owner of an NFT that is not the receiver of its row. */
+/** The known facts about an owner who is not the receiver of the row. */
 export interface OwnerHistory {
   /** Whether this manifest named that owner last. */
   isOurs: boolean
@@ -175,7 +175,7 @@ function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; 
   }
 }
 
-/** The same from the state, for servers without reference IDs. A transfer of unknown outcome is in progress. */
+/** The same from the state, for servers without reference IDs. A transfer with an unknown outcome is in progress. */
 async function sentHistory(store: RunStore, scope: string, moved: Moved): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)

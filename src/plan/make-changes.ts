@@ -6,7 +6,7 @@ import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
 import { changeRetries, type Failed, mayRetry } from '../operations/retries.ts'
 
-/** What a message needs of a change. */
+/** The fields of a change that messages show. */
 export interface Named {
   key: string
   /** The line of the row; null where no row names it any more. */
@@ -116,7 +116,7 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
   #isOver = false
   /** When a change was last accepted or ended. */
   #lastAt: number
-  /** What a signer lacks, and when that was asked for. */
+  /** The funds that a signer lacks, and the time of the last request for them. */
   #shortage: Promise<string | null> = Promise.resolve(null)
   #askedAt = Number.NEGATIVE_INFINITY
 

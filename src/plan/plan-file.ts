@@ -45,7 +45,7 @@ const header = z.object({
   counts: z.record(z.string(), z.number()),
 })
 
-/** What a saved plan was made for. */
+/** The target of a saved plan. */
 export type PlanHeader = z.output<typeof header>
 
 const pair = { key: z.string() }

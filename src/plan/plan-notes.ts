@@ -2,7 +2,7 @@ import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { rowsWithIds } from '../batch/rows/given-id.ts'
 
-/** What a plan found out, as far as its notes say it. */
+/** The findings of a plan that its notes report. */
 export interface NotedFacts {
   /** NFTs that have another label on the server, and the label that replaces theirs. */
   relabeled: { count: number; labels: readonly string[] }

@@ -75,7 +75,7 @@ export interface PlannedChange extends Change {
 export interface MovedRow {
   key: string
   line: number | null
-  /** What differs now. */
+  /** The current changes. */
   changes: Change[]
 }
 
@@ -107,7 +107,7 @@ export const plannedRun = ({ id, name, maxCost, dynamic, setId }: Drop): Planned
 export interface ChangePlan {
   run: PlannedRun
   counts: PlanCounts
-  /** What the plan can't say, for people. */
+  /** Notes for people about the plan. */
   notes: readonly string[]
   /** Rows whose changes are others than those of the saved plan; the first ones are named. */
   moved: { count: number; rows: MovedRow[] }

@@ -9,7 +9,7 @@ import type { ChangePlan, PlannedChange } from './planned.ts'
 const PAGE = 1_000
 const MAX_MOVED = 50
 
-/** What must be the same when a saved plan is applied. A reason is only for people. */
+/** Returns the part of a change that must be the same when a saved plan is applied. */
 const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: Change): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 

@@ -48,7 +48,7 @@ interface RevealCounts {
   leftRows: LeftRow[]
 }
 
-/** What a reveal would do. */
+/** The effect of a reveal. */
 export interface RevealPlan extends RevealCounts {
   run: PlannedRun
   rows: number

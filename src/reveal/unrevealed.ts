@@ -105,7 +105,7 @@ const edited = (what: string) =>
     hint: 'Nothing was sent. Run the command again.',
   })
 
-/** What the run of an unrevealed drop keeps, so that the manifest can't be edited unseen. */
+/** The commitment that the run of an unrevealed drop stores, to detect edits of the manifest. */
 export interface KeptCommitment {
   provenance: string
   /** In hex. Needed to find out which rows differ. */

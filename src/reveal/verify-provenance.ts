@@ -16,7 +16,7 @@ import type { Difference } from '../verify/compare-metadata.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
 import { contentOfFile, leafAt, leafOf, provenanceOf } from './leaves.ts'
 
-/** What a collection is committed to for a token. */
+/** The commitment that covers a token. */
 export interface Provenance {
   /** The hash on the chain. */
   hash: string
@@ -45,8 +45,8 @@ type Metadata = Readonly<Record<string, unknown>>
 
 /**
  * Proves by chain and storage alone that the metadata of a token is what its collection was committed to before the
- * token was minted: what was minted names the row and the leaves file, the hash of the leaves file is on the chain, and
- * the row's leaf is that of the metadata.
+ * token was minted: the minted metadata contains the row number and the URL of the leaves file, the hash of the leaves
+ * file is on the chain, and the row's leaf is that of the metadata.
  */
 export async function verifyProvenance(
   chain: Pick<ChainReader, 'call' | 'storageAt'>,

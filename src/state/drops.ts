@@ -25,7 +25,7 @@ export interface Drop {
   inOrder: boolean
   /** The most that its transactions may cost, in wei; null without a limit. */
   maxCost: bigint | null
-  /** The most that it offers for a unit of gas, in wei; null without a limit. */
+  /** Its maximum gas price in wei; null without a limit. */
   maxFee: bigint | null
   /** Whether its NFTs are dynamic: rows without a sender are sent with creatednft. */
   dynamic: boolean

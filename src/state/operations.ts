@@ -18,7 +18,7 @@ export interface OperationName {
   identity: string
 }
 
-/** What the server accepted. */
+/** The objects that the server accepted. */
 export interface Accepted {
   /** The NFTs of a mint; empty otherwise. */
   nfts: { nft_gdn_id: string; accepted_date: string | null }[]
@@ -48,7 +48,7 @@ export interface OperationRequest {
   maxCost: bigint | null
 }
 
-/** What is recorded of a request before it is sent. */
+/** The record of a request before it is sent. */
 export type IntendedRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'maxCost'>
 
 export interface Operation {

@@ -113,7 +113,7 @@ export function reopenRun(sql: Sql, runId: string): void {
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 
-/** Selects the runs of single commands, and of those that are kept, the ones in progress or of unknown outcome. */
+/** Selects the runs of single commands, and of those that are kept, the ones in progress or with an unknown outcome. */
 const COMMANDS = "kind = 'command' AND (is_kept = 0 OR ended_at IS NULL)"
 
 const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL

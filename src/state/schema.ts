@@ -95,7 +95,7 @@ CREATE TABLE drops (
   again INTEGER NOT NULL,
   -- Whether its rows are sent with creatednft.
   dynamic INTEGER NOT NULL,
-  -- The most that its transactions may cost, and the most that it offers for a unit of gas, in wei.
+  -- The maximum cost of its transactions, and their maximum gas price, in wei.
   max_cost TEXT,
   max_fee TEXT,
   marker TEXT,

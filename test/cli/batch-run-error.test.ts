@@ -45,7 +45,7 @@ describe('the error of a run that did not succeed', () => {
     )
   })
 
-  test('lists rows of unknown outcome by what is known of them, and every command that resolves them', () => {
+  test('lists rows with an unknown outcome by what is known of them, and every command that resolves them', () => {
     const error = errorOfRun(
       summary({
         counts: counts({ unknown: 5 }),
@@ -64,7 +64,7 @@ describe('the error of a run that did not succeed', () => {
       '  line 5: undecided: 2 NFTs fit 1 row',
     ])
     expect(error?.hint?.split('\n')).toEqual([
-      'Rows of unknown outcome may have been minted. gdn sends them again only where a second NFT is impossible.',
+      'Rows with an unknown outcome may have been minted. gdn sends them again only if a second NFT is impossible.',
       'Run `gdn batch reconcile drop-3f9a` to search for them again.',
       'Run `gdn batch reconcile drop-3f9a --row <key>=<id>` to set the outcome of a row: the ID of its NFT, or absent.',
       'Run `gdn batch retry drop-3f9a --absent` to retry absent rows.',

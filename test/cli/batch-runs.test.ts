@@ -433,11 +433,11 @@ describe('batch rm', () => {
     expect(await list()).toHaveLength(1)
     const { code, stdout, stderr } = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--yes')
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${run}\t${run_id}\n` })
-    expect(stderr).toContain('Only a server with reference IDs keeps its manifest from being minted again.')
+    expect(stderr).toContain('On a server without reference IDs, its manifest may be minted again.')
     expect(await list()).toEqual([])
   })
 
-  test('requires --yes for a run with unsent rows or rows of unknown outcome, and says what is lost', {
+  test('requires --yes for a run with unsent rows or rows with an unknown outcome, and says what is lost', {
     tags: ['promise'],
   }, async () => {
     const { mint, gdn, stateDir, list } = await home()
@@ -447,7 +447,7 @@ describe('batch rm', () => {
     expect(refused.code).toBe(3)
     expect(errorOf(refused)).toMatchObject({
       code: 'not_confirmed',
-      message: expect.stringMatching(/1 unknown.*record of 1 row of unknown outcome/),
+      message: expect.stringMatching(/1 unknown.*record of 1 row with an unknown outcome/),
       hint: expect.stringContaining('--yes'),
     })
     expect(await list()).toHaveLength(1)

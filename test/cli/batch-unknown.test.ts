@@ -43,7 +43,7 @@ async function losesAnswer(when: 'after' | 'before') {
   return { api, gdn, mint, keyOf, options, path, lostId: () => lost }
 }
 
-describe('a row of unknown outcome', () => {
+describe('a row with an unknown outcome', () => {
   test('makes the run exit with 9, and is listed with every command that resolves it', {
     tags: ['promise'],
   }, async () => {

@@ -68,7 +68,7 @@ test('chain setup without the settings of a network names --data-dir before the 
   ]) {
     const { code, stderr } = await cli(['chain', 'setup', name ?? '', '--dry-run'], options)
     expect(code).toBe(2)
-    expect(stderr).toMatch(new RegExp(`name it with --data-dir[^]*\\n.*add ${name} with rpc_urls and ${keys} below`))
+    expect(stderr).toMatch(new RegExp(`specify it with --data-dir[^]*\\n.*add ${name} with rpc_urls and ${keys} below`))
   }
 })
 

@@ -178,7 +178,7 @@ test('mints again with the same command after --no-wait', async () => {
   expect((await cli(argv, { env })).stdout + (await cli(argv, { env })).stdout).toBe('id-1\nid-2\n')
 })
 
-describe('a mint of unknown outcome', () => {
+describe('a mint with an unknown outcome', () => {
   test('exits with 9, and the same command finds the NFT in the collection and resumes', {
     tags: ['promise'],
   }, async () => {
@@ -252,7 +252,7 @@ test('compares local files by content: a retry resumes the operation and uploads
   expect(api.bodies('createnft')).toHaveLength(2)
 })
 
-test('exits with 9 each time for a collection of unknown outcome, until --again sends another request', {
+test('exits with 9 each time for a collection with an unknown outcome, until --again sends another request', {
   tags: ['promise'],
 }, async () => {
   const replies: Reply[] = [{ status: 504, body: {} }]

@@ -34,13 +34,13 @@ test('a folder that cannot be created is reported with its path, and not as an u
   expect(await reported(below)).toMatch(/^error: \/dev\/null\/gdn: a part of its path is not a directory/)
   // The error that Node returns on a read-only file system.
   const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall: 'mkdir', path: '/read-only/gdn' })
-  expect(await reported(missing)).toMatch(/^error: \/read-only\/gdn: the directory can not be created/)
+  expect(await reported(missing)).toMatch(/^error: \/read-only\/gdn: the directory can't be created/)
 })
 
 // Node 20's recursive mkdir retries it endlessly, in a thread that no signal ends.
 test.runIf(process.platform === 'linux')('a folder in /proc is rejected without retrying forever', async () => {
   const error: unknown = await makePrivateFolder('/proc/gdn/state').catch((reason: unknown) => reason)
-  expect(await reported(error)).toMatch(/^error: \/proc\/gdn: the directory can not be created/)
+  expect(await reported(error)).toMatch(/^error: \/proc\/gdn: the directory can't be created/)
 })
 
 /** Returns what gdn prints about a file error with exit code 2. */

@@ -42,6 +42,21 @@ const BANNED = [
   /\bwithout both nobody\b/,
   /\beverything is well\b/i,
   /\bhosted (minting )?API\b/i,
+  /\bunit of gas\b/,
+  /\bof unknown outcome\b/,
+  /\bchanges folded\b/,
+  /\bare no tools\b/,
+  /\bstands for one request\b/,
+  /\btells? (its|their) fees?\b/,
+  /\bempty transaction takes\b/,
+  /\bminted names the\b/,
+  /\bwork longer until\b/,
+  /\bNothing tells\b/,
+  /\bidentity of a developer\b/,
+  /\bbelieve accepted\b/,
+  /\bwhat doesn't fit\b/,
+  /\bsends nothing again by itself\b/,
+  /\bprevents? that (its|their|the)\b/,
 ]
 
 /** Words that text which users read has another word for. Identifiers and comments may have them. */
@@ -67,6 +82,14 @@ test('help, messages, comments, docs and test titles contain no banned phrase', 
     for (const [i, line] of lines.entries()) {
       if (BANNED.some((phrase) => phrase.test(line))) found.push(`${relative(root, path)}:${i + 1}: ${line.trim()}`)
     }
+  }
+  expect(found).toEqual([])
+})
+
+test('comments in src name a thing instead of asking what it does', async () => {
+  const found: string[] = []
+  for (const path of (await textFiles()).filter((path) => relative(root, path).startsWith('src/'))) {
+    if (/\/\*\* What /.test(await readFile(path, 'utf8'))) found.push(relative(root, path))
   }
   expect(found).toEqual([])
 })

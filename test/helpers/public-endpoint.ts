@@ -6,7 +6,7 @@ import type { Hex } from '../../src/server/chain/evm/network.ts'
 /** A provider's endpoint of a network, with standard methods only and its own limits. */
 export interface PublicEndpoint {
   url: string
-  /** Minimum tip in wei per unit of gas. The endpoint rejects transactions below it. */
+  /** Minimum tip in wei per gas. The endpoint rejects transactions below it. */
   floor: bigint
   /** Number of transactions rejected because their tip was too low. */
   readonly underpriced: number

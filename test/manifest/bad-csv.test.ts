@@ -116,7 +116,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a key with white space',
     `${HEAD},extra: a\n${GOOD},x\n`,
-    ['stdin:1:4 the key of the column "extra: a" must be a key without white space around it'],
+    ['stdin:1:4 the key of the column "extra: a" must not be empty, or begin or end with whitespace'],
   ],
   [
     'a very long key',
@@ -244,7 +244,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a URL with white space',
     `${HEAD},image\n${GOOD},https://example.com/a b\n`,
-    ['stdin:2:4 (image) image has white space or a backslash, which must be encoded'],
+    ['stdin:2:4 (image) image has whitespace or a backslash, which must be encoded'],
   ],
   [
     'a very long URL after a good one of the same host',

@@ -159,7 +159,7 @@ describe('a limit of its cost', () => {
     expect(service.limits).toEqual(Array(2).fill([undefined, undefined]))
   })
 
-  test('is permitted again before another process repeats a request of unknown outcome', async () => {
+  test('is permitted again before another process repeats a request with an unknown outcome', async () => {
     const service = new Service(true)
     service.faults = [...cut]
     expect((await machine.command(service, 'createnft', { ...named, permit: permitting(7n) })).error).toEqual(unknown)

@@ -4,7 +4,7 @@ import { isRepeatable } from '../../src/operations/repeatable.ts'
 const PLAIN = '{"name":"Dawn"}'
 const WITH_REFERENCE = '{"name":"Dawn","reference_id":"one"}'
 
-describe('a request of unknown outcome is sent again', () => {
+describe('a request with an unknown outcome is sent again', () => {
   test.each([
     ['if the server honored its key before the first attempt, and honors it now', PLAIN, true, true, false, true],
     ['not if the server no longer honors its key', PLAIN, true, false, false, false],

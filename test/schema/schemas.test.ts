@@ -246,7 +246,7 @@ for (const [name, fillable] of Object.entries(REQUESTS) as [keyof typeof REQUEST
       [/must have one entry for each/, 'counts entries of two lists'],
       [/is required on Solana|unsupported on Solana|needs royalty_bps/, 'flags may set these fields'],
       [
-        /must be an http\(s\), ipfs or ar URL|is not an (ipfs|ar) URL|is empty: use|white space or a backslash/,
+        /must be an http\(s\), ipfs or ar URL|is not an (ipfs|ar) URL|is empty: use|whitespace or a backslash/,
         'an image',
       ],
     ],

@@ -229,7 +229,7 @@ describe('an address', () => {
     ['has too many leading ones', `${'1'.repeat(12)}${good}`],
     ['is an EVM address', WALLETS[0]],
     ['is empty', ''],
-    ['has white space around it', ` ${good}`],
+    ['begins or ends with whitespace', ` ${good}`],
     ['contains a letter of another script', `${good.slice(0, -1)}é`],
     ['is truncated', good.slice(0, 20)],
   ]

@@ -5,7 +5,7 @@ import { oneOrMore, transactionGdnId } from '../fields.ts'
 /** Reading the settings of one takes several calls to its chain. */
 export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 
-/** What is set in a collection now. Its owner, and others before them, may have changed it since its creation. */
+/** The current settings of a collection. Its owners may have changed them since its creation. */
 export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
   /** Whether the contract was read. Otherwise, the values are those of its creation and of changes that are known. */

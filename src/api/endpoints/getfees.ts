@@ -4,18 +4,18 @@ import { blockchain } from '../fields.ts'
 
 const wei = z.string().regex(/^[0-9]{1,40}$/)
 
-/** What a network charges now. All amounts are in wei, as decimal digits. */
+/** The current fees of a network. All amounts are in wei, as decimal digits. */
 export const feesRecord = z.looseObject({
   /** Whether it is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   /** Symbol of the network's coin; null if it isn't known. */
   currency: z.string().nullable(),
   /**
-   * Prices of a unit of gas, from recent blocks. `offered`: the highest price of a transaction that is signed now.
-   * `max`: the highest that the server ever offers, also for a transaction that is stuck.
+   * Gas prices of recent blocks. `offered`: the maximum gas price of a transaction that is signed now.
+   * `max`: the maximum that the server ever offers, even for a stuck transaction.
    */
   gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei, max: wei.optional() }),
-  /** What the data of a transaction of so many bytes costs in addition: a fee (OP stack) or gas (Arbitrum). */
+  /** Additional cost of the data of a transaction with `bytes` bytes: a fee (OP Stack) or gas (Arbitrum). */
   data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
   /** The signer with the most funds, as of the last check. Null if none is known. */
   funds: z.looseObject({ signer: z.string(), balance: wei, owed: wei }).nullish(),

@@ -27,7 +27,7 @@ export const historyRecord = z.looseObject({
   to: text,
   /** The revision that an update made. */
   revision: z.number().nullable(),
-  /** What an update changed, as text of at most 500 characters; null if the backend doesn't have its metadata. */
+  /** The fields that an update changed, as text of at most 500 characters; null if its metadata isn't known. */
   changes: z.array(z.looseObject({ field: z.string(), before: text, after: text })).nullable(),
   /** Number of further changes, beyond the first 100. */
   changes_left_out: z.number(),

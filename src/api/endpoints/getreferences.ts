@@ -19,7 +19,7 @@ const OF_COLLECTION = [
 ] as const
 const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
 
-/** What a reference ID names. */
+/** The object that a reference ID identifies. */
 export const referenceRecord = z.looseObject({
   reference_id: z.string(),
   /** For createnft, createnfttrans and creatednft; otherwise `transaction_gdn_id`. */

@@ -3,7 +3,7 @@ import { defineEndpoint } from '../endpoint.ts'
 
 const digits = z.string().regex(/^[0-9]{1,60}$/)
 
-/** What the transactions of a run have cost. Amounts are in wei, as decimal digits. */
+/** The costs of a run's transactions. Amounts are in wei, as decimal digits. */
 export const runCosts = z.looseObject({
   blockchain: z.string(),
   /** Whether it is an embedded chain, where coins have no value. */
@@ -23,7 +23,7 @@ export const runCosts = z.looseObject({
    * cost. Null without a limit.
    */
   counted: digits.nullable().optional(),
-  /** The most that the run offers for a unit of gas; null without a limit. */
+  /** Maximum gas price of the run; null without a limit. */
   max_fee: digits.nullable(),
   /**
    * Why nothing is signed for its NFTs now, as what the signers lack, what its limit waits for before more are

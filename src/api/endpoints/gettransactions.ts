@@ -8,7 +8,7 @@ export const transactionRecord = z.looseObject({
   transaction_hash: z.string().nullish(),
   /** Decimal digits. */
   gas_used: z.string().nullish(),
-  /** What it has paid, in wei, once it is in a block. Others may have changes in it. From our backend only. */
+  /** Fee that it paid, in wei, once it is in a block. It may contain other changes too. Only from gdn backends. */
   fee_paid: z.string().nullish(),
   /** Symbol of the coin; null if it isn't known. */
   currency: z.string().nullish(),

@@ -45,12 +45,12 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
   ),
   'Gdn-Incarnation': header(
-    'A UUID that changes when the database is restored. Requests that were accepted before may be unknown then.',
+    'A UUID that changes if the backend detects that its database was restored. The backend may then have no record of requests that it accepted.',
     '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
   ),
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `The reason of the rejection, if it is the Idempotency-Key, a reference ID, the limit of the run, the value of the blockchain's coins, or the state of the blockchain: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
+    `The reason for the rejection, if it concerns the Idempotency-Key, a reference ID, the limit of the run, the value of the blockchain's coins, or the state of the blockchain: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
@@ -108,12 +108,12 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   429: [
     TITLES.tooManyRequests,
     'The key is over the rate limit of this endpoint. Nothing was accepted.',
-    'the limit is 2 requests a second: wait 1 s',
+    'the limit is 2 requests per second for each key: wait 1 s',
   ],
   500: [
     TITLES.internal,
     "An unexpected error of the server. The message has the ID of the request in the server's log.",
-    'an unexpected error occurred on the server: its log has the details under 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+    'an unexpected error occurred on the server: its log has the details of the request 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ],
   503: [
     TITLES.unavailable,

@@ -3,7 +3,7 @@ import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 /** Descriptions of fields by name, for all endpoints without a more specific one below. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
-  after: 'The next of the previous response.',
+  after: 'The value of next in the previous response.',
   aliased: 'Number of reference IDs that are new. IDs that already belonged to their NFT are not counted.',
   attribute:
     'Attributes, which are the traits (`attributes`) of the stored metadata, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
@@ -16,7 +16,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   changes_left_out: 'Number of changed fields beyond the first 100.',
   contract_address: 'Address of the collection.',
   contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
-  created: 'False if the reference ID named it before this request. Absent without a reference ID.',
+  created: 'False if the reference ID identified it before this request. Absent without a reference ID.',
   currency: "Symbol of the network's coin; null if it is not known.",
   description: 'Description of the NFT.',
   digest:
@@ -34,8 +34,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   files_not_stored:
     'Keys of file_fields whose ipfs or ar URL is unchanged in the metadata, because the server does not store the file. Absent if there are none.',
   first_token_id:
-    'ID of the next token when the collection was committed: only tokens from it on were minted later. Null while it is pending.',
-  from: 'The owner before it; null if it changed no owner.',
+    'ID of the next token when the collection was committed: only this token and later ones were minted after the commitment. Null while it is pending.',
+  from: 'The owner before the event; null if the owner did not change.',
   gas_used: 'Decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
   image: 'URL of an image: http(s), ipfs or ar.',
@@ -45,7 +45,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   is_locked: 'Tokens of a locked collection stay with their first owner.',
   is_simulated: 'Whether the network is an embedded chain, where coins have no value.',
   isgdnnft: 'Whether the account minted an NFT with these values.',
-  key: 'Key of the metadata under which the URL of the stored file is.',
+  key: 'Key of the URL of the stored file in the metadata.',
   kind: 'update, freeze, transfer or burn.',
   max_fee: 'The maximum gas price of the run: wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
@@ -55,7 +55,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
   nft_gdn_ids: 'IDs of NFTs.',
   offset: 'Number of events to skip, from the oldest.',
-  only_if_unset: 'Keeps the limit of the run if it has one.',
+  only_if_unset: 'Whether to keep a limit that the run already has. Default: false.',
   operation: 'The endpoint that the reference IDs were sent to.',
   pending_change:
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
@@ -90,7 +90,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   tag: 'Name of the attribute.',
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
   title: 'Title of the NFT.',
-  to: 'The owner after it; null if it changed no owner.',
+  to: 'The owner after the event; null if the owner did not change.',
   token_id: 'Token ID: decimal digits in a string; on Solana the mint address. Null until the NFT is deployed.',
   transaction_gdn_id: 'Identifier of the accepted transaction.',
   transaction_gdn_ids: 'IDs of transactions.',
@@ -151,19 +151,19 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   getfees: {
     blockchain: 'An EVM blockchain.',
-    gas_price: 'Prices of a unit of gas in wei, from recent blocks.',
+    gas_price: 'Gas prices in wei.',
     low: 'A low price of recent blocks.',
     typical: 'The median price of recent blocks.',
     high: 'A high price of recent blocks.',
-    offered: 'The highest price of a transaction that is signed now.',
-    max: 'The highest price that the server ever offers, also for a transaction that is stuck.',
+    offered: 'The maximum gas price of a transaction that is signed now.',
+    max: 'The maximum gas price that the server ever offers, even for a stuck transaction.',
     data: 'The additional cost of the data of a transaction with this number of bytes.',
     bytes: 'Number of bytes.',
     fee: 'The fee in wei, on networks of the OP Stack and Scroll; otherwise 0.',
     gas: 'The gas, on Arbitrum; otherwise 0.',
     funds: 'The signer with the most funds, at most 15 seconds old; null if none is known.',
     owed: 'The most that its pending transactions can cost, in wei.',
-    shortage: 'What a signer needs for all accepted requests; null while a signer can pay for the next one.',
+    shortage: 'The funds that a signer needs for all accepted requests; null while a signer can pay for the next one.',
     signer: 'Address of the signer. If no signer has enough, it is the one that lacks the least.',
     balance: 'Its balance in wei.',
     needed: 'Balance in wei that is enough for all accepted requests at the current fees.',
@@ -187,7 +187,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   setrunmaxcost: {
     run: 'The name that its requests send in the header Gdn-Run. It may be new.',
     max_cost: 'The limit in wei, as decimal digits.',
-    only_lower: 'Whether a lower limit of the run stays. Default: false.',
+    only_lower: 'Whether to keep a lower limit that the run already has. Default: false.',
   },
   setrunmaxfee: { run: 'The name that its requests send in the header Gdn-Run. It may be new.' },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },

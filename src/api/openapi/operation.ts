@@ -13,16 +13,16 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
   const lines = [
     `Requires an API key with ${required}.`,
     ratePerSecond === null
-      ? 'The reference has no rate limit.'
-      : `At most ${ratePerSecond} requests a second for a key.`,
+      ? 'This endpoint has no rate limit.'
+      : `At most ${ratePerSecond} requests per second for each key.`,
   ]
   if (creates !== null) {
     lines.push('Send an `Idempotency-Key`, so that you can repeat the request safely.')
     lines.push(
-      "Reference IDs are an extension of gdn's servers. Each names one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.",
+      "Reference IDs are an extension of gdn's servers. Each identifies one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.",
     )
   }
-  if (origin === 'extension') lines.push("Not in the hosted service's reference. Servers of gdn support it.")
+  if (origin === 'extension') lines.push("Not in the hosted service's API reference. gdn backends support it.")
   return lines.join('\n\n')
 }
 

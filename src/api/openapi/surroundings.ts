@@ -31,7 +31,7 @@ const health = z.object({
   status: z.literal('ok'),
   version: z.string(),
   backend_id: z.uuid().describe("ID of the backend's database. It stays the same when the address changes."),
-  incarnation: z.uuid().describe('Changes when the database is restored.'),
+  incarnation: z.uuid().describe('Changes if the backend detects that its database was restored.'),
 })
 
 const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'

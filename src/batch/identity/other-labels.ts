@@ -39,7 +39,7 @@ export function shownLabels(labels: Iterable<string>): string {
 }
 
 const HINT = [
-  'Nothing was sent. Manifests of one file name have the same reference IDs in a collection.',
+  'Nothing was sent. Manifests with the same file name have the same reference IDs in a collection.',
   'If the manifest was moved, add --adopt.',
   'If this manifest is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
 ].join('\n')

@@ -21,7 +21,7 @@ import { type FoundRow, hasOwnerOf, type LookCounts, RowLookup } from './lookup.
 import { neededLooks } from './needed-looks.ts'
 import { belongToOthers, foundAgain, mayBeOfOthers, seemsMinted } from './seems-minted.ts'
 
-/** What is known before a run does anything. */
+/** The known earlier mints before a run sends anything. */
 export interface EarlierMints {
   /** The IDs that the collection has; null where they aren't known. */
   listed: Set<string> | null

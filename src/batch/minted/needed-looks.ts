@@ -1,6 +1,6 @@
 import type { BatchOptions } from '../types.ts'
 
-/** What a start has, as far as it decides how gdn looks for rows that were minted before. */
+/** The facts about a start that decide how gdn looks for rows that were minted before. */
 export interface StartFacts extends Pick<BatchOptions, 'again' | 'skipLookup' | 'reconcileOnly'> {
   /** Whether the run has not begun. */
   isNew: boolean

@@ -19,7 +19,7 @@ export interface Sending {
   taken: string | null
 }
 
-/** What reconciling has to resolve: the sent rows of a run without a known outcome. */
+/** The input of reconciling: the sent rows of a run without a known outcome. */
 export interface Open {
   sendings: Sending[]
   /** Rows that were found by reconciling before. An NFT that another owner has now may be one of them. */

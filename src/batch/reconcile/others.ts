@@ -2,7 +2,7 @@ import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import type { RunStore } from '../runs/run-store.ts'
 
-/** What this machine knows of a collection apart from one run. */
+/** The records of this machine about a collection apart from one run. */
 export interface Others {
   /** Content of rows and commands with an unknown outcome. An NFT with the same content may be theirs. */
   unresolved: ReadonlySet<string>

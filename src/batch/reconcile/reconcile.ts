@@ -19,7 +19,7 @@ import { type Open, openSendings, type Sending } from './copies.ts'
 import type { Others } from './others.ts'
 import { CollectionSweep, type Look } from './sweep-collection.ts'
 
-/** What reconciling needs apart from the run. */
+/** The input of reconciling apart from the run. */
 export interface Surroundings {
   markerKey: string | undefined
   /** Reads what other runs and commands know now, including these NFTs. */

@@ -8,7 +8,7 @@ import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
-/** What accepted rows show about the server: whether it lists what it accepted, unchanged. */
+/** The evidence of accepted rows that the server lists accepted NFTs unchanged. */
 export interface Proof {
   /** The last request that was accepted and is listed unchanged; null if there is none. */
   request: number | null

@@ -10,7 +10,7 @@ import type { RunStore } from './run-store.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** What sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
+/** The parts that sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
 export class RunContext {
   readonly options: BatchOptions
   /** The ID of the run. */
@@ -26,7 +26,7 @@ export class RunContext {
   /** When this call began, and when the outcome of a request last became unknown, on the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
-  /** Requests of unknown outcome that the server refused when they were repeated with their key. */
+  /** Requests with an unknown outcome that the server refused when they were repeated with their key. */
   readonly notResolved = new Set<number>()
   /** When each request of this call was accepted, by its ID in the database. */
   readonly acceptedAt = new Map<number, number>()

@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { BatchOptions, RunRef } from '../types.ts'
 
-/** What identifies a run. Never contains the API key or the content of the manifest. */
+/** The fields that identify a run. They never contain the API key or the content of the manifest. */
 export type RunIdentity = Pick<BatchOptions, 'origin' | 'blockchain' | 'contractAddress' | 'manifestPath' | 'runName'>
 
 const ID_DIGITS = 16

@@ -2,7 +2,7 @@ import { UNKNOWN } from '../../client/outcome.ts'
 import type { Now } from '../../core/time.ts'
 import { MOST_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
 
-/** A request of unknown outcome that waits to be repeated. */
+/** A request with an unknown outcome that waits to be repeated. */
 export interface Repetition {
   id: number
   attempts: number
@@ -10,7 +10,7 @@ export interface Repetition {
   since: number
 }
 
-/** Requests of unknown outcome, where the server makes a repetition take effect once. */
+/** Requests with an unknown outcome, where the server makes a repetition take effect once. */
 export class Repetitions {
   readonly #now: Now
   readonly #retries: Retries

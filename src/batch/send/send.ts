@@ -23,7 +23,7 @@ const DEFAULT_IN_FLIGHT = 2
  *
  * Each of a few workers (one, if the order of rows matters) takes its next job until none is left:
  *
- * 1. A request of unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again. It does so only
+ * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only
  *    if the server creates each reference ID once, or honors the key of the request.
  * 2. Otherwise the next rows of the plan: `#sendFirst`. While a server looks as if it weren't the API, `#tryOne` sends
  *    one row at a time, until one is accepted.

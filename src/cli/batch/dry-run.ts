@@ -67,7 +67,7 @@ interface DryRunning {
   localFiles?: LocalFiles | null
   /** The mapped columns, if the manifest is read. */
   mapped?: MappedColumns
-  /** What is valid in the manifest, but most likely not intended. */
+  /** Warnings about valid but most likely unintended parts of the manifest. */
   warnings?: RowWarnings
   settings: Settings
   output: Output
@@ -90,7 +90,7 @@ interface PlannedRun {
   plan: DryRun
   /** Set if the run has nothing left to send. */
   finished: FinishedRun | null
-  /** What the rows use on the blockchain. */
+  /** Measures the gas and data of the rows. */
   meter: Awaited<ReturnType<typeof openMeter>>
   limit: Awaited<ReturnType<typeof costLimit>> | null
   warnings: ManifestIssue[]

@@ -34,7 +34,7 @@ export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOption
   return { status, kept: kept_accepted, rows: await nameRows(runResults(run), status.counts, 0) }
 }
 
-/** What the command could do with a finished run. */
+/** The commands that can find a run finished. */
 export type FinishedBy = 'mint' | 'resume' | 'retry' | 'retry --absent'
 
 interface Printing {

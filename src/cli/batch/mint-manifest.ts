@@ -234,7 +234,7 @@ const readingOf = ({ addressOf, openNames, fileFolders, ...shaping }: ManifestOp
 interface Target {
   settings: Settings
   server: Server
-  /** What names the runs of the manifest. */
+  /** The fields that identify the runs of the manifest. */
   named: Omit<Parameters<typeof collectionOfRuns>[0], 'blockchain'>
 }
 

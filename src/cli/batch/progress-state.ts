@@ -28,7 +28,7 @@ const SHORT_HOLD_MS = 2_000
 /** After this many attempts without a response, the server counts as unreachable. */
 const AWAY_AFTER = 2
 
-/** What is known about a run before its first event. */
+/** The known state of a run before its first event. */
 export interface Known {
   name: string
   counts: RowCounts
@@ -42,7 +42,7 @@ export class ProgressState {
   #phase: Phase = { kind: 'reading' }
   #requests = 0
   #done = 0
-  /** Requests of unknown outcome. They are counted already, so their later responses are not. */
+  /** Requests with an unknown outcome. They are counted already, so their later responses are not. */
   readonly #unknown = new Set<number>()
   #answers: number[] = []
   /** Consecutive attempts without a response. */

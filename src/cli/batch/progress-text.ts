@@ -205,7 +205,7 @@ function waitText(
 }
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
-  if (step === 'waiting') return `: waiting for its list to catch up, ${secondsTo(until, now)} left`
+  if (step === 'waiting') return `: waiting for a newer list, ${secondsTo(until, now)} left`
   return step === 'listing' ? ': reading its list' : `: ${number(done)} of ${number(total)} NFTs read`
 }
 
@@ -213,5 +213,5 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
 function lookingFor(unknown: number): string {
   return unknown === 0
     ? 'Searching the collection a second time'
-    : `Searching the collection for ${rowsOf(unknown)} of unknown outcome`
+    : `Searching the collection for ${rowsOf(unknown)} with an unknown outcome`
 }

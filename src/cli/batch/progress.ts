@@ -136,5 +136,5 @@ function reconciledText({ adopted, absent, undecided }: Extract<BatchEvent, { ty
   const parts = [`${adopted} found in the collection`]
   if (absent > 0) parts.push(`${absent} absent`)
   if (undecided > 0) parts.push(`${undecided} undecided`)
-  return `Rows of unknown outcome: ${parts.join(', ')}`
+  return `Rows with an unknown outcome: ${parts.join(', ')}`
 }

@@ -9,7 +9,7 @@ import { findByAddress, knownCollections } from '../connect/known-collections.ts
 import type { Collection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
 
-/** What names the runs of a manifest on a server. */
+/** The fields that identify the runs of a manifest on a server. */
 type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
   runName: string | undefined
   blockchain: string | undefined

@@ -82,7 +82,7 @@ export interface Limits {
   others: number
 }
 
-/** Returns the limit that each request carries. Requests of unknown outcome may be sent again. */
+/** Returns the limit that each request carries. Requests with an unknown outcome may be sent again. */
 export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limits): Promise<bigint | null> {
   const spending = await spendingOfRun(deps, planned, limits)
   return spending === null ? null : await deps.permit(spending)
@@ -116,10 +116,10 @@ export async function spendingOfRun(
   }
 }
 
-/** What a prompt of a run is about. */
+/** The subject of a run's prompt. */
 export interface RunQuestion {
   what: string
-  /** What accepted rows use that a higher limit lets go on; null if there are none. */
+  /** The gas and data of accepted rows that continue with a higher limit; null if there are none. */
   accepted: WorstUse | null
 }
 

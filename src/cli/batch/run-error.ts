@@ -117,7 +117,7 @@ const withReason =
   <Key extends string>(key: Key) =>
   (row: { line: number } & Readonly<Record<Key, string>>): Named => ({ line: row.line, reason: row[key] })
 
-/** Describes rows of unknown outcome by what reconciling found. It names only the first rows of many. */
+/** Describes rows with an unknown outcome by the findings of reconciling. It names only the first rows of many. */
 function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
   const namedKeys = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
   const others = unknownRows.filter(({ key }) => !namedKeys.has(key))
@@ -160,7 +160,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   const steps: string[] = []
   if (counts.unknown > 0) {
     steps.push(
-      'Rows of unknown outcome may have been minted. gdn sends them again only where a second NFT is impossible.',
+      'Rows with an unknown outcome may have been minted. gdn sends them again only if a second NFT is impossible.',
     )
     steps.push(`Run \`${commands('reconcile')}\` to search for them again.`)
     steps.push(

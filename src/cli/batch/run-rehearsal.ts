@@ -39,7 +39,7 @@ interface FailedRow {
 
 interface Outcome {
   report: DataRecord
-  /** What a real run would have ended with; null after a success. */
+  /** The error that a real run would have ended with; null after a success. */
   failure: GdnError | null
 }
 

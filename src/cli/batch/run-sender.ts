@@ -41,7 +41,7 @@ export interface Sending {
   files?: FileUrls | null
   /** The local files of the manifest; null if it isn't read. */
   localFiles?: LocalFiles | null
-  /** What is valid in the manifest, but most likely not intended. */
+  /** Warnings about valid but most likely unintended parts of the manifest. */
   warnings?: RowWarnings
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
@@ -72,11 +72,11 @@ const NO_CHANGES: Required<Pick<Unsent, 'changes' | 'worst'>> = { changes: 0, wo
 export interface SentRun {
   summary: BatchSummary
   verified: VerifyTally | null
-  /** What is valid in the manifest, but most likely not intended, if it has rows to send. */
+  /** Warnings about valid but most likely unintended parts of the manifest, if it has rows to send. */
   warnings: readonly ManifestIssue[]
-  /** What the plan of the run says to people. */
+  /** Notes for people about the plan of the run. */
   notes: readonly string[]
-  /** What the run has paid meanwhile. The fields are null if the server doesn't say it. */
+  /** The cost of the run so far. The fields are null if the server doesn't report it. */
   paid: DataRecord
 }
 

@@ -48,7 +48,7 @@ export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlag
 export function command(deps: Deps, run = serve): GdnCommand {
   const serveCommand = new GdnCommand({
     about:
-      'The backend serves the API, its chains and its files from one data directory until you stop it. After Ctrl-C or SIGTERM, the backend shuts down gracefully and exits with code 0.',
+      'The backend serves the API, its chains and its files until you stop it. By default, it stores all data in one directory. After Ctrl-C or SIGTERM, the backend shuts down gracefully and exits with code 0.',
     examples: [
       ['Start on the default port', 'gdn serve'],
       ['Start on a free port and print the port, for a script', 'gdn serve --port 0 --data-dir ./data --json'],
@@ -65,7 +65,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   valueFlag(serveCommand, '--port <port>', 'Port to listen on (4680); 0 selects a free port', {
     parse: integer(0, 65_535),
   })
-  valueFlag(serveCommand, '--data-dir <dir>', 'Directory for all data of the backend', { parse: notEmpty })
+  valueFlag(serveCommand, '--data-dir <dir>', 'Data directory of the backend', { parse: notEmpty })
   addDatabaseFlag(serveCommand)
   valueFlag(serveCommand, '--role <role>', 'Role: api handles requests, worker processes jobs, all does both (all)', {
     parse: oneOf(ROLES),

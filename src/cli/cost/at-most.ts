@@ -31,9 +31,9 @@ export interface PricedRequests {
   maxFee?: bigint | null
   /** The run whose limit it is. Default: the limit is that of these requests alone. */
   run?: string
-  /** What they use, each in a transaction of its own. Called only with the fees of the server. */
+  /** Returns the gas and data that they use, each in its own transaction. Called only with the fees of the server. */
   worst(): Promise<PricedUse>
-  /** What accepted requests of the run use, which the command lets go on as well; null if there are none. */
+  /** The gas and data of accepted requests of the run that continue with the command; null if there are none. */
   accepted?: WorstUse | null
 }
 
@@ -231,7 +231,7 @@ export async function sufficientLimit(
   }
 }
 
-/** What is left of a run, and the most that it uses. */
+/** The unsent part of a run, and its maximum use. */
 export interface Unsent {
   /** Rows that were not sent. */
   rows: number

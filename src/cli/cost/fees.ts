@@ -43,11 +43,11 @@ export interface FoundFees {
   isSimulated: boolean
   /** Symbol of the coin; null if it isn't known. */
   coin: string | null
-  /** The highest price of a unit of gas that the server ever offers; null if it doesn't say. */
+  /** The maximum gas price that the server ever offers; null if it doesn't report it. */
   max: bigint | null
   /** The signer with the most funds, and the most that its pending transactions can cost; null if it isn't known. */
   funds: { signer: string; balance: bigint; owed: bigint } | null
-  /** What a signer needs for everything that the server has accepted; null if none lacks funds. */
+  /** The funds that a signer needs for all accepted requests; null if no signer lacks funds. */
   shortage: { signer: string; balance: bigint; needed: bigint; reserve: bigint; waitingNfts: number } | null
 }
 

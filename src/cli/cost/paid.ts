@@ -18,7 +18,7 @@ const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
 /** Fields with the fees that a run has paid. */
 const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions']
 
-/** What a run has paid, if the server doesn't say it or if the run sent nothing. */
+/** The costs of a run if the server doesn't report them, or if the run sent nothing. */
 export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
 /** Returns what a transaction has paid, as far as the server says it. */

@@ -85,11 +85,11 @@ export async function costOfRun(
   return worstCost(use, { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
 }
 
-/** What is left of a limit, in wei. */
+/** The rest of a limit, in wei. */
 export interface LeftOfLimit {
-  /** What counts toward it: what was paid, and the most that everything else that was accepted can cost. */
+  /** The counted cost: the fees that were paid, and the maximum cost of the other accepted requests. */
   counted: bigint
-  /** What new requests may reserve now. */
+  /** The amount that new requests may reserve now. */
   left: bigint
   /**
    * What can still be paid under the limit. It is more than `left`, because a reservation that turns out too high is

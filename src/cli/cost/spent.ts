@@ -21,7 +21,7 @@ export const SPENT_FIELDS = [
   'waiting',
 ]
 
-/** What a run has spent of which the server has accepted nothing. */
+/** The costs of a run of which the server has accepted nothing. */
 const NOTHING: DataRecord = {
   gas_used: '0',
   fee_paid_wei: '0',

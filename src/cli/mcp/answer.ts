@@ -6,9 +6,9 @@ export interface Answer {
   status: 'ok' | 'planned' | 'running' | 'error'
   exit_code: number | null
   plan_id: string | null
-  /** What a plan costs. */
+  /** The cost of a plan. */
   cost?: string | undefined
-  /** What to do next. */
+  /** The next step for the agent. */
   next: string | null
   page: Page | null
   data: unknown

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { GdnError } from '../../core/errors.ts'
 import type { Deps, Edge, PermitSpending, QuoteSpending } from '../deps.ts'
 
-/** What a command line printed. */
+/** The output and exit code of a command line. */
 export interface Outcome {
   code: number
   /** Its JSON, or its text. */

@@ -6,7 +6,7 @@ import { GdnError, systemCode } from '../../core/errors.ts'
 import { type LocalFilesIn, rowFilesOf } from './row-files.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** What commands take for the URL of a file. */
+/** Matches the arguments that commands accept as URLs of files. */
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
 /**

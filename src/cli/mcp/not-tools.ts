@@ -1,11 +1,11 @@
 const KEYS = 'handles private keys'
 const BACKEND = 'administers a backend'
-const MACHINE = 'starts or stops programs of this machine'
+const MACHINE = 'starts or stops programs on this machine'
 const SETUP = 'changes the server, key or profile, which the operator chooses'
 
 /** Why a command isn't a tool. The others are in a toolset. */
 export const NOT_TOOLS: Readonly<Record<string, string>> = {
-  mcp: 'is the server of the tools',
+  mcp: 'serves the tools',
   api: 'sends requests that are neither planned nor counted',
   completion: 'is for shells',
   open: 'opens a browser',
@@ -46,10 +46,10 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
 
 const OPERATOR = 'is chosen by the operator, when gdn mcp starts'
 const OUTPUT = 'is for people, or set by gdn mcp'
-const TUNING = 'tunes requests: the default fits'
+const TUNING = 'tunes requests, and the default is suitable'
 const PLANNED = 'is replaced by dry_run and plan_id'
 
-/** Why a flag is no argument of any tool. */
+/** Why no tool has an argument for a flag. */
 export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--local': OPERATOR,
   '--base-url': OPERATOR,
@@ -81,7 +81,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--chunk-size': TUNING,
   '--upload-concurrency': TUNING,
   '--listing-wait': TUNING,
-  '--again': 'would send a request a second time; a new plan does',
+  '--again': 'sends a request a second time, as a new plan does',
   '--no-lookup': 'skips the check that prevents minting twice',
   '--show-private-key': 'prints a private key',
   '--open': 'opens a browser',

@@ -33,7 +33,7 @@ const planSchema = z.object({
   answer: z.unknown(),
 })
 
-/** What a tool is going to do, in a file of its own, so that it is done once, also after a restart. */
+/** The plan of a tool call, stored in its own file, so that it runs only once, even after a restart. */
 export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Answer | null }
 
 /** A file in the place of a plan that this gdn doesn't do. */

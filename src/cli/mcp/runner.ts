@@ -13,7 +13,7 @@ export const HEARTBEAT_MS = 5000
 /** Reports progress to the client. */
 export type Progress = (message: string, done?: number, total?: number) => void
 
-/** What is known of work in progress. */
+/** The known state of work in progress. */
 export interface Seen {
   run: string | null
   message: string
@@ -30,7 +30,7 @@ export interface Running {
   seen?: Seen
 }
 
-/** What a dry run would cost, in sentences; undefined for other commands. */
+/** The cost of a dry run's plan, in sentences; undefined for other commands. */
 export interface Quoted {
   cost: string | undefined
 }

@@ -14,7 +14,7 @@ import { Ledger } from './spending.ts'
 import { type Permissions, Toolbox } from './toolbox.ts'
 import { type Tool, type Values, wordsOf } from './tools.ts'
 
-/** What the operator permits and chooses. */
+/** The permissions and settings that the operator chooses. */
 export interface SessionOptions extends Permissions, PlanningOptions {
   /** The most that the session may cost on public networks; null permits no spending. */
   maxCost: Money | null

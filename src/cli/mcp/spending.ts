@@ -22,7 +22,7 @@ import type {
 /** How far above today's fees a request is counted whose cost is limited by no server that says its highest fee. */
 const MOST_RAISES = 4n
 
-/** What is counted of a run, in wei: it may cost `counted` in addition to what it had cost before. */
+/** The counted cost of a run in wei: it may cost `counted` in addition to its earlier cost. */
 interface CountedRun {
   before: bigint
   counted: bigint
@@ -37,11 +37,11 @@ interface Enough {
 
 /** The most that requests can cost, in wei. */
 interface Most {
-  /** What the whole run may cost: each request carries it, and the server enforces it. Null where it can't. */
+  /** Maximum cost of the whole run. Each request contains it, and the server enforces it. Null where it can't. */
   limit: bigint | null
-  /** What their run may cost, or what the requests can cost if the server limits nothing. */
+  /** Maximum cost of their run, or of the requests if the server limits nothing. */
   total: bigint
-  /** What transactions of the run had cost before, for certain: a reorg can move others to dearer blocks. */
+  /** Final cost of earlier transactions of the run. A reorg can move others to more expensive blocks. */
   before: bigint
   /** A `max_cost` with which the requests count less; null where none does. */
   enough: Enough | null
@@ -277,7 +277,7 @@ async function priceIn(
     `the price of ${coin ?? 'the coin'} in ${currency} is not known`,
     coin === null
       ? MONEY.test(currency)
-        ? 'Configure price_url in your profile, without {coin}: the server names no symbol of its coin.'
+        ? 'Configure price_url in your profile, without {coin}: the server returns no symbol of its coin.'
         : 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
       : `Use coins, such as --max-cost 5${coin}, or configure price_url in your profile.`,
   )
@@ -327,7 +327,7 @@ const otherLimit = (wei: bigint) =>
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })
 
-/** Returns the highest price of a unit of gas that the server ever offers; null if it doesn't say. */
+/** Returns the maximum gas price that the server ever offers; null if it doesn't report it. */
 async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
   if (blockchain === null) return null
   try {
@@ -341,7 +341,7 @@ async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain 
 
 const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 
-/** What can't be counted isn't sent. */
+/** Returns the error for requests whose cost can't be counted. They are not sent. */
 const notCounted = (message: string, hint: string) =>
   new GdnError('not_confirmed', `${message}, so it can't be counted toward the limit of the session`, {
     hint: `${NOTHING_SENT}The operator of gdn mcp can fix it: ${hint}`,

@@ -4,7 +4,7 @@ import { NOT_TOOLS } from './not-tools.ts'
 import { type Tool, toolName, toolOf } from './tools.ts'
 import { type Toolset, toolsetOf } from './toolsets.ts'
 
-/** What the operator permits and chooses. */
+/** The permissions and settings that the operator chooses. */
 export interface Permissions {
   allowWrites: boolean
   /** The file with the password of wallets; null permits neither new ones nor their signatures. */
@@ -14,7 +14,7 @@ export interface Permissions {
 
 /** The tools of gdn, and which of them a session offers. */
 export class Toolbox {
-  /** Every command, also those that are no tools, by name. */
+  /** Every command by name, including those that aren't available as tools. */
   readonly commands: ReadonlyMap<string, TreeCommand>
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #permissions: Permissions

@@ -41,9 +41,9 @@ export interface PlanSource {
   allowDuplicates?: boolean
   /** Whether NFTs whose rows are gone are burned. */
   prune?: boolean
-  /** What is valid in the manifest, but most likely not intended. A saved plan has none. */
+  /** Warnings about valid but most likely unintended parts of the manifest. A saved plan has none. */
   warnings?: OpenedManifest['warnings']
-  /** What the local files of the rows contain. */
+  /** The contents of the rows' local files. */
   contents: LocalContents
 }
 

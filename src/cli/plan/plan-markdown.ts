@@ -11,7 +11,7 @@ const MAX_VALUE = 200
 const END_CHARS = 500
 
 /**
- * Returns a plan for a comment of a pull request: counts, and the changes folded.
+ * Returns a plan as a pull request comment: the counts, and the changes in a collapsed section.
  *
  * Text from outside is in `<code>` of an HTML table, where neither Markdown nor mentions, links and issue numbers of
  * GitHub have an effect. The block has no empty line, which would end it.

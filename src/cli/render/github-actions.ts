@@ -111,7 +111,7 @@ function below(root: string, file: string): string | null {
   return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
 
-/** What the summary of a job says about a run. */
+/** The data of a run in a job summary. */
 export interface JobSummary
   extends Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'failedRows' | 'unknownRows' | 'stopped'> {
   changes: Pick<ManifestChanges, 'keptAccepted'>

@@ -1,11 +1,11 @@
 import type { DataRecord } from './cells.ts'
 
-/** What a command prints: the fields of its records, the columns of a table, and the field of the ID. */
+/** The output of a command: the fields of its records, the columns of a table, and the field of the ID. */
 export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
-  /** What its records are, as in `All 2 events have the status deployed`. */
+  /** The plural noun for its records, as in `All 2 events have the status deployed`. */
   plural?: string
   /** Whether a terminal too narrow for whole cells leaves the ID column out. */
   dropsId?: boolean
@@ -17,9 +17,9 @@ export interface View {
   cells?(record: DataRecord): DataRecord
   /** Names of cells that are neither fields nor always columns. */
   more?: readonly string[]
-  /** What people see of one record, if that is more than its fields. */
+  /** Returns the card that people see for one record, if it shows more than the fields. */
   card?(record: DataRecord): Card
-  /** What people see of fields whose value is an object or has a unit, with --fields too. */
+  /** How people see fields whose value is an object or has a unit, also with --fields. */
   forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
 

@@ -2,7 +2,7 @@ import type { DataRecord } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
 
-/** What a burned NFT shows: it has no owner. The API returns the zero address. */
+/** The cells of a burned NFT. It has no owner, but the API returns the zero address. */
 const BURNED_CELLS: DataRecord = { status: 'burned', receiver_wallet_address: null }
 
 /** An NFT: the data of the server and of this machine. */

@@ -24,7 +24,7 @@ interface Change {
   request(limit: bigint | null): Promise<object>
   /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
   limit?: RunLimit
-  /** What the operation does, as the subject of messages: `the update`. */
+  /** The operation as the subject of messages: `the update`. */
   what: string
 }
 

@@ -206,7 +206,7 @@ const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_d
 
 const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])
 
-/** What a request creates or changes, by its content. */
+/** Returns the kind of object that a request creates or changes. */
 function kindOf({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {
     const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
@@ -273,7 +273,7 @@ function sentenceOf(
 
 /** Describes an earlier operation: when it was accepted and its IDs, or when it was sent. */
 function whatOf({ accepted, request }: SentOperation): string {
-  if (accepted === null) return `the request of unknown outcome that was sent at ${timeOf(request.sentAt ?? 0)}`
+  if (accepted === null) return `the request with an unknown outcome that was sent at ${timeOf(request.sentAt ?? 0)}`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
   if (accepted.transaction_gdn_id !== null) ids.push(accepted.transaction_gdn_id)
   const named = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')

@@ -20,7 +20,7 @@ const FIELD_NOTES: Record<
   storage: 'Where local files are uploaded if the server accepts none: s3://<bucket>/<prefix> or ipfs',
   storage_endpoint: 'URL of an S3 service other than AWS',
   storage_region: 'Region of the bucket',
-  storage_public_url: 'URL below which the files can be fetched',
+  storage_public_url: 'Public base URL of the stored files',
   ipfs_api: 'URL of the RPC API of a Kubo node',
   email: 'E-mail address of your account, for wallets',
   wallet_url: 'Host of signed URLs for wallets, if it is not the server',

@@ -7,7 +7,7 @@ import { fitted, scaled } from '../image/scale.ts'
 const SMALL_BYTES = 28 * 1024
 /** Sides in pixels and JPEG qualities. A card is about 250 pixels wide. */
 const USUAL = { side: 360, quality: 80 }
-/** What is tried next for an image that remains large, such as one with a lot of noise. */
+/** The next attempt for an image that remains large, such as one with a lot of noise. */
 const COARSER = { side: 300, quality: 65 }
 /** For an image that COARSER leaves too large: it makes about half the bytes of USUAL. */
 const COARSEST = { side: 240, quality: 50 }

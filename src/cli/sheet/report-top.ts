@@ -18,12 +18,12 @@ export interface ReportTop extends ReportLinks {
   collection: string | null
   owners: number
   times: RunTimes
-  /** What the run has spent, or null if unknown. */
+  /** The cost of the run so far; null if unknown. */
   spent: DataRecord | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
   /** Number of images that are only linked or named. */
   left: number
-  /** What is known of the present state of the NFTs. */
+  /** The current state of the NFTs, as far as it is known. */
   present: Pick<PresentNfts, 'missing' | 'historiesLeft' | 'isPlain' | 'hasServer'>
   /** Number of NFTs to which something happened after their mint. */
   changed: number
@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<ReportState, string>> = {
   accepted: 'accepted, not deployed yet',
   pending: 'not sent yet',
   failed: 'failed',
-  unknown: 'of unknown outcome',
+  unknown: 'outcome unknown',
 }
 const MAX_SHOWN = 8
 const MAX_REASON = 300

@@ -9,7 +9,7 @@ export interface Storage {
   close(): Promise<void>
 }
 
-/** What access to a storage depends on. */
+/** The dependencies of access to a storage. */
 export interface StorageLine {
   transport: Transport
   userAgent: string

@@ -57,7 +57,7 @@ export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
         </button>
       </form>
       <p class="faint">
-        A key is made where the backend runs:
+        To create a key, run this command on the backend’s machine:
         <code>gdn key create</code>
       </p>
     </div>

@@ -98,7 +98,8 @@ function Words({ nft }: { nft: NftFacts }) {
       )}
       {nft.is_outdated && (
         <p class="reason waiting">
-          Its last update was made elsewhere, so this page shows earlier metadata. The metadata URL has the present one.
+          Its last update was made elsewhere, so this page shows earlier metadata. The metadata URL returns the current
+          metadata.
         </p>
       )}
       {description !== null && description !== '' && <LongText text={description} />}

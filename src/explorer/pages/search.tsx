@@ -37,7 +37,7 @@ function Found({ q }: { q: string }) {
             ? 'Searching…'
             : hits.length < MOST_HITS
               ? counted(hits.length, 'hit')
-              : `The first ${MOST_HITS} hits`}
+              : `The first ${MOST_HITS} results`}
         </p>
       </div>
       {data === undefined ? (

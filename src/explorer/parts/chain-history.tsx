@@ -47,7 +47,7 @@ export function Transactions({ transactions }: { transactions: readonly Transact
   )
 }
 
-/** What happened to an NFT, the last first. */
+/** The events of an NFT, latest first. */
 export function History({ events }: { events: readonly HistoryEvent[] }) {
   return (
     <ol class="timeline">

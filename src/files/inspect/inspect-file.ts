@@ -15,7 +15,7 @@ export interface FileProblem {
 export interface Inspection {
   /** A file with a problem is not minted. */
   problem: FileProblem | null
-  /** What some marketplaces may not show. */
+  /** Why some marketplaces may not show the file. */
   warning: string | null
 }
 

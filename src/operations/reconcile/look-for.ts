@@ -11,7 +11,7 @@ import { type Found, findMinted } from './find-minted.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readPages } from './listing.ts'
 import { ownersOf } from './owners.ts'
 
-/** What the server shows of an operation whose outcome is unknown. */
+/** The result of searching the server for an operation with an unknown outcome. */
 export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
 
 export interface LookDeps {
@@ -28,7 +28,7 @@ export interface LookDeps {
   unresolved(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
   /** The number of operations of the same content with an unknown outcome, including this one. */
   copies(): Promise<number>
-  /** What other operations of unknown outcome requested in the same collection, and when it was listed before. */
+  /** Returns other operations with an unknown outcome in the collection, and when it was listed before. */
   others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
@@ -111,7 +111,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   return { kind: 'accepted', accepted: acceptedAs(matches.ids, deps.now()) }
 }
 
-/** Returns the other operations of unknown outcome that requested some of these contents. */
+/** Returns the other operations with an unknown outcome that requested some of these contents. */
 async function rivalsFor(
   wanted: readonly string[],
   deps: LookDeps,

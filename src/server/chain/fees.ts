@@ -2,7 +2,7 @@ import type { Change, CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 
 /** The current fees of a network, in wei. */
 export interface NetworkFees {
-  /** Prices of a unit of gas: a tenth of recent blocks is cheaper than `low`, and a tenth is above `high`. */
+  /** Gas prices: a tenth of recent blocks is below `low`, and a tenth is above `high`. */
   low: bigint
   typical: bigint
   high: bigint

@@ -13,7 +13,7 @@ export interface Payer {
   inCoins?: (amount: bigint, rounding: 'up' | 'down') => string
 }
 
-/** What a signer lacks for everything that was accepted. */
+/** The funds that a signer lacks for all accepted requests. */
 export interface Shortage {
   signer: string
   /** Wei. */
@@ -36,7 +36,7 @@ export interface NeededForAll {
   unsent?: number
   /** Changes of NFTs that are included, although they aren't made yet. */
   changes?: number
-  /** What the limit of the run can still pay, if that is less than they need: then `wei` is only for this part. */
+  /** The rest of the run's limit, if it is less than they need: then `wei` is only for this part. */
   leftOfLimit?: bigint
 }
 

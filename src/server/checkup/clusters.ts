@@ -72,7 +72,7 @@ async function examineSigner(
 ): Promise<{ message: string; fix?: string }> {
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
   if (accepted === null) {
-    throw new GdnError('invalid_config', `${blockchain} is not set up: its signer was not accepted`, {
+    throw new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
       hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what tokens cost there.`,
     })
   }

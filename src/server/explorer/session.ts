@@ -12,7 +12,7 @@ const NEEDED: Permission = 'nft:read'
 
 export const SESSION_MS = 12 * 60 * 60_000
 
-/** What signs sessions: the server's secret and the incarnation of its data. */
+/** The values that sign sessions: the server's secret and the incarnation of its data. */
 export interface SessionSigner {
   secret: Secret
   /** Sessions end with the incarnation: a restored database doesn't know which were ended after its backup. */

@@ -121,7 +121,7 @@ export interface HistoryEvent {
   to: string | null
   /** The revision that an update made. */
   revision: number | null
-  /** What an update changed, cut to 500 characters each; null if its metadata is not known. */
+  /** The fields that an update changed, each cut to 500 characters; null if its metadata is not known. */
   changes: { field: string; before: string | null; after: string | null }[] | null
   /** Number of further changes. */
   changes_left_out: number

@@ -37,14 +37,14 @@ export interface RehearsalTarget {
   contract: string
 }
 
-/** What a signer has on the network, and what it spent in the rehearsal. Amounts are wei. */
+/** A signer's balance on the network, and the amount that it spent in the rehearsal, in wei. */
 export interface RehearsedSigner {
   address: Hex
   balance: bigint
   spent: bigint
 }
 
-/** What the transactions of a rehearsal did. */
+/** The results of a rehearsal's transactions. */
 export interface Rehearsed {
   transactions: number
   /** Number of tokens that they minted. */
@@ -88,7 +88,7 @@ interface Substitute {
   real: Hex
   signer: Signer
   balance: bigint
-  /** What pending transactions of the real one can cost above its balance, in wei. */
+  /** The maximum cost of the real signer's pending transactions above its balance, in wei. */
   debt: bigint
 }
 
@@ -182,7 +182,7 @@ async function chainOf({ dataDir, settingsFile }: DatabasePlace, blockchain: Evm
     `${blockchain} has no RPC URL in the configuration, so there is no network to copy`,
     {
       place: { file: settingsPath(dataDir, settingsFile) },
-      hint: 'Name the configuration of the backend with --config, or its data directory with --data-dir.',
+      hint: 'Specify the configuration of the backend with --config, or its data directory with --data-dir.',
     },
   )
 }
@@ -237,7 +237,7 @@ async function findCollection(
   const collection = found.find((one) => one.blockchain === blockchain)
   if (collection === undefined) {
     throw new GdnError('not_found', `the backend has no collection ${contract} on ${blockchain}`, {
-      hint: 'Name another collection, or another backend with --data-dir.',
+      hint: 'Specify another collection, or another backend with --data-dir.',
     })
   }
   const pending = await db

@@ -6,7 +6,7 @@ import type { Viewer } from '../explorer/explorer.ts'
 import type { Caller } from '../services/authenticate.ts'
 import type { Draining } from './draining.ts'
 
-/** What every route declares. A route without `access` can't be registered. */
+/** The declarations of every route. A route without `access` can't be registered. */
 export interface RouteConfig {
   /** `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts. */
   access: 'public' | 'explorer' | readonly Permission[]

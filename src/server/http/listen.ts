@@ -17,7 +17,7 @@ export async function listen(
     const code = systemCode(cause)
     if (code === 'EADDRINUSE') {
       throw new GdnError('port_in_use', `another program uses port ${port} on ${host}`, {
-        hint: 'Choose another port with --port, or --port 0 for any free port.\nGDN_BASE_URL and --base-url of commands must then name that port.',
+        hint: 'Choose another port with --port, or --port 0 for any free port.\nFor commands, set the same port in GDN_BASE_URL or --base-url.',
         place: { flag: '--port' },
         cause,
       })

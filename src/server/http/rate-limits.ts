@@ -36,9 +36,14 @@ export function createRateLimit(
     const wait = seconds(msBeforeNext)
     const headers = { ...policy, [RATE_LIMIT_HEADER]: `"${name}";r=${remaining};t=${wait}` }
     if (allowed) return headers
-    throw new Refusal(429, TITLES.tooManyRequests, `the limit is ${ratePerSecond} requests a second: wait ${wait} s`, {
-      ...headers,
-      [HEADERS.retryAfter]: String(wait),
-    })
+    throw new Refusal(
+      429,
+      TITLES.tooManyRequests,
+      `the limit is ${ratePerSecond} requests per second for each key: wait ${wait} s`,
+      {
+        ...headers,
+        [HEADERS.retryAfter]: String(wait),
+      },
+    )
   }
 }

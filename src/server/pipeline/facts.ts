@@ -26,7 +26,7 @@ export interface ChainFacts {
   hasAllTokens?(store: Store, collection: CollectionRow): Promise<boolean>
   /** Returns the time of a block in milliseconds; null if no node has it, and for embedded chains. */
   blockTime(block: number): Promise<number | null>
-  /** What the owner sets in the contract of a collection. Absent if collections have none. */
+  /** Reads the settings of a collection's contract. Absent if collections have no contract. */
   readonly contract?: ContractFacts
   /** Absent if fees are fixed: they are not estimated, and runs have no limits. */
   readonly gas?: GasFacts
@@ -74,7 +74,7 @@ export interface GasFacts {
   readonly isSimulated: boolean
   /** Returns the symbol of the coin; null if it isn't known. */
   coin(): Promise<string | null>
-  /** Returns the current fees, and the most that is offered for a unit of gas. */
+  /** Returns the current fees and the maximum gas price. */
   fees(): Promise<CurrentFees & { max: bigint }>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
   richest(): { address: string; balance: bigint; owed: bigint } | null
@@ -94,7 +94,7 @@ export interface GasFacts {
   blocksUntilFinal(block: number): Promise<number | null>
 }
 
-/** What holds the transactions of a run: one that is stuck, because the limit allows no higher fees. */
+/** A run whose transactions wait for one that is stuck, because the limit allows no higher fees. */
 export interface StuckRun {
   reason: string
   /** It, and those that wait for its nonce. */

@@ -37,7 +37,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Respo
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
-/** What a creating endpoint does with a request, in addition to storing it. */
+/** The work of a creating endpoint in addition to storing the request. */
 export interface Work<Prepared, Response> {
   /** Returns the response if all operations already exist by their reference IDs; then nothing else is done. */
   findExisting(): Promise<Response | null>

@@ -55,7 +55,7 @@ export async function aliasReferences(
     for (const { index, alias, content } of inOrder(wanted)) {
       // Another NFT with the same content has the same digest.
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
-      if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" names the NFT ${named}`)
+      if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
       if (await setAlias(db, scope, content, alias)) continue
       throw conflict(`nft_gdn_ids[${index}] ${content.target_id} has another reference ID than "${alias}"`)
     }

@@ -31,7 +31,7 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
         ...{ id, request_id, collection_id: collection.id, nft_id, blockchain: collection.blockchain },
         ...({ kind: 'freeze', metadata: '{}', files: null, step: 'sign', next_attempt_at: acceptedAt } as const),
       }))
-      if (!(await addUpdates(db, rows))) throw badRequest('a change of one of the NFTs is pending')
+      if (!(await addUpdates(db, rows))) throw badRequest('one of the NFTs has a pending change')
     },
     accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
   })

@@ -85,10 +85,10 @@ async function reserveChange(
 /**
  * Records a run in a transaction that accepts something for it.
  *
- * @throws Refusal if it is of another collection
+ * @throws Refusal if it belongs to another collection
  */
 export async function joinRun(db: Db, run: Parameters<typeof startRun>[1]): Promise<void> {
-  if (!(await startRun(db, run))) throw badRequest(`the run ${run.run} is of another collection`)
+  if (!(await startRun(db, run))) throw badRequest(`the run ${run.run} belongs to another collection`)
 }
 
 interface Start {

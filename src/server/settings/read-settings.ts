@@ -115,7 +115,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     const { successor } = retired
     throw new GdnError('invalid_config', retirementText(blockchain, retired), {
       place,
-      hint: `Name its successor ${successor} instead. To use it under the old name, add chain_id: ${chainIdOf(successor)}. Remove it to use an embedded chain.`,
+      hint: `Use its successor ${successor} instead. To use it under the old name, add chain_id: ${chainIdOf(successor)}. Remove it to use an embedded chain.`,
     })
   }
   const chainId = entry.chain_id ?? chainIdNamed(blockchain)

@@ -34,22 +34,26 @@ const chain = z
       .min(1, { error: 'must be at least 1' })
       .optional()
       .describe('Chain ID. Required for the name of a network that gdn does not know'),
-    confirmations: depth.default(12).describe('Number of blocks until a transaction counts, its own block included'),
-    finality: depth.default(64).describe('Number of blocks until finality'),
-    poll_seconds: seconds.default(2).describe('Time between polls; by default as often as there is work'),
-    stuck_seconds: seconds.default(60).describe("Time after which the fees of a signer's next transaction are raised"),
+    confirmations: depth
+      .default(12)
+      .describe('Number of confirmations that a transaction needs, including its own block'),
+    finality: depth.default(64).describe('Number of blocks after which a transaction is final'),
+    poll_seconds: seconds.default(2).describe('Time between polls'),
+    stuck_seconds: seconds
+      .default(60)
+      .describe("Time after which the fees of a signer's oldest pending transaction are raised"),
     max_fee_gwei: z
       .number({ error: 'must be a number of gwei' })
       .gt(0, { error: 'must be above 0' })
       .max(1_000_000, { error: 'must be at most 1000000 gwei' })
       .default(1000)
-      .describe('Upper limit of the fee for a unit of gas'),
+      .describe('Maximum gas price'),
     mints_in_flight: z
       .int({ error: 'must be a whole number of transactions' })
       .min(1, { error: 'must be at least 1 transaction' })
       .max(MAX_IN_FLIGHT, { error: `must be at most ${MAX_IN_FLIGHT} transactions` })
       .default(16)
-      .describe("Maximum number of a collection's mints that wait for a block"),
+      .describe('Maximum number of pending mint transactions of a collection'),
     block_explorer_url: webUrl.optional().describe('URL of a block explorer'),
     test_network: testNetwork,
     operators: z

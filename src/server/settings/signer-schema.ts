@@ -48,7 +48,7 @@ const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credentia
 /** A key in another process that speaks `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
 export const remoteSigner = withSecrets(
   z.strictObject({
-    remote_signer: signerUrl.describe('URL of a process that speaks eth_signTransaction'),
+    remote_signer: signerUrl.describe('URL of a JSON-RPC server that supports eth_signTransaction'),
     address: account.describe('Address of the account that signs'),
     token_file: file.optional().describe('File with the bearer token'),
     token_credential: credentialName.optional().describe('Credential of the service manager with the bearer token'),

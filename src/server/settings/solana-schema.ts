@@ -50,7 +50,9 @@ export const solanaChain = z
     commitment: z
       .enum(['finalized', 'confirmed'])
       .default('finalized')
-      .describe('Commitment that counts as complete: finalized is never reverted, confirmed is about 12 s sooner'),
+      .describe(
+        'Commitment at which a transaction is complete: finalized is never reverted, confirmed is about 12 s faster',
+      ),
     poll_seconds: seconds.default(2).describe('Time between polls'),
     max_compute_unit_price: z
       .int({ error: 'must be a whole number of micro-lamports' })

@@ -47,7 +47,7 @@ const s3 = withSecrets(
     path_style: z
       .boolean({ error: 'must be true or false' })
       .optional()
-      .describe('Puts the bucket in the path, not in the host; the default with an endpoint'),
+      .describe('Whether the bucket is in the path of URLs instead of the host. Default: true with an endpoint'),
     credentials_file: z
       .string()
       .min(1)

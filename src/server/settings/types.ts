@@ -16,9 +16,9 @@ export interface ChainSettings {
   finality: number
   pollMs: number
   stuckMs: number
-  /** Wei for a unit of gas. */
+  /** Maximum gas price in wei. */
   feeCap: bigint
-  /** Maximum number of a collection's mints that wait for a block. */
+  /** Maximum number of pending mint transactions of a collection. */
   mintsInFlight: number
   blockExplorerUrl: string | null
   /** Whether its coins have no value. */

@@ -43,7 +43,7 @@ export interface ClusterStatus {
   compute_unit_price: string
   /** The signer was accepted for the cluster, so collections can be created. */
   set_up: boolean
-  /** What prevents it from signing; null if nothing does. */
+  /** Why it can't sign; null if it can. */
   problem: string | null
   [field: string]: unknown
 }

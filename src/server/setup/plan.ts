@@ -129,7 +129,7 @@ export const notApproved = (what: string): GdnError =>
     hint: 'Nothing was sent for it. Run the same command again, which shows what it costs.',
   })
 
-/** Returns the most that a transaction offers for a unit of gas, in wei. */
+/** Returns the maximum gas price of a transaction, in wei. */
 export function offerOf({ raw }: Pick<TransactionRow, 'raw'>): bigint {
   const { maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
   return maxFeePerGas ?? gasPrice ?? 0n

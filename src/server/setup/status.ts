@@ -23,7 +23,7 @@ export interface SignerStatus {
   currency: string | null
   /** Number of the newest block. */
   block: number
-  /** Current price for a unit of gas, decimal. */
+  /** Current gas price as a decimal number. */
   max_fee_gwei: string
   /** Null before it is set up. */
   factory: string | null
@@ -38,7 +38,7 @@ export interface SignerStatus {
   waiting: number
   /** Number of accepted NFTs of the network without a transaction. */
   waiting_nfts: number
-  /** What prevents it from signing; null if nothing does. */
+  /** Why it can't sign; null if it can. */
   problem: string | null
   [field: string]: unknown
 }

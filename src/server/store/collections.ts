@@ -6,7 +6,7 @@ import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
 
-/** What a collection is created with, before it has its addresses. */
+/** The initial fields of a collection, before it has its addresses. */
 export type NewCollection = Pick<
   CollectionRow,
   | ('id' | 'name' | 'symbol' | 'wallet_address' | 'enable_api' | 'enable_transfer' | 'is_locked' | 'dynamic')

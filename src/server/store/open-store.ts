@@ -21,7 +21,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** What several processes need in addition to queries. */
+/** A connection for communication between processes, in addition to queries. */
 export interface PostgresConnection {
   /** Connects to the server itself, bypassing any pooler. */
   readonly direct: ClientConfig

@@ -15,7 +15,7 @@ export type LimitedRun = Pick<
   nft_bytes: number
 }
 
-/** What identifies a run: its collection has one account. */
+/** The fields that identify a run. A collection belongs to one account. */
 export type RunKey = Pick<LimitedRun, 'run' | 'collection_id'>
 
 /** A run with a limit of its cost. */
@@ -195,7 +195,7 @@ function shareOf(run: string, runs: readonly { run: string | null; count: number
   return share
 }
 
-/** What a run has spent and may spend. */
+/** The transactions of a run, to compute what it has spent and may spend. */
 export interface RunTransactions {
   /** NFTs that are accepted and not minted, signed for or not. */
   open: number

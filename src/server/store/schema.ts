@@ -53,7 +53,7 @@ export interface RunsTable {
   started_at: number
   /** The most that its transactions may cost together: wei, as decimal digits. Null without a limit. */
   max_cost: Generated<string | null>
-  /** The most that its transactions offer for a unit of gas: wei, as decimal digits. Null without a limit. */
+  /** Maximum gas price of its transactions: wei, as decimal digits. Null without a limit. */
   max_fee: Generated<string | null>
   /** With a limit: the most gas that one of its NFTs reserves, and the bytes of its call data. */
   nft_gas: Generated<number | null>
@@ -189,7 +189,7 @@ export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | Tran
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
 /** The result of a transaction in a block. cancelled: the block has the empty transaction that took its nonce. */
 export type MinedResult = 'success' | 'reverted' | 'cancelled'
-/** What an operator requests for a pending transaction: higher fees, or a cancellation. */
+/** The request of an operator for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
 
 /**
@@ -229,7 +229,7 @@ export interface TransactionsTable extends Work {
   block_hash: string | null
   /** Decimal digits; null on Solana. */
   gas_used: string | null
-  /** What it paid in a block, with the fee for its data: wei, as decimal digits. Null while it is pending. */
+  /** Fee that it paid in a block, including the fee for its data: wei, as decimal digits. Null while it is pending. */
   fee_paid: Generated<string | null>
   /** The run that pays for it, if the run has a limit, and the collection of that run. */
   run: Generated<string | null>

@@ -22,7 +22,7 @@ interface State {
   reserved: readonly Reservation[]
   /** New requests that the prompt is about. */
   asked: readonly Reservation[]
-  /** Offered for a unit of gas. */
+  /** Gas price. */
   offered: bigint
 }
 

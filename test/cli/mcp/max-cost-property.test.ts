@@ -32,7 +32,7 @@ const NFTS = isSoak ? 150 : 10
 const FINALITY = 6
 const DEEPEST_REORG = 5
 const GWEI = 10n ** 9n
-/** The most that the backend offers for a unit of gas, in gwei. */
+/** The backend's maximum gas price in gwei. */
 const MAX_FEE = 30
 /** A session is replaced after so many refused calls. */
 const MOST_REFUSED = 3

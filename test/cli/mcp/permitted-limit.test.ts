@@ -66,7 +66,7 @@ test('each request of a drop carries the permitted limit, which never replaces o
   expect(limitsIn(calls, 'createnft')).toEqual(Array(2).fill([asked[0]?.id, '123']))
 })
 
-test('a drop that has only requests of unknown outcome to repeat is permitted', async () => {
+test('a drop that has only requests with an unknown outcome to repeat is permitted', async () => {
   const stop = new AbortController()
   const { createnft, getnfts } = service()
   const { url, calls, bodies } = await fakeApi({

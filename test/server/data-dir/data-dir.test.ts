@@ -297,7 +297,7 @@ describe('an address to listen on', () => {
     const error = await refusal(dir.path, { port })
     expect(error.code).toBe('port_in_use')
     expect(error.message).toContain(String(port))
-    expect(error.hint).toMatch(/--port 0.*\nGDN_BASE_URL and --base-url of commands must then name that port/)
+    expect(error.hint).toMatch(/--port 0.*\nFor commands, set the same port in GDN_BASE_URL or --base-url/)
     await new Promise((resolve) => other.close(resolve))
     await start(dir.path, { port })
     expect(backend?.url).toBe(`http://127.0.0.1:${port}`)

@@ -220,5 +220,5 @@ it('rejects a change for a run of another collection', async () => {
   const run = newRun()
   await deployed(await KINDS.update()({ 'gdn-run': run }))
   const { status, json } = await KINDS.collection()({ 'gdn-run': run })
-  expect([status, json.error.message]).toEqual([400, `the run ${run} is of another collection`])
+  expect([status, json.error.message]).toEqual([400, `the run ${run} belongs to another collection`])
 })

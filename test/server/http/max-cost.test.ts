@@ -162,7 +162,7 @@ it('rejects a run in a second collection, where its limits would not count, and 
   const to = await createTestCollection(backend, { name: 'Second' })
   for (const headers of [limited(2n * ONE), limited(`${9n * ONE};set`), { 'gdn-run': run }]) {
     const { status, json } = await send(headers, { to })
-    expect([status, json.error.message]).toEqual([400, `the run ${run} is of another collection`])
+    expect([status, json.error.message]).toEqual([400, `the run ${run} belongs to another collection`])
   }
   expect((await backend.post('/api/v1/getruncosts', { run })).json.costs.max_cost).toBe(String(2n * ONE))
   expect((await send({ 'gdn-run': another }, { to })).status).toBe(200)

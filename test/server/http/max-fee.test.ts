@@ -95,7 +95,7 @@ it('rejects a run of another collection, and Solana', async () => {
   const other = await createTestCollection(backend, { name: 'Other' })
   expect(await limit(ENOUGH, ofCollection(other))).toMatchObject({
     status: 400,
-    json: { error: { message: `the run ${RUN} is of another collection` } },
+    json: { error: { message: `the run ${RUN} belongs to another collection` } },
   })
   const { address } = await createTestCollection(backend, SOLANA_COLLECTION)
   expect(await limit(ENOUGH, { run: 'new', contract_address: address, blockchain: 'solana' })).toMatchObject({

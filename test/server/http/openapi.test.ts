@@ -113,7 +113,7 @@ describe('/openapi.json', () => {
       expect([name, references.includes('IdempotencyKey')]).toEqual([name, creates !== null])
       expect([name, '429' in post.responses]).toEqual([name, ratePerSecond !== null])
       if (ratePerSecond !== null) {
-        expect(post.description).toContain(`${ratePerSecond} requests a second`)
+        expect(post.description).toContain(`${ratePerSecond} requests per second for each key`)
         expect(Object.keys(post.responses[429].headers)).toEqual(
           expect.arrayContaining(['Retry-After', 'RateLimit', 'RateLimit-Policy']),
         )

@@ -47,7 +47,7 @@ describe('rate limits on', () => {
       expect(third?.json).toEqual({
         error: {
           title: 'Too Many Requests',
-          message: expect.stringMatching(/the limit is 2 requests a second: wait 1 s/),
+          message: expect.stringMatching(/the limit is 2 requests per second for each key: wait 1 s/),
         },
       })
       expect(third?.headers.get('retry-after')).toBe('1')

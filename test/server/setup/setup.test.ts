@@ -395,7 +395,7 @@ describe('a waiting setup', () => {
 
 const balance = async () => BigInt(await real.call('eth_getBalance', [admin.address, 'latest']))
 
-/** Records what each transaction that is sent offers for a unit of gas. */
+/** Records the maximum gas price of each transaction that is sent. */
 function offersOf(): bigint[] {
   const offers: bigint[] = []
   node.answer = ({ method, params }) => {

@@ -18,7 +18,7 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['List the runs on the local backend', 'gdn batch list --local'],
       ['Include single commands, such as gdn nft mint', 'gdn batch list --all'],
       [
-        'List runs with rows that are pending or of unknown outcome',
+        'List runs with pending rows, or rows with an unknown outcome',
         "gdn batch list --json | jq '.[] | select(.pending + .unknown > 0)'",
       ],
     ],

@@ -13,7 +13,7 @@ import { notEmpty } from '../../flags/parse.ts'
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
     about:
-      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. A row is sent again only if the first request is known to have had no effect.',
+      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. A row is sent again only if a second NFT is impossible.',
     examples: [
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Show what would be sent, and how long it would take', 'gdn batch mint drop.csv --dry-run'],

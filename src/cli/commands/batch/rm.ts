@@ -29,7 +29,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. If you mint the same manifest later, gdn starts a new run. Only a server that supports reference IDs then returns the existing NFTs. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
+      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. If you mint the same manifest later, gdn starts a new run. On a server without reference IDs, the new run may mint the rows again. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
     examples: [
       ['Delete a run', 'gdn batch rm drop-3f9a'],
       ['Delete all finished runs', 'gdn batch rm --finished'],
@@ -79,9 +79,7 @@ async function rmNamed(
   if (isFinished(status)) await confirmRemoval(deps, flags.yes, `Remove the finished run ${safe(run.name)}?`)
   else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
   await removeRun(run)
-  deps.io.note(
-    `Removed ${safe(run.name)}. Only a server with reference IDs keeps its manifest from being minted again.`,
-  )
+  deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, its manifest may be minted again.`)
   return [run]
 }
 
@@ -142,18 +140,18 @@ const isFinished = ({ counts }: RunStatus): boolean => openRows(counts) === 0
 function lossOf({ counts }: RunStatus): string {
   const { pending, accepted, unknown } = counts
   const losses = [
-    unknown > 0 ? `${count(unknown, 'row')} of unknown outcome` : '',
+    unknown > 0 ? `${count(unknown, 'row')} with an unknown outcome` : '',
     accepted > 0 ? `the NFT IDs of ${count(accepted, 'accepted row')}` : '',
     pending > 0 ? count(pending, 'unsent row') : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. Only a server with reference IDs then keeps the same manifest from minting every row again`
+  return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
 }
 
 /** A finished run still protects its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
   if (io.interactive)
-    io.note('Without the record, only a server with reference IDs keeps the same manifest from being minted again.')
+    io.note('Without the record, the same manifest may be minted again on a server without reference IDs.')
   await io.confirm(question, '--yes', NOT_REMOVED)
 }
 

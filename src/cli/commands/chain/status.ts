@@ -47,7 +47,7 @@ const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
       }
     : VIEW
 
-/** What waits for a signer: `2 transactions, 24 NFTs`. */
+/** Returns the work that waits for a signer: `2 transactions, 24 NFTs`. */
 function waitingText({ waiting, waiting_nfts }: DataRecord): string {
   const [transactions, nfts] = [Number(waiting), Number(waiting_nfts)]
   const parts = [transactions > 0 ? count(transactions, 'transaction') : '', nfts > 0 ? count(nfts, 'NFT') : '']

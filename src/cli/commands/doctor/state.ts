@@ -68,7 +68,7 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
       if (unknown === 0) continue
       const rows = unknown === 1 ? 'a row' : `${unknown} rows`
       findings.push(
-        warn(CHECK, `run ${run.name} has ${rows} of unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
+        warn(CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
       )
     }
     findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))

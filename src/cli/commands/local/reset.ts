@@ -17,7 +17,7 @@ import { askText } from '../../prompt/ask-for.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 
-/** What a user types to confirm: the name of the local backend, as in its profile. */
+/** The text that a user types to confirm: the name of the local backend, as in its profile. */
 const NAME = 'local'
 
 const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }

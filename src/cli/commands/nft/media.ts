@@ -20,7 +20,7 @@ export interface LocalFile {
 export interface Media {
   fields: { key: string; url: string }[]
   localFiles: LocalFile[]
-  /** What some marketplaces may not show, with the flag. */
+  /** Warnings about files that some marketplaces may not show, with the flag. */
   warnings: string[]
 }
 

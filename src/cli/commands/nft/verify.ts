@@ -305,7 +305,7 @@ function throwUnlessVerified(id: string, verification: Verification, breaksCommi
   throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
     hint: breaksCommitment
       ? 'Its metadata was changed after the reveal, or belongs to another row. `gdn nft history <nft_gdn_id>` shows changes.'
-      : 'An owner differs if the NFT was transferred since. Investigate any other difference.',
+      : 'The owner differs if the NFT was transferred in the meantime. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })
 }

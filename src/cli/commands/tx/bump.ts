@@ -16,7 +16,7 @@ export interface BumpFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = bump): GdnCommand {
   const bumpCommand = new GdnCommand({
     about:
-      'A backend automatically raises the fees of a transaction that is pending for longer than stuck_seconds in its configuration. This command raises the fees immediately. The running backend, which has the key, signs the same call again with the same nonce and higher fees, up to max_fee_gwei, and watches all attempts. On a public network, the command shows the new maximum cost of the transaction and prompts for confirmation.',
+      'A backend automatically raises the fees of a transaction that is pending for longer than stuck_seconds in its configuration, unless a limit prevents that. This command raises the fees immediately. The running backend signs the same call again with the same nonce and higher fees, up to max_fee_gwei, and watches all attempts. On a public network, the command shows the new maximum cost of the transaction and prompts for confirmation.',
     examples: [['Raise the fees now', 'gdn tx bump 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
   bumpCommand.argument('<transaction>')

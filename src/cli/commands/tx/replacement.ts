@@ -27,11 +27,11 @@ function costText({ max_cost_before_wei: before, max_cost_after_wei: after, curr
   return `${coinsIn(before, 'up')} ${currency ?? 'coins'} now${then}`
 }
 
-/** What it costs to replace a transaction. */
+/** The cost of replacing a transaction. */
 export interface Replacement {
   /** Whether it may cost money. */
   costsMoney: boolean
-  /** What a transaction costs now: ` (now at most 0.003 ETH)`. */
+  /** The current cost of a transaction: ` (now at most 0.003 ETH)`. */
   nowText: string
   /** End of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
   atMostText: string

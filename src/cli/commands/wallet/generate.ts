@@ -20,7 +20,7 @@ const MAX_COUNT = 1000
 export function command(deps: Deps, run = generate): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The server generates the key and returns it once. With --offline, gdn generates the key on this machine and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. Before it sends the request, gdn completes every step that can fail on this machine. In every command, you can use @name instead of the address.',
+      'The server generates the key and returns it once. With --offline, gdn generates the key on this machine and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. gdn prepares the keystore before it sends the request, because the response is the only copy of the key. In every command, you can use @name instead of the address.',
     examples: [
       ['Generate a wallet', 'gdn wallet generate --name alice --email me@example.com'],
       ['Use the wallet as a receiver', 'gdn nft mint --receiver @alice --title Dawn'],

@@ -14,7 +14,7 @@ export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags, N
   blockchain?: Blockchain
 }
 
-/** What both ways to generate wallets need. */
+/** The input of both ways to generate wallets. */
 export interface Making {
   reservations: readonly Reservation[]
   folder: string

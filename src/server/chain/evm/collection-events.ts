@@ -22,7 +22,7 @@ export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const)
 const [TRANSFER] = TOPICS
 const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
 
-/** What changed. Addresses are checksummed. */
+/** A change of a collection. Addresses are checksummed. */
 export type CollectionChange =
   | { kind: 'transfer'; tokenId: bigint; from: Hex; to: Hex }
   | { kind: 'owner'; previous: Hex; next: Hex }

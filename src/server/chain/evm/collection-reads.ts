@@ -23,7 +23,7 @@ export interface CollectionState {
   nextTokenId: bigint
 }
 
-/** What can happen to the tokens of a collection after they are minted. */
+/** The changes that a collection permits after its tokens are minted. */
 export interface CollectionLifecycle {
   version: bigint
   dynamic: boolean

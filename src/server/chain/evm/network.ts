@@ -12,7 +12,7 @@ export interface EvmReceipt {
   blockNumber: bigint
   blockHash: Hex
   gasUsed: bigint
-  /** What it paid in wei, with the fee for its data; null if the node doesn't return the price. */
+  /** Fee that it paid in wei, including the fee for its data; null if the node doesn't return the price. */
   feePaid: bigint | null
   /** The part of `feePaid` for its data; 0 on most networks. */
   dataFee?: bigint
@@ -20,7 +20,7 @@ export interface EvmReceipt {
   status: 'success' | 'reverted'
 }
 
-/** The fees that a transaction offers, in wei per unit of gas. */
+/** The fees that a transaction offers, in wei per gas. */
 export interface Fees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
@@ -59,9 +59,9 @@ export interface PublicNetwork {
   readonly finality: number
   /** Milliseconds that a transaction may be its signer's next before it is replaced with higher fees. */
   readonly stuckMs: number
-  /** Upper limit of the fee for a unit of gas, in wei. */
+  /** Maximum gas price in wei. */
   readonly feeCap: bigint
-  /** Maximum number of a collection's mints that wait for a block; 1 allows only one that isn't final. */
+  /** Maximum number of pending mint transactions of a collection; 1 allows only one that isn't final. */
   readonly mintsInFlight: number
   /** Number of the newest block. */
   head(): Promise<number>

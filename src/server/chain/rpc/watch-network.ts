@@ -7,7 +7,7 @@ const FIRST_WITHIN_MS = 1_500
 /** A request to a network that takes this long counts as "no response" before it fails. */
 const SILENT_MS = 10_000
 
-/** What prevents work on a network. */
+/** Why work on a network is impossible. */
 export interface Hindrance {
   reason: string
   /** The network is unreachable or is the wrong one, so another process can't help either. */

@@ -37,7 +37,7 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
   findSigner: FindSigner
   log: Log
-  /** The most that automatic increases offer for a unit of gas, in wei. */
+  /** The maximum gas price of automatic increases, in wei. */
   maxFee?: bigint | undefined
 }
 

@@ -43,8 +43,8 @@ export async function feesWithin(
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
 /**
- * Returns the most that a call may offer for a unit of gas, so that its run stays within the limit of its cost, and the
- * limit that is enough for it and everything else that was accepted.
+ * Returns the maximum gas price of a call with which its run stays within its cost limit, and the limit that is enough
+ * for the call and all other accepted requests.
  */
 async function mostWithin(
   db: Db,
@@ -138,7 +138,7 @@ export async function mayReplace(
   return more === 0n || more <= max - paid - pending
 }
 
-/** Returns the most that the run of a pending transaction offers for a unit of gas; null without a limit. */
+/** Returns the maximum gas price of the run of a pending transaction; null without a limit. */
 export async function maxFeeOf(
   db: Db,
   { run, run_collection_id: collectionId }: Pick<TransactionRow, 'run' | 'run_collection_id'>,

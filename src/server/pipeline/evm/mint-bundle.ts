@@ -33,7 +33,7 @@ export interface MintBundle {
   run: LimitedRun | null
 }
 
-/** What a bundle may cost. */
+/** The limits of a bundle's cost. */
 interface Terms {
   /** Gas that the signer can pay for. */
   payable: bigint

@@ -11,13 +11,13 @@ import type { CollectionRow } from '../../store/collections.ts'
 import type { TransactionKind } from '../../store/schema.ts'
 import { atFinality } from './judge-reverted-call.ts'
 
-/** What an update depends on, as of one block. */
+/** The state that an update depends on, as of one block. */
 export interface UpdateTerms {
   state: CollectionState
   lifecycle: CollectionLifecycle
 }
 
-/** Reads what an update of a collection depends on; null if the node doesn't have the collection at that block. */
+/** Reads the state that an update depends on; null if the node doesn't have the collection at that block. */
 export async function readUpdateTerms(
   network: EvmNetwork,
   { contract_address }: CollectionRow,

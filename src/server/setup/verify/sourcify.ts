@@ -14,7 +14,7 @@ export function createSourcify(options: VerifierOptions): Verifier {
   const pageOf = (address: string) =>
     url === SOURCIFY_URL ? `${PAGES}/${chainId}/${address}` : `${url}/v2/contract/${chainId}/${address}`
 
-  /** What the service has of a contract; null if it isn't verified. */
+  /** Returns the service's verification of a contract; null if it isn't verified. */
   const look = async (address: string) => {
     const { json } = await http.ask({ method: 'GET', url: `${url}/v2/contract/${chainId}/${address}` })
     return matchIn(json)

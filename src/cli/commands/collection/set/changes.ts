@@ -15,7 +15,7 @@ export interface Change {
   call(): Promise<OwnerCall>
   /** A call that needs as much gas, known before anything is uploaded. */
   estimate: OwnerCall
-  /** What a person has to confirm, because it can't be undone. */
+  /** The change that a person has to confirm, because it can't be undone. */
   final?: string | undefined
 }
 

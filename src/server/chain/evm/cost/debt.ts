@@ -10,7 +10,7 @@ export interface PendingCall {
   state: 'offered' | 'raised' | 'held'
 }
 
-/** What a signer must have for its pending transactions. */
+/** The funds that a signer needs for its pending transactions. */
 export interface Debt {
   /** The maximum cost in wei of the next one, and of all. */
   due: bigint

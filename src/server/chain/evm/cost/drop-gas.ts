@@ -2,16 +2,16 @@ import { MAX_BATCH, type MintRun } from '../collection.ts'
 import { grantGas, grantGasLimit, makeGas, makeGasLimit, mintGas, mintGasLimit } from '../gas-limits.ts'
 import type { Hex } from '../network.ts'
 
-/** What the transactions of a drop use together. */
+/** The total gas and data of a drop's transactions. */
 export interface DropGas {
   transactions: number
   /** Typical, with receivers that are new to the collection. */
   gas: bigint
-  /** What the transactions reserve: an upper bound. */
+  /** The gas that the transactions reserve: an upper bound. */
   gasLimit: bigint
   /** Bytes of the unsigned transactions, for networks that charge for their data. */
   bytes: number
-  /** What they typically use if each request has a transaction of its own, as on an idle backend. */
+  /** Typical totals if each request has its own transaction, as on an idle backend. */
   apart: { transactions: number; gas: bigint; bytes: number }
   /** The most that they use, however the backend forms them: each request has a transaction of its own. */
   worst: WorstGas

@@ -4,7 +4,7 @@ import type { Fees, Hex } from '../network.ts'
 /** Maximum multiple of the network's usual fees for automatic increases. */
 const FAR_ABOVE = 4n
 
-/** What the fees of a replacement depend on. Fees are in wei per unit of gas. */
+/** The values that determine the fees of a replacement. Fees are in wei per gas. */
 export interface FeeTerms {
   /** The highest fees that the transaction has offered. */
   before: Fees

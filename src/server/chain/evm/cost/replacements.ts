@@ -29,12 +29,12 @@ export interface ReplacingFees {
 /** A transaction that offers less than the next block takes, and its replacement. Amounts are in wei. */
 export interface Replacement<Row extends Unmined> {
   transaction: Row
-  /** The most that the transaction and its replacement offer for a unit of gas. */
+  /** The maximum gas prices of the transaction and of its replacement. */
   offered: bigint
   raised: bigint
   /** The most that the replacement costs without the fee for its data. */
   cost: bigint
-  /** What it can cost more than all signings until now. */
+  /** The maximum additional cost, compared with all signings until now. */
   more: bigint
 }
 
@@ -42,7 +42,7 @@ export interface Replacement<Row extends Unmined> {
  * Returns those of some transactions that offer less than the next block takes, with their replacements. A canceled
  * transaction has none: the limits of its run don't apply to it.
  *
- * @param maxFee the most that their run offers for a unit of gas; null without a limit
+ * @param maxFee the maximum gas price of their run; null without a limit
  */
 export async function replacementsOf<Row extends Unmined>(
   db: Db,

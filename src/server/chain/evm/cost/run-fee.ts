@@ -35,8 +35,8 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
 /**
  * Returns why a run waits whose cost limit is too low for the current fees.
  *
- * @param least what blocks take for a unit of gas
- * @param most what the limit pays for
+ * @param least the lowest gas price that blocks accept
+ * @param most the highest gas price that the limit pays for
  * @param enough the limit that pays for everything that was accepted
  */
 export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>

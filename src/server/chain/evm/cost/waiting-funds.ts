@@ -49,6 +49,6 @@ export async function fundsOfWaiting(
 
 const countOf = (mints: readonly WaitingMint[]): number => mints.reduce((sum, { count }) => sum + count, 0)
 
-/** Returns the most that transactions can offer for a unit of gas, so that they cost no more than an amount. */
+/** Returns the maximum gas price with which transactions cost no more than an amount. */
 const priceFor = ({ gasLimit, bytes }: GasOfMints, wei: bigint, fees: Parameters<typeof dataCost>[1]): bigint =>
   (wei - dataCost(bytes, fees)) / gasLimit

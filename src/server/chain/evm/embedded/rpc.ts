@@ -57,7 +57,7 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   )
 }
 
-/** What a call has to wait for, and its gas limit. */
+/** The requests that a call waits for, and its gas limit. */
 interface Terms {
   sent: Promise<unknown>
   gas: number

@@ -25,7 +25,7 @@ const ABI = parseAbi([
 /** Royalties are parts of 10,000 of the price (ERC-2981). */
 export const WHOLE_PRICE = 10_000
 
-/** What is set in a collection's contract. Addresses are checksummed. */
+/** The settings in a collection's contract. Addresses are checksummed. */
 export interface OwnerSettings {
   /** The zero address after `renounceOwnership`. */
   owner: Hex

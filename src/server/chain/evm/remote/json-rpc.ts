@@ -7,7 +7,7 @@ import { answerOf, NodeFailed, outcomeOf, passing } from './answers.ts'
 import { createBatches, MAX_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
 
-/** What identifies a network. */
+/** How to identify the network of a node. */
 export interface Identity {
   /** The method that returns the identity of a node's network; it has no parameters. */
   method: string

@@ -20,9 +20,9 @@ export interface RemoteNetworkOptions {
   finality: number
   pollMs?: number | undefined
   stuckMs?: number
-  /** Upper limit of the fee in wei for a unit of gas. */
+  /** Maximum gas price in wei. */
   feeCap?: bigint
-  /** Maximum number of a collection's mints that wait for a block. */
+  /** Maximum number of pending mint transactions of a collection. */
   mintsInFlight?: number
   timeoutMs?: number
   tries?: number

@@ -173,6 +173,6 @@ const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }
   })
 
 export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
-  new GdnError('invalid_config', `${blockchain} is not set up: no signer was accepted for it`, {
+  new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
     hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what tokens cost there.`,
   })

@@ -20,7 +20,7 @@ export interface ReplacementFees {
   current: { suggested: Fees; data: NetworkFees['data'] } | null
 }
 
-/** What a transaction can cost before and after it is replaced, in wei. */
+/** The maximum cost of a transaction before and after it is replaced, in wei. */
 export interface ReplacementCost {
   before: bigint
   /** The most that it or its replacement can ever cost after the request; null if nothing limits it. */

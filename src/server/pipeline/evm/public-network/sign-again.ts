@@ -18,7 +18,7 @@ export interface SignAgainOptions {
   findSigner: FindSigner
   now: () => number
   log: Log
-  /** The most that an increase offers for a unit of gas, in wei. Default: no limit apart from that of the network. */
+  /** The maximum gas price of an increase, in wei. Default: only the limit of the network. */
   maxFee?: bigint | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
 
-/** What SQLite and PostgreSQL do differently in the initial migration: `sqlite.ts` and `postgres.ts` implement it. */
+/** The differences between SQLite and PostgreSQL in the initial migration. See `sqlite.ts` and `postgres.ts`. */
 export interface InitialDialect {
   /** Column type of binary data. */
   readonly bytes: 'blob' | 'bytea'

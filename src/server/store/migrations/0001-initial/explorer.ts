@@ -10,7 +10,7 @@ export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialec
     .addColumn('run', 'text', (c) => c.notNull())
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('started_at', 'bigint', (c) => c.notNull())
-    // The most that the run may cost, and may offer for a unit of gas.
+    // The maximum cost and gas price of the run.
     .addColumn('max_cost', 'text')
     .addColumn('max_fee', 'text')
     .addColumn('nft_gas', 'bigint')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** What the processes of a backend share: its identity, secrets and rate limits. */
+/** Creates the tables that the processes of a backend share: its identity, secrets and rate limits. */
 export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
   // Clients identify a backend by it. The table has one row, whose key is 1.
   await db.schema
