@@ -1,4 +1,3 @@
-import { count } from '../core/count.ts'
 import { inGwei } from '../core/units.ts'
 
 interface StuckTransaction {
@@ -23,10 +22,3 @@ export const raisingFlag = (reason: string | null | undefined): string | null =>
   /; repeat its command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit/
     .exec(reason ?? '')?.[1]
     ?.trimEnd() ?? null
-
-/** Returns why the next request of a run waits: its limit leaves more once earlier transactions are final. */
-export const finalityReason = (blocks: number): string => `waiting for finality, ${count(blocks, 'block')} left`
-
-/** Returns a reason to wait, or null if it is only that of a next request and the run has none. */
-export const reasonOfRun = (reason: string | null, hasUnsent: boolean): string | null =>
-  !hasUnsent && /^waiting for finality, [0-9]+ blocks? left$/.test(reason ?? '') ? null : reason

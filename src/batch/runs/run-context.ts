@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { reasonOfRun } from '../../api/stuck-reason.ts'
+import { reasonOfRun } from '../../api/finality-reason.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Now, sleep } from '../../core/time.ts'

@@ -1,4 +1,4 @@
-import { reasonOfRun } from '../../api/stuck-reason.ts'
+import { reasonOfRun } from '../../api/finality-reason.ts'
 import { keptMaxCost, type Run } from '../../batch/runs/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { statusOf } from '../../client/answers.ts'

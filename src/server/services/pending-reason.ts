@@ -1,8 +1,7 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { count } from '../../core/count.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
-import { limitedRunsOf } from '../pipeline/evm/limited-runs.ts'
-import { runsOfUnmined } from '../store/run-costs.ts'
+import { limitedRuns, runsOfRequests, runsOfUnmined } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { heldCollections } from '../store/transactions.ts'
 import { feesIfKnown } from './get-fees.ts'
@@ -102,17 +101,17 @@ export async function limitReasons(
   const unsigned = accepted.filter((one) => one.transaction_id === null)
   for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
     const rows = unsigned.filter((one) => one.collection_id === collectionId)
-    const runs = await limitedRunsOf(db, collectionId, rows)
+    const limited = await limitedRuns(db, collectionId)
     const { gas } = chainFacts(chains, rows[0]?.blockchain as Blockchain)
-    const current = gas === undefined || runs.every((run) => run === null) ? null : await feesIfKnown(gas)
+    const current = gas === undefined || limited.length === 0 ? null : await feesIfKnown(gas)
     if (gas === undefined || current === null) continue
-    for (const run of new Set(runs)) {
-      if (run === null) continue
+    const requests = [...(await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))]))]
+    for (const run of limited) {
+      const own = requests.filter(([, name]) => name === run.run)
+      if (own.length === 0) continue
       const stuck = await gas.stuckAtLimit(db, run, current)
       const reason = stuck?.reason ?? (await gas.waitingForPrice(db, run, current))
-      for (const [index, { request_id }] of rows.entries()) {
-        if (runs[index] === run && reason !== null) reasons.set(request_id, reason)
-      }
+      if (reason !== null) for (const [id] of own) reasons.set(id, reason)
     }
   }
   return reasons
