@@ -15,7 +15,9 @@ import { root } from './paths.mjs'
  */
 const GROUPS = {
   operations: {
-    code: ['src/operations/{check-copy,held-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts'],
+    code: [
+      'src/operations/{check-copy,held-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts',
+    ],
     tests: ['test/operations/{copies,held-run,operate,repeatable,send}.test.ts'],
     rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
   },
