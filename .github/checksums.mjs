@@ -1,5 +1,5 @@
-// A step of release.yml: looks up the packages of package-lock.json that have no checksum at the npm registry, and fails
-// if one still has none, or if anything else of the file changed (SECURITY.md).
+// A step of release.yml: looks up the packages of package-lock.json that have no checksum at the npm registry, and
+// fails if one still has none, or if anything else of the file changed (SECURITY.md).
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 

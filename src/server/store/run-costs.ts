@@ -238,8 +238,8 @@ interface CostRow {
 /**
  * Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. Any
  * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before. Until the
- * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings. A lost one
- * can still be mined if a node lied about its nonce.
+ * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings. A lost
+ * one can still be mined if a node lied about its nonce.
  */
 export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
