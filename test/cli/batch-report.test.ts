@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { span } from '../../src/cli/sheet/report-top.ts'
 import { IMAGE_CID } from '../helpers/image-service.ts'
 import { jpegOf, type Painting, png, pngChunk, QUARTERS } from '../helpers/images.ts'
+import { cpuMs } from '../helpers/longest-turn.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { CONTRACT, type nft, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
@@ -22,6 +23,8 @@ interface Backend {
   image?: Uint8Array | ((path: string) => Uint8Array)
   refuse?: (title: string) => boolean
   failed?: string
+  /** The status of such an NFT. */
+  failedStatus?: string
   /** Fields of getnfts that changed after the mint, by ID. */
   present?: Record<string, Record<string, unknown>>
   /** Responses of getnfthistory by ID; without them, the backend does not announce it. */
@@ -42,6 +45,7 @@ async function backend({
   image,
   refuse,
   failed,
+  failedStatus = 'failed',
   present = {},
   history,
   reads,
@@ -87,7 +91,7 @@ async function backend({
         ...one,
         metadata_url: null,
         ...(isMinted ? present[one.nft_gdn_id] : {}),
-        ...(failed === undefined ? {} : { status: 'failed', error: failed, token_id: null }),
+        ...(failed === undefined ? {} : { status: failedStatus, error: failed, token_id: null }),
       }))
       onRead?.(
         'getnfts',
@@ -182,8 +186,8 @@ describe('the report of a run', () => {
     expect(html).toContain('unknown: the server does not report it')
   })
 
-  test('groups failed rows by reason, with their lines', async () => {
-    const url = await backend({ failed: 'the image <b>answered</b> 404' })
+  test.each(['failed', 'error'])('groups rows with the status %s by reason, with their lines', async (failedStatus) => {
+    const url = await backend({ failed: 'the image <b>answered</b> 404', failedStatus })
     const { code, stdout, html } = await reported(url, [row('Dawn'), row('Dusk')])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ rows: 2, errors: 2, failed: 2 })
@@ -422,7 +426,7 @@ describe('its pictures', () => {
     expect(requested).toEqual([`/ipfs/${IMAGE_CID}`])
   })
 
-  test('of 300 rows with 40 large PNG and JPEG files take less than 2 MB', async () => {
+  test('of 300 rows with 40 large PNG and JPEG files take less than 2 MB and 10 s of CPU time', async () => {
     const square = { ...noise, width: 420, height: 420 }
     const [asPng, asJpeg] = [png(square), jpegOf(square)]
     // Other bytes with the same pixels.
@@ -438,7 +442,9 @@ describe('its pictures', () => {
     const image = (path: string) => numbered(cids.indexOf(path.slice('/ipfs/'.length)))
     const url = await backend({ image, onFile: (path) => requested.push(path) })
     const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, `ipfs://${cids[i % cids.length]}`))
+    const since = process.cpuUsage()
     const { html } = await reported(url, rows)
+    expect(cpuMs(since)).toBeLessThan(10_000)
     expect(requested).toEqual(cids.map((cid) => `/ipfs/${cid}`))
     expect(sources(html)).toHaveLength(40)
     expect(shownIn(html)).toEqual(rows.map((_, i) => `image-${(i % 40) + 1}`))

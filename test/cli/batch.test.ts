@@ -93,6 +93,23 @@ describe('batch mint', () => {
     })
   })
 
+  test.each(['failed', 'error'])('exits with 7 if the status of an NFT is %s', async (status) => {
+    const { path, options } = await folder()
+    const { createnft, getnfts } = service()
+    const api = await fakeApi({
+      createnft,
+      getnfts: (body: { nft_gdn_ids: string[] }) => {
+        const { requests, nfts } = getnfts(body).body as { requests: object; nfts: object[] }
+        return { body: { requests, nfts: nfts.map((one) => ({ ...one, status, token_id: null, error: 'no gas' })) } }
+      },
+    })
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json']
+    const { code, stdout, stderr } = await cli(argv, options)
+    expect(code).toBe(7)
+    expect(JSON.parse(stdout)).toMatchObject({ total: 2, failed: 2, deployed: 0 })
+    expect(stderr).toContain('no gas')
+  })
+
   test('prints a three-row summary on a terminal; batch status prints every number', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service((title) => title === 'Dusk'))

@@ -178,6 +178,23 @@ test('gdn nft burn names title and owner first, and burns once', async () => {
   })
 })
 
+test.each([
+  ['update', 'failed'],
+  ['update', 'error'],
+  ['burn', 'failed'],
+  ['burn', 'error'],
+])('gdn nft %s exits with 5 for an NFT with the status %s', async (verb, status) => {
+  const api = await fakeApi({ getnfts: knows(nft('one', { status, token_id: null, error: 'no gas' })) })
+  const change = verb === 'update' ? ['--title', 'Uno'] : ['--yes']
+  const { code, stderr } = await cli(['nft', verb, 'one', ...change, '--base-url', api.url], {
+    env: { ...home.env, GDN_API_KEY: 'k', GDN_BLOCKCHAIN: 'polygon' },
+  })
+  expect({ code, stderr }).toEqual({
+    code: 5,
+    stderr: expect.stringContaining('one failed and was never minted: no gas'),
+  })
+})
+
 test('gdn nft burn is refused by a collection that was created without it', async () => {
   const {
     ids: [id = ''],

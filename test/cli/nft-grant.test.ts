@@ -128,8 +128,8 @@ describe('nft grant', () => {
     expect(errorOf(result).message).toContain('Grant 1 NFT')
   })
 
-  test('exits with 5 and the reason if the grant fails', async () => {
-    const failed = nft('id-0', { status: 'failed', error: 'the collection does not let the API transfer' })
+  test.each(['failed', 'error'])('exits with 5 and the reason if the status of the grant is %s', async (status) => {
+    const failed = nft('id-0', { status, error: 'the collection does not let the API transfer' })
     const api = await fakeApi({ createnfttrans: accepts, getnfts: knows(failed) })
     const result = await cli([...GRANT, '--title', 'x', '--base-url', api.url, '--json'], { env })
     expect(result.code).toBe(5)

@@ -158,21 +158,24 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toEqual([])
   })
 
-  test('exits with 5 and the reason if the transfer fails, and the same command sends a new transfer', async () => {
-    const api = await fakeApi({
-      getnfts: knows(nft('id-0')),
-      transfernft: accepts,
-      gettransactions: transactions({ status: 'failed', error: 'the owner took the right away' }),
-    })
-    const home = { ...(await tempHome()).env, ...env }
-    for (const times of [1, 2]) {
-      const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env: home })
-      expect(result.code).toBe(5)
-      expect(JSON.parse(result.stdout)).toMatchObject({ status: 'failed', transaction_gdn_id: 'tx' })
-      expect(errorOf(result).message).toContain('the owner took the right away')
-      expect(api.bodies('transfernft')).toHaveLength(times)
-    }
-  })
+  test.each(['failed', 'error'])(
+    'exits with 5 and the reason if its status is %s, and the same command sends a new transfer',
+    async (status) => {
+      const api = await fakeApi({
+        getnfts: knows(nft('id-0')),
+        transfernft: accepts,
+        gettransactions: transactions({ status, error: 'the owner took the right away' }),
+      })
+      const home = { ...(await tempHome()).env, ...env }
+      for (const times of [1, 2]) {
+        const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env: home })
+        expect(result.code).toBe(5)
+        expect(JSON.parse(result.stdout)).toMatchObject({ status, transaction_gdn_id: 'tx' })
+        expect(errorOf(result).message).toContain('the owner took the right away')
+        expect(api.bodies('transfernft')).toHaveLength(times)
+      }
+    },
+  )
 
   test('exits with 8 while pending, and the same command resumes, even if the owner has changed', async () => {
     const state = { status: 'initiated', pending_reason: '0.003 POL are missing' }
@@ -245,12 +248,15 @@ describe('nft transfer', () => {
     expect(errorOf(result)).toMatchObject({ hint: expect.stringContaining('gdn nft wait id-0') })
   })
 
-  test('exits with 5 for an NFT that failed and was never minted', async () => {
-    const api = await fakeApi({ getnfts: knows(nft('id-0', { status: 'failed', token_id: null, error: 'no gas' })) })
-    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
-    expect(result.code).toBe(5)
-    expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
-  })
+  test.each(['failed', 'error'])(
+    'exits with 5 for an NFT with the status %s, which was never minted',
+    async (status) => {
+      const api = await fakeApi({ getnfts: knows(nft('id-0', { status, token_id: null, error: 'no gas' })) })
+      const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+      expect(result.code).toBe(5)
+      expect(errorOf(result).message).toBe('id-0 failed and was never minted: no gas')
+    },
+  )
 
   test('prints the command that permits transfers by a gdn backend', async () => {
     const message = 'enable_transfer is off for this collection'

@@ -127,17 +127,20 @@ describe('nft mint', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id-0\n' })
   })
 
-  test('prints a failed NFT, and exits with 5 and the reason', async () => {
-    const failed = nft('id-0', { status: 'failed', token_id: null, error: 'the image answers 404' })
-    const api = await fakeApi({ createnft: accepts, getnfts: knows(failed) })
-    const result = await cli([...MINT, '--title', 'x', '--base-url', api.url, '--json'], { env })
-    expect(result.code).toBe(5)
-    expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0', status: 'failed' })
-    expect(errorOf(result)).toMatchObject({
-      code: 'nft_failed',
-      message: expect.stringContaining('the image answers 404'),
-    })
-  })
+  test.each(['failed', 'error'])(
+    'prints an NFT with the status %s, and exits with 5 and the reason',
+    async (status) => {
+      const failed = nft('id-0', { status, token_id: null, error: 'the image answers 404' })
+      const api = await fakeApi({ createnft: accepts, getnfts: knows(failed) })
+      const result = await cli([...MINT, '--title', 'x', '--base-url', api.url, '--json'], { env })
+      expect(result.code).toBe(5)
+      expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0', status })
+      expect(errorOf(result)).toMatchObject({
+        code: 'nft_failed',
+        message: expect.stringContaining('the image answers 404'),
+      })
+    },
+  )
 
   test('prints an NFT that is pending at the timeout, exits with 8, and names gdn nft wait', async () => {
     const api = await fakeApi({ createnft: accepts, getnfts: knows(nft('id-0', { status: 'initiated' })) })

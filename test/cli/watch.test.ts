@@ -35,6 +35,12 @@ test.each([[['--json']], [['-o', 'ndjson']]])('prints a line of JSON at each cha
   expect(calls.filter(({ path }) => path.endsWith('getnfts')).length).toBeGreaterThanOrEqual(3)
 })
 
+test.each(['failed', 'error'])('ends if the status is %s', async (status) => {
+  const { url } = await changing(INITIATED, { ...INITIATED, status }, { ...INITIATED, status: 'watched too long' })
+  const { code, stdout } = await cli(['nft', 'show', 'one', '--watch', '--json', '--base-url', url], { env })
+  expect({ code, last: JSON.parse(stdout.trim().split('\n').at(-1) ?? '').status }).toEqual({ code: 0, last: status })
+})
+
 test('waits for a change that is in progress', async () => {
   const pending = { status: 'deployed', pending_change: { kind: 'transfer', transaction_gdn_id: 't' } }
   const { url } = await changing(pending, { status: 'deployed' })

@@ -380,14 +380,21 @@ function clockOf(step: number): () => number {
 }
 
 describe('waiting', () => {
-  const neverDeployed = () => {
+  const instead = (status: string) => {
     const { request } = service
     service.request = async (asked, killer) => {
       const answer = await request.call(service, asked, killer)
       if (!asked.url.endsWith('getnfts')) return answer
-      return { ...answer, body: Buffer.from(Buffer.from(answer.body).toString().replaceAll('deployed', 'initiated')) }
+      return { ...answer, body: Buffer.from(Buffer.from(answer.body).toString().replaceAll('deployed', status)) }
     }
   }
+
+  test.each(['failed', 'error'])('for an NFT with the status %s ends with nft_failed', async (status) => {
+    const { nfts } = await gdn.mint(MINT, { idempotencyKey: 'order-42' })
+    instead(status)
+    const error = await failure(gdn.waitForNfts(nfts.map(({ nft_gdn_id }) => nft_gdn_id)))
+    expect(error).toMatchObject({ code: 'nft_failed' })
+  })
 
   test('for an ID that a gdn backend does not know ends at once', async () => {
     service.references = true
@@ -403,7 +410,7 @@ describe('waiting', () => {
   })
 
   test('ends at the timeout with the code pending, and a later call waits on', async () => {
-    neverDeployed()
+    instead('initiated')
     const error = await failure(gdn.mint(MINT, { idempotencyKey: 'order-42', timeoutMs: 1 }))
     expect(error).toMatchObject({
       code: 'pending',
@@ -447,7 +454,7 @@ describe('waiting', () => {
 
   test('after a timeout, a later call finds out that the backend was restored without the NFT', async () => {
     served.backend = { id: randomUUID(), incarnation: randomUUID() }
-    neverDeployed()
+    instead('initiated')
     expect(await failure(gdn.mint(MINT, { idempotencyKey: 'order-42', timeoutMs: 1 }))).toMatchObject({
       code: 'pending',
     })
@@ -465,7 +472,7 @@ describe('waiting', () => {
   })
 
   test('ends with the reason of the signal', async () => {
-    neverDeployed()
+    instead('initiated')
     const controller = new AbortController()
     served.onRequest = (path) => {
       if (path === 'getnfts') controller.abort(new Error('the visitor left'))
