@@ -36,7 +36,8 @@ export async function waitForCollection(
       return { record, problem: pendingAfter(timeoutMs, 'the collection is', because(pending_reason), details) }
     }
     const failure = failureOf('the collection', last)
-    return { record, problem: failure === null ? null : new GdnError('refused', failure) }
+    if (failure === null) return { record, problem: null }
+    return { record, problem: new GdnError('refused', failure, { details: { transaction_gdn_id: id } }) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return {

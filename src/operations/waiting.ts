@@ -321,7 +321,9 @@ export async function waitForTransfer(
       return { seen, ended: false, problem }
     }
     const failure = failureOf('the transfer', seen)
-    if (failure !== null) return { seen, ended: true, problem: new GdnError('refused', failure) }
+    if (failure !== null) {
+      return { seen, ended: true, problem: new GdnError('refused', failure, { details: { nft_gdn_id: nftGdnId } }) }
+    }
     return { seen: { ...seen, status: 'deployed' }, ended: true, problem: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error

@@ -74,6 +74,7 @@ export async function changeOnce(
       if (failure === null) return { ended: true, state: 'deployed', problem: null } as const
       const problem = new GdnError('refused', failure, {
         hint: 'Nothing was changed. Fix the cause, then run the command again.',
+        details: { transaction_gdn_id },
       })
       return { ended: true, state: 'failed', problem } as const
     },

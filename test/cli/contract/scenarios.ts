@@ -99,11 +99,11 @@ async function withWholeManifest(
   return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
 }
 
-const accepted = (requests: object): Reply => ({
+export const accepted = (requests: object): Reply => ({
   body: { requests, request: requests, response: { transaction_gdn_id: 'tx', accepted_date: DATE } },
 })
 
-const getcollections = (): Reply => ({
+export const getcollections = (more: object = {}): Reply => ({
   body: {
     requests: { transaction_gdn_ids: ['tx'] },
     collections: [
@@ -114,15 +114,16 @@ const getcollections = (): Reply => ({
         blockchain: 'polygon',
         wallet_address: OWNER,
         status: 'deployed',
+        ...more,
       },
     ],
   },
 })
 
-const gettransactions = (): Reply => ({
+export const gettransactions = (more: object = {}): Reply => ({
   body: {
     requests: { transaction_gdn_ids: ['tx'] },
-    transactions: [{ transaction_gdn_id: 'tx', status: 'deployed', transaction_hash: null, error: null }],
+    transactions: [{ transaction_gdn_id: 'tx', status: 'deployed', transaction_hash: null, error: null, ...more }],
   },
 })
 
@@ -132,14 +133,14 @@ const WITH_NFTS = { getnfts: knows(nft('a'), nft('b')) }
 /** A server that changes the NFT `a` at once. */
 const WITH_DYNAMIC_NFT = {
   getnfts: knows(nft('a', { revision: 0, is_dynamic: true })),
-  gettransactions,
+  gettransactions: () => gettransactions(),
   updatednft: accepted,
   freezenft: accepted,
   burnnft: accepted,
 }
 
 export const CREATE_COLLECTION = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER]
-const WITH_COLLECTION = { createcollection: accepted, getcollections }
+const WITH_COLLECTION = { createcollection: accepted, getcollections: () => getcollections() }
 
 async function withCreatedCollection(...argv: string[]): Promise<Prepared> {
   const { options } = await withServer(WITH_COLLECTION)
@@ -400,7 +401,7 @@ async function withBackend(...argv: string[]): Promise<Prepared> {
   return { argv, options }
 }
 
-async function withStoppedBackend(...argv: string[]): Promise<Prepared> {
+export async function withStoppedBackend(...argv: string[]): Promise<Prepared> {
   const { dataDir, options } = await localBackend()
   await writeFile(join(dataDir, 'api-key'), 'x', { mode: 0o600 })
   return { argv, options }
@@ -429,7 +430,7 @@ async function withWallets(argvOf: (path: Path) => string[]): Promise<Prepared> 
 }
 
 const RECEIVER = ['--receiver', OWNER]
-const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+export const SENDER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 export const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET, ...RECEIVER]
 
 const COLLECTION = ['transaction_gdn_id', 'contract_address', 'name', 'blockchain', 'wallet_address', 'status']
@@ -507,7 +508,9 @@ const FOUND = ['block_number', 'found_at', 'explorer_url']
 /** Every command that prints records, by its name. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'collection create': one([...COLLECTION, 'accepted_date'], () => withServer(WITH_COLLECTION, ...CREATE_COLLECTION)),
-  'collection show': one(COLLECTION, () => withServer({ getcollections }, 'collection', 'show', 'tx')),
+  'collection show': one(COLLECTION, () =>
+    withServer({ getcollections: () => getcollections() }, 'collection', 'show', 'tx'),
+  ),
   'collection set': list(CHANGED_SETTING, () =>
     withOwnCollection('collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--yes'),
   ),

@@ -1,7 +1,21 @@
 import { service, TARGET } from '../drop.ts'
 import { CONTRACT, knows, nft, type Reply } from '../fake-api.ts'
 import { cli } from '../harness.ts'
-import { type Prepared, type Scenario, withManifest, withServer } from './scenarios.ts'
+import {
+  accepted,
+  CREATE_COLLECTION,
+  getcollections,
+  gettransactions,
+  type Handlers,
+  MINT as MINT_NFT,
+  type Prepared,
+  SCENARIOS,
+  type Scenario,
+  SENDER,
+  withManifest,
+  withServer,
+  withStoppedBackend,
+} from './scenarios.ts'
 
 /** A command in one state of what it works on. It prints the records of its scenario, unless this says otherwise. */
 export interface State extends Partial<Pick<Scenario, 'shape' | 'fields'>> {
@@ -126,10 +140,63 @@ const shown = (state: string, code: number, ids: readonly string[], more: Partia
   prepare: () => withServer(NFTS, 'nft', 'show', ...ids),
 })
 
+const PENDING = { status: 'initiated', token_id: null, contract_address: null }
+const ENDED = { status: 'failed', error: 'reverted' }
+
+/** The states of one request: what the server says of it, and the exit codes of the commands that wait for it. */
+const waited = (command: string, argv: readonly string[], answers: Handlers, more: Partial<State> = {}): State => ({
+  ...{ state: 'pending', command, code: 8, ...more },
+  prepare: () => withServer(answers, ...argv, '--timeout', '3s'),
+})
+
+const mintSeen = (more: object): Handlers => {
+  const { createnft, getnfts } = service()
+  const changed = ({ body: { requests, nfts } }: { body: { requests: object; nfts: object[] } }) => ({
+    body: { requests, nfts: nfts.map((one) => ({ ...one, ...more })) },
+  })
+  return { createnft, getnfts: (body) => changed(getnfts(body) as never) }
+}
+const transferSeen = (more: object): Handlers => ({
+  ...{ transfernft: accepted, getnfts: knows(nft('a')), gettransactions: () => gettransactions(more) },
+})
+const TRANSFER = ['nft', 'transfer', 'a', '-b', 'polygon', '--receiver', SENDER]
+
+/** Fields of a transaction, from a server that returns transactions. */
+const SEEN = ['transaction_hash', 'error']
+
+const REQUESTS: readonly State[] = [
+  waited('collection create', CREATE_COLLECTION, {
+    ...{
+      createcollection: accepted,
+      getcollections: () => getcollections({ status: 'initiated', contract_address: null }),
+    },
+  }),
+  waited(
+    ...(['collection create', CREATE_COLLECTION] as const),
+    { createcollection: accepted, getcollections: () => getcollections({ ...ENDED, contract_address: null }) },
+    { state: 'failed', code: 5, more: ['error'] },
+  ),
+  waited('collection create', CREATE_COLLECTION, { createcollection: accepted }, { state: 'not reported' }),
+  waited('nft mint', MINT_NFT, mintSeen(PENDING)),
+  waited('nft mint', MINT_NFT, mintSeen(ENDED), { state: 'failed', code: 5, more: ['error'] }),
+  waited('nft transfer', TRANSFER, transferSeen({ status: 'initiated' }), { more: SEEN }),
+  waited('nft transfer', TRANSFER, transferSeen(ENDED), { state: 'failed', code: 5, more: SEEN }),
+]
+
+/** A reveal whose NFTs were revealed before. */
+async function revealed(): Promise<Prepared> {
+  const first = await (SCENARIOS.reveal as Scenario).prepare()
+  await cli([...first.argv, '-q', '-o', 'ids'], first.options)
+  return first
+}
+
 export const STATES: readonly State[] = [
   ...RUNS.flatMap(statesOfRun),
   shown('one', 0, ['a']),
   shown('one, failed', 0, ['b'], { more: ['error'] }),
   shown('many', 0, ['a', 'a'], { shape: 'array' }),
   shown('many, some unknown', 5, ['a', 'x'], { shape: 'array' }),
+  ...REQUESTS,
+  { state: 'nothing left', command: 'reveal', code: 0, prepare: revealed },
+  { state: 'stopped', command: 'local status', code: 0, prepare: () => withStoppedBackend('local', 'status') },
 ]
