@@ -238,8 +238,9 @@ describe('finding a run', () => {
   })
 
   test.each(['GDN_BASE_URL', 'a profile'])('of several matches, selects that of the server of %s', async (how) => {
-    const { mint, gdn, stateDir, options, path } = await home()
-    const api = await fakeApi(service())
+    const { mint, gdn, stateDir, options, path, list } = await home()
+    const session = () => ({ body: { version: '0.1.0', open: true, account: null } })
+    const api = await fakeApi({ ...service(), '/explorer/session': session })
     const other = await fakeApi({ createnft: () => ({ status: 400, body: {} }) })
     const first = JSON.parse((await mint(api.url)).stdout)
     await mint(other.url)
@@ -253,8 +254,15 @@ describe('finding a run', () => {
       expect(stderr, command).toContain('To select its server, add --local or --base-url <url>.')
       expect((await cli(argv, { ...options, env })).code, command).toBe(0)
     }
+    const at = [path('drop.csv'), '--state-dir', stateDir]
+    expect((await cli(['open', '--print', ...at], options)).stderr).toContain('matches several runs')
+    const opened = await cli(['open', '--print', ...at], { ...options, env })
+    expect(opened).toMatchObject({ code: 0, stdout: expect.stringContaining(api.url) })
     const { stdout } = await cli(['batch', 'status', 'drop', '--state-dir', stateDir, '--json'], { ...options, env })
     expect(JSON.parse(stdout)).toMatchObject({ run_id: first.run_id })
+    expect((await cli(['batch', 'rm', '--yes', ...at], options)).stderr).toContain('matches several runs')
+    expect((await cli(['batch', 'rm', '--yes', ...at], { ...options, env })).code).toBe(0)
+    expect((await list()).map(({ server }: { server: string }) => server)).toEqual([other.url])
   })
 
   test.each([

@@ -5,6 +5,7 @@ import type { Deps } from '../../src/cli/deps.ts'
 import { route } from '../../src/cli/route.ts'
 import { VERSION } from '../../src/cli/version.ts'
 import type { Settings } from '../../src/config/settings.ts'
+import { eachCase } from '../helpers/each-case.ts'
 import { cli, errorOf } from './harness.ts'
 
 const SERVER = ['--base-url', 'http://127.0.0.1:9', '--no-input']
@@ -140,21 +141,22 @@ test('every command suggests the same network for another name of it', async () 
   expect(stderr).toContain('Did you mean polygon?')
 })
 
-test.each([
-  ['webhook', 'list'],
-  ['key', 'list'],
-  ['chain', 'status'],
-  ['tx', 'list'],
-])('%s %s says that it works on a data directory where --local is given', async (...words) => {
-  for (const flag of [['--local'], ['--base-url', 'http://127.0.0.1:9']]) {
-    const { code, stderr } = await cli([...words, ...flag])
-    expect({ code, stderr }).toEqual({
-      ...{
+test('each command on a data directory says so where a server is selected', async () => {
+  const made = await Promise.all(COMMANDS.map(async (verb) => ({ verb, command: await makeCommand(verb, {} as Deps) })))
+  const flagsOf = ({ options }: (typeof made)[number]['command']) => options.map(({ long }) => long)
+  const onDirectory = made
+    .filter(({ command }) => flagsOf(command).includes('--data-dir') && !flagsOf(command).includes('--local'))
+    .map(({ verb }) => verb.command)
+  expect(onDirectory).toEqual(expect.arrayContaining(['webhook list', 'key list', 'chain status', 'tx list']))
+  await eachCase(onDirectory, async (command) => {
+    for (const flag of [['--local'], ['--base-url', 'http://127.0.0.1:9']]) {
+      const { code, stderr } = await cli([...command.split(' '), ...flag])
+      expect({ code, stderr }).toEqual({
         code: 2,
         stderr: expect.stringMatching(/unknown option "--\S+"\n.*Omit it\..*data directory.*\n.*--data-dir <dir>/),
-      },
-    })
-  }
+      })
+    }
+  })
 })
 
 test('reports an invalid --fields before anything is sent', async () => {
