@@ -37,7 +37,14 @@ test('the README has at most 200 lines', () => {
   expect(readme?.text.split('\n').length).toBeLessThanOrEqual(200)
 })
 
-describe.each(pages)('$name', ({ name, tokens }) => {
+describe.each(pages)('$name', ({ name, text, tokens }) => {
+  test('shows only images that exist', () => {
+    const sources = [...text.matchAll(/<(?:img|source)\b[^>]*?\bsrc(?:set)?="([^"]+)"/g)].map(
+      ([, source = '']) => source,
+    )
+    expect(sources.filter((source) => !existsSync(join(root, dirname(name), source)))).toEqual([])
+  })
+
   test('links only to existing files and headings', async () => {
     const links = tokens.filter((token): token is Tokens.Link => token.type === 'link').map(({ href }) => href)
     const broken = []

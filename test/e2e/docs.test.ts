@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileDone, whenTestDone } from '../helpers/clean-up.ts'
+import { HAS_PROC, noteSecondsOfHome, secondsOfChildren } from '../helpers/cpu-of-children.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { pagesToPaste, readPage, type StandIn, shellBlocks, startReader } from '../helpers/pasted-page.ts'
 import { findPostgres, type PostgresServer, startPostgres } from '../helpers/postgres-server.ts'
 import { startPublicNetwork } from '../helpers/public-network.ts'
+import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -31,8 +33,12 @@ let hosted: ServedBackend
 let hostedHome: string
 let standIns: readonly StandIn[]
 let postgres: PostgresServer | null = null
+let secondsBefore = 0
+/** CPU seconds of background processes, by process ID. */
+const background = new Map<string, number>()
 
 beforeAll(async () => {
+  if (HAS_PROC) secondsBefore = await secondsOfChildren()
   hostedHome = await mkdtemp(join(tmpdir(), 'gdn-hosted-'))
   whenFileDone(() => rm(hostedHome, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
   hosted = await serve(hostedHome, ['--rate-limits', 'off']).ready
@@ -101,9 +107,18 @@ describe.concurrent('pasted from top to bottom in an empty home, every block wor
         expect(await reader.filesInClone()).toEqual(['examples'])
       } finally {
         await reader.close()
+        for (const [pid, seconds] of reader.background) background.set(pid, seconds)
       }
     })
   }
+})
+
+test.skipIf(isSoak || !HAS_PROC)('all pages take at most 90 s of two processors', async () => {
+  await noteSecondsOfHome(hostedHome, background)
+  const ended = (await secondsOfChildren()) - secondsBefore
+  const running = [...background.values()].reduce((sum, seconds) => sum + seconds, 0)
+  report({ ended, running })
+  expect(ended + running).toBeLessThanOrEqual(180)
 })
 
 test('the pages that are tested elsewhere have blocks', async () => {

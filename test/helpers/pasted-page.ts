@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { execa } from 'execa'
+import { noteSecondsOfHome } from './cpu-of-children.ts'
 import { ownPort } from './own-port.ts'
 import { HAS_PTY, PTY } from './terminal.ts'
 
@@ -37,6 +38,8 @@ export async function pagesToPaste(): Promise<string[]> {
 /** A user of the documentation: an empty home directory, and a folder like a clone of the repository in it. */
 export interface Reader {
   readonly home: string
+  /** CPU seconds of the background processes that the end of a page or of the reader has stopped, by process ID. */
+  readonly background: ReadonlyMap<string, number>
   /**
    * Pastes the blocks of a page into a terminal in the clone. After a command that keeps running, it goes on in another
    * terminal. Stops at the first command that fails or prompts. At the end, Ctrl-C is pressed in each terminal.
@@ -80,8 +83,10 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
     const { exitCode, all } = await terminal
     return { exitCode: prompts ? 'of a prompt' : exitCode, all }
   }
+  const background = new Map<string, number>()
   return {
     home,
+    background,
     async paste(text, standIns) {
       const terminals = ['']
       for (const block of shellBlocks(text)) {
@@ -95,11 +100,13 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
         )
         if (exitCode !== 0) return `exit code ${exitCode}\n${printed}`
       }
+      await noteSecondsOfHome(home, background)
       await run(STOP_TERMINALS)
       return null
     },
     filesInClone: () => readdir(clone),
     async close() {
+      await noteSecondsOfHome(home, background)
       await run(`${STOP_TERMINALS}\ngdn local stop`)
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
