@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -10,6 +10,7 @@ const MIB = 2 ** 20
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
 const count = (n: number) => n.toLocaleString('en-US')
 const WORDS = ['', 'one', 'two', 'three', 'four', 'five']
@@ -19,7 +20,7 @@ type Stated = readonly [page: string, sentence: (n: number) => string, source: s
 
 const STATED: readonly Stated[] = [
   ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
-  ['docs/api.md', (n) => `${count(n)} values and`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
+  ['docs/api.md', (n) => `${count(n)} values`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
   ['docs/api.md', (n) => `and ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],
   ['docs/api.md', (n) => `at most ${count(n)} collections`, 'src/api/endpoints/getcollections.ts', 'transactionGdnId,'],
   ['docs/api.md', (n) => `updates up to ${n} tokens`, 'src/server/chain/evm/collection.ts', 'MAX_BATCH ='],
@@ -38,6 +39,12 @@ const STATED: readonly Stated[] = [
   ],
   ['docs/api.md', (n) => `1 to ${n} printable ASCII`, 'src/api/reference-id.ts', 'MAX_REFERENCE_ID_LENGTH ='],
   ['docs/api.md', (n) => `: 1 to ${n} characters without`, 'src/api/reference-id.ts', 'MAX_REFERENCE_LABEL_LENGTH ='],
+  [
+    'docs/api.md',
+    (n) => `aliases for up to ${count(n)} NFTs`,
+    'src/api/endpoints/getreferences.ts',
+    'MAX_REFERENCES_PER_REQUEST =',
+  ],
   ['docs/blockchains.md', (n) => `supply of ${n} NFTs`, 'src/server/pipeline/solana/burn-follower.ts', 'PAGE ='],
   [
     'docs/blockchains.md',
@@ -45,6 +52,12 @@ const STATED: readonly Stated[] = [
     'src/server/pipeline/solana/burn-follower.ts',
     'POLLS_BETWEEN =',
   ],
+  ['docs/ci.md', (n) => `up to ${n} annotations`, 'src/cli/render/github-actions.ts', 'MAX_ANNOTATIONS ='],
+  ['docs/ci.md', (n) => `up to ${n} of these rows`, 'src/cli/render/github-actions.ts', 'MAX_ROWS ='],
+  ['docs/architecture.md', (n) => `single commands after ${n / DAY} days`, 'src/state/runs.ts', 'KEPT_MS ='],
+  ['docs/architecture.md', (n) => `beyond ${count(n)} of them`, 'src/state/runs.ts', 'KEPT_RUNS ='],
+  ['docs/architecture.md', (n) => `for ${n / SECOND} s without a`, 'src/sqlite/shared-database.ts', 'STUCK_MS ='],
+  ['docs/client.md', (n) => `at most ${count(n)} NFTs`, 'src/api/endpoints/getnfts.ts', 'MAX_IDS_PER_REQUEST ='],
   ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/persist.ts', 'BUDGET_MS ='],
   ['docs/client.md', (n) => `(${n / MINUTE} minutes by default)`, 'src/operations/defaults.ts', 'DEFAULT_TIMEOUT_MS ='],
   ['docs/drops.md', (n) => `local files of up to ${n / MIB} MiB`, 'src/api/endpoints/files.ts', 'MAX_FILE_BYTES ='],
@@ -58,6 +71,19 @@ const STATED: readonly Stated[] = [
     'src/api/reference-id.ts',
     'MAX_REFERENCE_LABEL_LENGTH =',
   ],
+  ['docs/drops.md', (n) => `adds about ${count(n)} gas`, 'src/server/chain/evm/gas-limits.ts', 'MINT_BASE ='],
+  ['docs/drops.md', (n) => `if at least ${n} rows have NFTs`, 'src/plan/other-drop.ts', 'MIN_REFUSED ='],
+  ['docs/drops.md', (n) => `at least ${100 * n} % of these NFTs`, 'src/plan/other-drop.ts', 'MOST ='],
+  ['docs/drops.md', (n) => `at least ${100 * n} % of the NFTs differ`, 'src/plan/other-drop.ts', 'MANY ='],
+  ['docs/drops.md', (n) => `at least ${n} edited rows`, 'src/batch/identity/renumbered.ts', 'boolean => rows >='],
+  [
+    'docs/drops.md',
+    (n) => `at least ${n === 2 ? 'half' : `1/${n}`} of all edited rows`,
+    'src/batch/identity/renumbered.ts',
+    'rows >= all /',
+  ],
+  ['docs/drops.md', (n) => `at least ${n} different values`, 'src/plan/exchanged.ts', 'MIN_VALUES ='],
+  ['docs/drops.md', (n) => `server, ${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
   ['docs/drops.md', (n) => `${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
   ['docs/drops.md', (n) => `about ${count(n)} gas`, 'src/server/chain/evm/gas-limits.ts', 'MINT_BASE ='],
@@ -66,6 +92,18 @@ const STATED: readonly Stated[] = [
   [
     'docs/exit-codes.md',
     (n) => `waits up to ${n / MINUTE} minutes after`,
+    'src/operations/defaults.ts',
+    'DEFAULT_TIMEOUT_MS =',
+  ],
+  [
+    'docs/exit-codes.md',
+    (n) => `verify\` waits up to ${n / MINUTE} minutes for the results`,
+    'src/operations/defaults.ts',
+    'DEFAULT_TIMEOUT_MS =',
+  ],
+  [
+    'docs/exit-codes.md',
+    (n) => `set\` waits up to ${n / MINUTE} minutes for confirmations`,
     'src/operations/defaults.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
@@ -96,9 +134,29 @@ const STATED: readonly Stated[] = [
     'src/manifest/suggest-columns.ts',
     'CELLS_SAMPLED =',
   ],
+  ['docs/plan-and-apply.md', (n) => `up to ${n} burns and transfers`, 'src/cli/plan/plan-view.ts', 'MAX_FINAL ='],
   ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/plan/plan-view.ts', 'MAX_SHOWN ='],
   ['docs/plan-and-apply.md', (n) => `up to ${n} burns and transfers`, 'src/cli/plan/plan-view.ts', 'MAX_FINAL ='],
   ['docs/plan-and-apply.md', (n) => `at most ${count(n)} characters`, 'src/cli/plan/plan-markdown.ts', 'MAX_CHARS ='],
+  ['docs/postgresql.md', (n) => `processes poll every ${n / SECOND} s`, 'src/server/pipeline/loop.ts', 'SWEEP_MS ='],
+  [
+    'docs/public-networks.md',
+    (n) => `reserve of up to ${n / 1e6} million gas`,
+    'src/server/chain/evm/cost/funding.ts',
+    'RESERVE_GAS =',
+  ],
+  [
+    'docs/public-networks.md',
+    (n) => `up to ${WORDS[n]} times the usual fee`,
+    'src/server/chain/evm/cost/replacement-fees.ts',
+    'FAR_ABOVE =',
+  ],
+  [
+    'docs/public-networks.md',
+    (n) => `gdn waits ${n / SECOND} s before`,
+    'src/server/chain/evm/remote-signer/open-remote-signer.ts',
+    'firstMs:',
+  ],
   [
     'docs/public-networks.md',
     (n) => `up to ${n} for confirmations`,
@@ -156,6 +214,12 @@ const STATED: readonly Stated[] = [
     'src/server/admin/webhooks.ts',
     'MOST_OF_AN_ACCOUNT =',
   ],
+  [
+    'SECURITY.md',
+    (n) => `${WORDS[n]} requests per second for each key`,
+    'src/api/endpoints/createnft.ts',
+    'ratePerSecond:',
+  ],
   ['SECURITY.md', (n) => `${n / SECOND} s, 64 MiB unpacked`, 'src/files/exchange.ts', 'DEFAULT_TIMEOUT_MS ='],
   ['SECURITY.md', (n) => `sessions of ${n / HOUR} hours`, 'src/server/explorer/session.ts', 'SESSION_MS ='],
   ['SECURITY.md', (n) => `for fetching files, ${n} in each worker`, 'src/server/pipeline/file-step.ts', 'CONCURRENT ='],
@@ -166,18 +230,48 @@ async function numberIn(source: string, before: string): Promise<number> {
   const text = await readFile(join(root, source), 'utf8')
   expect(text).toContain(before)
   const behind = text.slice(text.indexOf(before) + before.length)
-  const factors = /^ *([0-9_]+(?: \* [0-9_]+)*)/.exec(behind)?.[1]?.split(' * ') ?? []
+  const factors = /^ *([0-9_.]+(?: \* [0-9_.]+)*)/.exec(behind)?.[1]?.split(' * ') ?? []
   return factors.reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
 }
+
+/** Generated pages, pages of figures, and pages for contributors. */
+const NO_GUIDES = ['commands.md', 'benchmarks.md', 'releasing.md', 'install.md']
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 test('numbers that pages state are those of the code', async () => {
   const wrong: string[] = []
   for (const [page, sentence, source, before] of STATED) {
-    const text = (await readFile(join(root, page), 'utf8')).replaceAll(/\s+/g, ' ')
+    const text = oneLine(await readFile(join(root, page), 'utf8'))
     const stated = sentence(await numberIn(source, before))
     if (!text.includes(stated)) wrong.push(`${page} does not say "${stated}", as ${source} does`)
   }
   expect(wrong).toEqual([])
+})
+
+/** Numbers that aren't constants of the code: they follow from others, were measured, or belong to an example. */
+const NOT_CONSTANTS = [
+  ...['24 NFTs', '24 rows', '42 blocks', '12.5 %', 'within 3 %', '1.8 kB', 'after 50 ms', 'at most 20 transactions'],
+  ...['polling interval of 2 s', 'among 10,000 NFTs', 'within 17 minutes', '64 blocks, which take'],
+  // The test of the tools reads it from the page.
+  ...['at most 25 tools with at most 30 kB'],
+]
+
+const NUMBER =
+  /(?<![\w.,-])[\d,.]*\d (?:%|m?s|kB|MiB|seconds|minutes|hours|days|rows|NFTs|files|items|requests|blocks|characters|(?:different )?values|collections|tokens|changes|million|gas|transactions|events|tools|per (?:second|request)|annotations|slots)(?!\w)/
+
+test('each number with a unit in the prose of a guide is in this table, or known not to be a constant', async () => {
+  const pages = (await readdir(join(root, 'docs'))).filter((name) => /\.md$/.test(name) && !NO_GUIDES.includes(name))
+  const left: string[] = []
+  for (const page of ['SECURITY.md', ...pages.map((name) => `docs/${name}`)]) {
+    let text = oneLine((await readFile(join(root, page), 'utf8')).replaceAll(/^ *```.*?^ *```$|^\|.*?$/gms, ''))
+    for (const [, sentence, source, before] of STATED.filter(([of]) => of === page))
+      text = text.replaceAll(sentence(await numberIn(source, before)), '')
+    for (const phrase of NOT_CONSTANTS) text = text.replaceAll(phrase, '')
+    for (const sentence of text.replaceAll(/`[^`]*`/g, '').split(/(?<=[.:]) /))
+      if (NUMBER.test(sentence)) left.push(`${page}: ${sentence}`)
+  }
+  expect(left).toEqual([])
 })
 
 test('the README counts the EVM networks that are built in', async () => {
