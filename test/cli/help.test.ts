@@ -1,7 +1,8 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
-import { CATALOGUE, COMMANDS } from '../../src/cli/catalogue.ts'
-import type { TreeCommand } from '../../src/cli/command-tree.ts'
+import { CATALOGUE, COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
+import type { CommandTree, TreeCommand } from '../../src/cli/command-tree.ts'
+import type { Deps } from '../../src/cli/deps.ts'
 import { docsLink } from '../../src/cli/help/help.ts'
 import { TOPICS } from '../../src/cli/help/topics.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
@@ -48,6 +49,22 @@ describe('gdn <command> --help', () => {
       expect(topics.length).toBe(2)
       expect(stdout).not.toContain('Exit codes:')
       expect(TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
+    })
+  })
+
+  test('explains only flags that its help shows, or those of other commands', async () => {
+    const tree: CommandTree = JSON.parse((await cli(['help', '--json'])).stdout)
+    const shownBy = new Map(tree.commands.map(({ name, flags }) => [name, flags.map((flag) => flag.name)]))
+    const anywhere = new Set([...shownBy.values()].flat())
+    await eachCase(NAMES, async (name) => {
+      const made = await Promise.all(
+        COMMANDS.filter(({ command }) => command === name).map((verb) => makeCommand(verb, {} as Deps)),
+      )
+      const accepted = made.flatMap(({ options }) => options.map(({ long }) => long))
+      const about = tree.commands.find((command) => command.name === name)?.about ?? ''
+      const named = about.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
+      const hidden = named.filter((flag) => !shownBy.get(name)?.includes(flag))
+      expect(hidden.filter((flag) => accepted.includes(flag) || !anywhere.has(flag))).toEqual([])
     })
   })
 

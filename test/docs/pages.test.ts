@@ -60,6 +60,52 @@ describe.each(pages)('$name', ({ name, text, tokens }) => {
   })
 })
 
+/** The pages that the README lists for those who learn or do something. */
+const guides = [
+  ...(pages.find(({ name }) => name === 'README.md')?.text.matchAll(/^\| (?:learn|do something) \|.*$/gm) ?? []),
+]
+  .flatMap(([row]) => [...row.matchAll(/\((docs\/[\w-]+\.md)\)/g)].map(([, name = '']) => name))
+  .sort()
+
+/** The pages that install gdn. */
+const INSTALL = ['docs/install.md']
+
+describe('guides', () => {
+  test.each(guides.filter((name) => !INSTALL.includes(name)))(
+    '%s says what the reader needs before its first commands',
+    (name) => {
+      const text = pages.find((page) => page.name === name)?.text ?? ''
+      expect(text.slice(0, text.indexOf('```sh')).replaceAll(/\s+/g, ' ')).toMatch(
+        /you need|needs only|\b(?:needs|Install) \[?(?:gdn|Node\.js)/i,
+      )
+    },
+  )
+
+  test('need no jq', () => {
+    const blocks = guides.flatMap((name) => [
+      ...(pages.find((page) => page.name === name)?.text ?? '').matchAll(/^ *```.*?^ *```$/gms),
+    ])
+    expect(blocks.filter(([block]) => /\bjq\b/.test(block))).toEqual([])
+  })
+})
+
+/** Commands in blocks that readers aren't meant to paste as they are, and what tests them. */
+const NOT_PASTED: Readonly<Record<string, string>> = {
+  'npm pack --pack-destination ../my-project': 'test/e2e/pack.test.ts packs and installs the package',
+  'npm install ./gdn-0.1.0.tgz': 'test/e2e/pack.test.ts packs and installs the package',
+  'gdn nft verify "$CONTRACT/1" --on-chain -b polygon --rpc-url https://node.example --gateway https://ipfs.io':
+    'test/cli/nft-verify.test.ts verifies a token without a server',
+}
+
+test('commands are in blocks that tests paste, or named with their test', () => {
+  const commands = prose.flatMap(({ tokens }) =>
+    tokens
+      .filter((token) => token.type === 'code' && !['sh', 'console'].includes(token.lang ?? ''))
+      .flatMap(({ raw }) => raw.match(/^ *(?:gdn|npm) .*$/gm) ?? []),
+  )
+  expect(commands.map((line) => line.trim()).sort()).toEqual(Object.keys(NOT_PASTED).sort())
+})
+
 /** The anchors that GitHub generates for the headings of a page. */
 function anchorsOf(text: string): string[] {
   return allTokens(text)

@@ -1,10 +1,11 @@
 /** @module-tag slow */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
+import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
 import { holdMining } from '../helpers/hold.ts'
@@ -21,7 +22,7 @@ let backend: ServedBackend
 let contract: string
 let root: string
 
-const envAt = (url = backend.url, more: Record<string, string> = {}) => ({
+const envAt = (url = backend.url, more: Record<string, string> = {}): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   HOME: home.path,
   GDN_PACE_DIR: join(home.path, 'pace'),
@@ -152,6 +153,62 @@ describe('gdn mcp', () => {
     await make('collection_set', { ...owner, royalty: '7%' })
     const { answer: refused } = await call('collection_set', { dry_run: false, plan_id: frozen.plan_id })
     expect(refused.error?.message).toBe('the settings of the collection changed after the plan was created')
+  })
+
+  test('mints a drop with the calls that docs/agents.md describes', async () => {
+    const passwordFile = join(home.path, 'guide')
+    await writeFile(passwordFile, 'correct horse battery', { mode: 0o600 })
+    const folder = join(home.path, 'guide-drop')
+    await cp(join(import.meta.dirname, '../../examples'), folder, { recursive: true })
+    const env = { PATH: process.env.PATH ?? '', HOME: join(home.path, 'guide-home'), GDN_KEYRING: 'off' }
+    const local = (verb: string) => execa(process.execPath, [GDN, 'local', verb], { env, extendEnv: false })
+    await local('start')
+    onTestFinished(async () => {
+      await local('stop')
+    })
+    const permits = ['--local', '--allow-writes', '--password-file', passwordFile, '--toolsets', 'default']
+    const { call } = await agent(permits, env, folder)
+    const guide = await readFile(join(import.meta.dirname, '../../docs/agents.md'), 'utf8')
+    const steps = guide.match(/^\d\. .*\n(?: {3}.*\n)*/gm) ?? []
+    expect(steps).toHaveLength(6)
+    const known: Record<string, unknown> = {}
+    const results: Record<string, unknown> = {}
+    for (const step of steps) {
+      // Each tool is followed by its arguments. One without arguments has those of the next tool, or of the one before.
+      const calls: { tool: string; given: [string, string | undefined][] }[] = []
+      for (const [, word = '', name = '', value] of step.matchAll(/`(?:([a-z]+_[a-z]+|cost)|(\w+)(?:: ([^`]+))?)`/g)) {
+        if (['contract_address', 'plan_id', 'dry_run', 'running', 'irreversible'].includes(word || name)) continue
+        if (word !== '') calls.push({ tool: word, given: [] })
+        else calls.at(-1)?.given.push([name, value])
+      }
+      for (const [i, { tool, given }] of calls.entries()) {
+        if (step.includes(`\`${tool}\` with only`)) continue
+        const own = given.length === 0 ? (calls[i + 1]?.given ?? []) : given
+        const shared = step.includes(`\`${tool}\` with the same arguments`) ? (calls[i - 1]?.given ?? []) : []
+        const values = [...shared, ...own].map(([name, value]) => [
+          name,
+          value === undefined ? known[name] : JSON.parse(value),
+        ])
+        for (const [name, value] of values) known[name] = value
+        const { answer } = await call(tool, Object.fromEntries(values))
+        expect(answer.error, `${tool} ${JSON.stringify(values)}`).toBeNull()
+        const { plan_id } = answer
+        const done = plan_id ? (await call(tool, { dry_run: false, plan_id })).answer : answer
+        expect(done, `${tool} ${JSON.stringify(done)}`).toMatchObject({ status: 'ok' })
+        results[tool] = done.data
+        const { contract_address } = (done.data ?? {}) as { contract_address?: string }
+        if (tool === 'collection_create')
+          Object.assign(known, { contract: contract_address, address: contract_address })
+      }
+    }
+    expect(results).toMatchObject({
+      batch_mint: { total: 24, deployed: 24 },
+      batch_status: { deployed: 24 },
+      collection_set: [{ setting: 'royalty', status: 'confirmed' }],
+    })
+    expect(Object.keys(results)).toEqual(
+      expect.arrayContaining(['wallet_generate', 'batch_validate', 'cost', 'batch_results']),
+    )
   })
 
   test('plans settings of a collection without the password of its owner, and says what signing needs', async () => {
