@@ -87,7 +87,7 @@ function Words({ nft }: { nft: NftFacts }) {
             </span>
           )
         )}
-        {nft.revision > 0 && <span class="chip">Revision {count(nft.revision)}</span>}
+        {nft.revision > 0 && <span class="chip">Updated</span>}
         {status === 'initiated' && <span class="chip">{STEPS[nft.step] ?? nft.step}</span>}
       </div>
       {error !== null && <p class={status === 'failed' ? 'reason' : 'reason waiting'}>{error}</p>}

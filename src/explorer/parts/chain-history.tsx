@@ -80,7 +80,7 @@ export function History({ events }: { events: readonly HistoryEvent[] }) {
   )
 }
 
-function What({ event: { kind, from, to, revision } }: { event: HistoryEvent }) {
+function What({ event: { kind, from, to } }: { event: HistoryEvent }) {
   switch (kind) {
     case 'mint':
       return (
@@ -95,7 +95,7 @@ function What({ event: { kind, from, to, revision } }: { event: HistoryEvent }) 
         </>
       )
     case 'update':
-      return <b>{revision === null ? 'Update of its metadata' : `Updated to revision ${count(revision)}`}</b>
+      return <b>Metadata updated</b>
     case 'freeze':
       return <b>Metadata frozen</b>
     case 'burn':
