@@ -22,9 +22,9 @@ export function statusOf(error: unknown): number | undefined {
     : undefined
 }
 
-/** Whether a server lacks an endpoint: it returned 404 or 405. */
-export function lacksEndpoint(error: unknown): boolean {
-  const status = statusOf(error)
+/** Whether a response, or the error that it caused, means that the server lacks the endpoint: 404 or 405. */
+export function lacksEndpoint(response: unknown): boolean {
+  const status = typeof response === 'number' ? response : statusOf(response)
   return status === 404 || status === 405
 }
 

@@ -1,4 +1,4 @@
-import { statusOf } from '../../client/answers.ts'
+import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { ProxyOptions } from '../../client/pool-transport.ts'
@@ -45,7 +45,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
         try {
           return await client.upload(content, name, options)
         } catch (error) {
-          if (!saysNone(statusOf(error))) throw error
+          if (!lacksEndpoint(error)) throw error
           serverTakes = false
         }
       }
@@ -62,14 +62,12 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
   }
 }
 
-const saysNone = (status: number | undefined): boolean => status === 404 || status === 405
-
 /**
  * Sends a request without a file. Only a server without the endpoint returns 404 or 405. Other errors show up later.
  */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
   const answer = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })
-  return answer.kind !== 'answered' || !saysNone(answer.status)
+  return answer.kind !== 'answered' || !lacksEndpoint(answer.status)
 }
 
 async function open(
