@@ -1,9 +1,11 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/catalogue.ts'
 import type { Deps } from '../../src/cli/deps.ts'
+import type { Answer } from '../../src/cli/mcp/answer.ts'
 import { Ledger } from '../../src/cli/mcp/spending.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { openMcpSession } from '../helpers/mcp-session.ts'
 import { api, collectionNode, MINT, type Prepared, rpcRoute, SCENARIOS, withServer } from './contract/scenarios.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { announce, CONTRACT, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
@@ -150,6 +152,26 @@ describe('a tool of gdn mcp that may not spend', () => {
     expect(await mint('polygon')).toMatchObject({ code: 0, sent: ['yes'] })
     const result = await mint('polygon', () => HAS_VALUE)
     expect([result.code, errorOf(result).code, result.sent]).toEqual([3, 'not_confirmed', ['yes']])
+  })
+
+  test('asks the server anew at each call of a session, also to do a plan that was free', async () => {
+    const { path } = await folder({ 'project/a.txt': '' })
+    const server = await fakeApi(service())
+    const session = await openMcpSession({
+      ...{ home: path(''), url: server.url, env: { GDN_API_KEY: 'key' }, maxCost: null },
+    })
+    onTestFinished(() => session.close())
+    const values = { contract: CONTRACT, blockchain: 'polygon', receiver: OWNER, title: 'Dawn' }
+    const plan = () => session.call('nft_mint', values)
+    const make = ({ plan_id }: Answer) => session.call('nft_mint', { dry_run: false, plan_id })
+    announce('polygon')
+    const [first, free] = [await plan(), await plan()]
+    expect(await make(first)).toMatchObject({ status: 'ok' })
+    announce('base')
+    const planned = await plan()
+    expect(JSON.stringify(planned)).toContain('polygon is a public network.')
+    for (const one of [planned, free]) expect((await make(one)).error?.code).toBe('not_confirmed')
+    expect(server.bodies('createnft')).toHaveLength(1)
   })
 
   test.each([

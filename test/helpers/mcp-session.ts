@@ -26,8 +26,8 @@ interface Place {
   home: string
   url: string
   env: NodeJS.ProcessEnv
-  /** In the smallest unit of POL. */
-  maxCost: bigint
+  /** In the smallest unit of POL; null permits no spending. */
+  maxCost: bigint | null
 }
 
 export async function openMcpSession({ home, url, env: more, maxCost }: Place): Promise<McpSession> {
@@ -45,7 +45,8 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
   const runFast: typeof run = (argv, given) => run(argv, { ...given, clock })
   const deps = makeDeps(edge, io, { exitCode: 0 }, runFast, () => stateDir)
   const session = await Session.open(deps, {
-    ...{ allowWrites: true, maxCost: { amount: maxCost, currency: 'POL' }, root, passwordFile: null, stateDir },
+    ...{ allowWrites: true, root, passwordFile: null, stateDir },
+    maxCost: maxCost === null ? null : { amount: maxCost, currency: 'POL' },
     toolsets: ['all'],
     operatorFlags: [`--base-url=${url}`, `--state-dir=${stateDir}`],
     callTimeout: 60_000,
