@@ -140,6 +140,8 @@ class Spending {
   readonly #transactions = new Map<string, string>()
   /** The NFTs and changes of each transaction, by request. The database forgets those of one that had no effect. */
   readonly #parts = new Map<string, Map<string, bigint>>()
+  /** The run of each transaction, by its requests. */
+  readonly #runs = new Map<string, string | null>()
   /** Hashes that a restored database doesn't know. */
   readonly #forgotten = new Set<string>()
 
@@ -157,9 +159,10 @@ class Spending {
       const signed = await db
         .selectFrom('transactions as one')
         .leftJoin('transaction_attempts as attempt', 'attempt.transaction_id', 'one.id')
-        .select(['one.id', 'one.hash', 'attempt.hash as other'])
+        .select(['one.id', 'one.hash', 'one.run', 'attempt.hash as other'])
         .execute()
-      for (const { id, hash, other } of signed) {
+      for (const { id, hash, run, other } of signed) {
+        if (!this.#runs.has(id)) this.#runs.set(id, run)
         for (const each of [hash, other]) {
           if (each === null) continue
           this.#transactions.set(each, id)
@@ -171,10 +174,16 @@ class Spending {
         const rows = await db
           .selectFrom(table)
           .innerJoin('requests', 'requests.id', `${table}.request_id`)
-          .select([`${table}.transaction_id as id`, 'requests.endpoint', 'requests.idempotency_key as key'])
+          .select([
+            `${table}.transaction_id as id`,
+            'requests.endpoint',
+            'requests.idempotency_key as key',
+            'requests.run',
+          ])
           .where(`${table}.transaction_id`, 'is not', null)
           .execute()
-        for (const { id, endpoint, key } of rows) {
+        for (const { id, endpoint, key, run } of rows) {
+          this.#runs.set(id ?? '', run)
           const parts = found.get(id ?? '') ?? new Map<string, bigint>()
           const request = `${endpoint} ${key}`
           found.set(id ?? '', parts.set(request, (parts.get(request) ?? 0n) + 1n))
@@ -197,20 +206,35 @@ class Spending {
 
   /** @param depth counts only transactions that are so deep in the chain */
   async byRequest(depth = 0): Promise<Map<string, bigint>> {
-    await this.learn()
-    const height = Number(await real.call('eth_blockNumber'))
     const spent = new Map<string, bigint>()
-    for (const { hash, fee, block, hasEffect } of await this.#paid.read()) {
-      if (block > height - depth) continue
-      // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
-      if (!hasEffect && this.#forgotten.has(hash)) continue
-      const id = this.#transactions.get(hash)
-      if (id === undefined) throw new Error(`the database does not know transaction ${hash}`)
+    for (const { id, fee } of await this.#counted(depth)) {
       const parts = this.#parts.get(id) ?? new Map<string, bigint>()
       const all = [...parts.values()].reduce((sum, count) => sum + count, 0n)
       for (const [key, count] of parts) spent.set(key, (spent.get(key) ?? 0n) + (fee * count) / all)
     }
     return spent
+  }
+
+  /** By run with a limit: each of its transactions is for that run alone. */
+  async byRun(): Promise<Map<string, bigint>> {
+    const spent = new Map<string, bigint>()
+    for (const { id, fee } of await this.#counted(0)) {
+      const run = this.#runs.get(id)
+      if (run != null) spent.set(run, (spent.get(run) ?? 0n) + fee)
+    }
+    return spent
+  }
+
+  async #counted(depth: number): Promise<{ id: string; fee: bigint }[]> {
+    await this.learn()
+    const height = Number(await real.call('eth_blockNumber'))
+    return (await this.#paid.read()).flatMap(({ hash, fee, block, hasEffect }) => {
+      // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
+      if (block > height - depth || (!hasEffect && this.#forgotten.has(hash))) return []
+      const id = this.#transactions.get(hash)
+      if (id === undefined) throw new Error(`the database does not know transaction ${hash}`)
+      return [{ id, fee }]
+    })
   }
 }
 
@@ -510,6 +534,16 @@ async function attack(first: readonly Step[], steps: number, count: number): Pro
     },
     (one) => !one,
   )
+  const limited = await withStore(place.dataDir, ({ db }) =>
+    db.selectFrom('runs').select(['run', 'max_cost']).where('max_cost', 'is not', null).execute(),
+  )
+  const byRun = await spending.byRun()
+  for (const { run, max_cost } of limited) {
+    const { costs } = (await backend.post('/api/v1/getruncosts', { run })).json
+    expect(costs.fee_paid, `paid for ${run}`).toBe(String(byRun.get(run) ?? 0n))
+    expect(BigInt(costs.fee_paid), `paid for ${run}`).toBeLessThanOrEqual(BigInt(max_cost ?? 0))
+  }
+  expect(limited.length).toBeGreaterThan(0)
   report({ steps, transactions: await spending.count(), sessions: sessions.length, ...counts, done })
   expect(Math.min(Object.keys(done).length, counts.refused, counts.restores)).toBeGreaterThan(0)
 }
