@@ -41,6 +41,8 @@ export interface ApplyChaosOptions {
   mostMs: number
   /** Time between kills of the backend. */
   lifeMs: number
+  /** Whether the path of the manifest is the label, instead of `--run`. */
+  isNamedByPath: boolean
   random: () => number
 }
 
@@ -76,7 +78,7 @@ interface Shown {
  * equals the manifest, and in the end the events on chain are exactly those of the edits.
  */
 export async function applyChaos(options: ApplyChaosOptions) {
-  const { rows: most, rounds, kills: killsPerRound, mostMs, lifeMs, random } = options
+  const { rows: most, rounds, kills: killsPerRound, mostMs, lifeMs, isNamedByPath, random } = options
   const since = performance.now()
   const anyOf = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
   const network = await startPublicNetwork()
@@ -168,7 +170,6 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const { contract_address: contract } = JSON.parse(created.stdout) as { contract_address: string }
   const address = getAddress(contract)
   // The label of the reference IDs: the name of the run, or the path of the manifest in its repository.
-  const isNamedByPath = random() < 0.5
   const target = ['-c', contract, ...(isNamedByPath ? [] : ['--run', 'chaos'])]
   for (const home of homes) {
     for (const name of ['.git', 'jan', 'feb', 'moved']) await mkdir(join(home, name))
@@ -391,7 +392,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       .filter((one, index) => JSON.stringify(one) !== JSON.stringify(wanted[index])),
   ).toEqual([])
   const faults = Object.entries(proxy.counts).reduce((sum, [name, count]) => sum + (name === 'none' ? 0 : count), 0)
-  return { ...figures, ...chaos, isNamedByPath, faults, seconds: Math.round((performance.now() - since) / 1000) }
+  return { ...figures, ...chaos, faults, seconds: Math.round((performance.now() - since) / 1000) }
 
   /** Counts the events of each token on the final chain. */
   async function countEvents() {
