@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,7 @@ import { findPostgres, type PostgresServer, startPostgres } from '../helpers/pos
 import { startPublicNetwork } from '../helpers/public-network.ts'
 import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
+import { HAS_PTY } from '../helpers/terminal.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -46,7 +47,6 @@ beforeAll(async () => {
   const [polygon, baseSepolia] = await Promise.all([networkOf(137, 1000), networkOf(84_532, 200)])
   const sourcify = await serviceOf({ match: 'exact_match' })
   const application = await serviceOf({})
-  const fund = `curl -fsS -H content-type:application/json ${baseSepolia} -d '{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["'$address'","0xde0b6b3a7640000"]}'`
   standIns = [
     // A hosted service, nodes of public networks, a service on the internet, coins from a faucet.
     ['https://api.example.com', hosted.url],
@@ -54,7 +54,7 @@ beforeAll(async () => {
     ['https://base-sepolia-node.example/KEY', baseSepolia],
     ['https://node.example/KEY', '"$(gdn local status -o ids)/rpc/polygon"'],
     ['gdn chain verify base-sepolia', `gdn chain verify base-sepolia --sourcify-url ${sourcify}`],
-    ['gdn wallet list\n', `for address in $(gdn wallet list -o ids); do ${fund}; done\n`],
+    ['gdn wallet list\n', `${fundingOn(baseSepolia)}\n`],
     // An application of the reader. Here it has a private address.
     ['https://shop.example/hook', `${application}/hook`],
     // The reader gives `gdn serve` a free port.
@@ -65,6 +65,10 @@ beforeAll(async () => {
   postgres = await startPostgres()
   whenFileDone(postgres.close)
 })
+
+/** Returns a shell command that gives coins to the wallets of the reader. */
+const fundingOn = (url: string): string =>
+  `for address in $(gdn wallet list -o ids); do curl -fsS -H content-type:application/json ${url} -d '{"jsonrpc":"2.0","id":1,"method":"anvil_setBalance","params":["'$address'","0xde0b6b3a7640000"]}'; done`
 
 /** Starts a network with a block every `ms`, and returns its URL. */
 async function networkOf(chainId: number, ms: number): Promise<string> {
@@ -120,6 +124,44 @@ test.skipIf(isSoak || !HAS_PROC)('all pages take at most 90 s of two processors'
   report({ ended, running })
   expect(ended + running).toBeLessThanOrEqual(180)
 })
+
+test.skipIf(!HAS_PTY)(
+  'the walkthrough on Base mainnet prompts before each command that spends, and ends verified',
+  {
+    timeout: 600_000,
+  },
+  async () => {
+    const [, walkthrough = ''] = /^(.*?)^## EVM networks$/ms.exec(await readPage('docs/public-networks.md')) ?? []
+    const base = await networkOf(8453, 200)
+    const reader = await startReader({})
+    whenTestDone(reader.close)
+    const nonceOf = async (keystore: string) => {
+      const { address } = JSON.parse(await readFile(join(reader.home, 'base-drop', keystore), 'utf8'))
+      const params = [`0x${address.replace(/^0x/, '')}`, 'pending']
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getTransactionCount', params })
+      const headers = { 'content-type': 'application/json' }
+      const { result } = (await (await fetch(base, { method: 'POST', headers, body })).json()) as { result: string }
+      return Number(result)
+    }
+    const prompts: [question: string, admin: number, operator: number][] = []
+    const onPrompt = async (question: string) => {
+      prompts.push([question, await nonceOf('admin.json'), await nonceOf('data/operator.json')])
+    }
+    const text = walkthrough.replaceAll('base-sepolia', 'base').replaceAll(' --yes', '')
+    const names: StandIn[] = [
+      ['https://base-node.example/KEY', base],
+      ['gdn wallet list\n', `${fundingOn(base)}\n`],
+    ]
+    expect(await reader.paste(text, names, onPrompt)).toBeNull()
+    const setUp = await nonceOf('admin.json')
+    expect(prompts).toEqual([
+      [expect.stringContaining('base'), 0, 0],
+      [expect.stringContaining('Create'), setUp, 0],
+      [expect.stringContaining('Mint'), setUp, 1],
+    ])
+    expect(setUp).toBeGreaterThan(0)
+  },
+)
 
 test('the pages that are tested elsewhere have blocks', async () => {
   expect(await pagesToPaste()).toEqual(expect.arrayContaining(Object.keys(ELSEWHERE)))

@@ -35,6 +35,8 @@ export async function pagesToPaste(): Promise<string[]> {
   return pages.filter((_, i) => haveBlocks[i]).sort()
 }
 
+type OnPrompt = (question: string) => Promise<void>
+
 /** A user of the documentation: an empty home directory, and a folder like a clone of the repository in it. */
 export interface Reader {
   readonly home: string
@@ -44,9 +46,10 @@ export interface Reader {
    * Pastes the blocks of a page into a terminal in the clone. After a command that keeps running, it goes on in another
    * terminal. Stops at the first command that fails or prompts. At the end, Ctrl-C is pressed in each terminal.
    *
+   * @param onPrompt called at each prompt, which is then answered with yes
    * @returns what the terminal of the failed command has printed; null if none failed
    */
-  paste(text: string, standIns: readonly StandIn[]): Promise<string | null>
+  paste(text: string, standIns: readonly StandIn[], onPrompt?: OnPrompt): Promise<string | null>
   /** Returns the names of the files and folders in the clone. */
   filesInClone(): Promise<string[]>
   close(): Promise<void>
@@ -70,24 +73,38 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
   const options = { cwd: clone, env, extendEnv: false, reject: false, all: true, stdin: 'ignore' } as const
   const run = (script: string) => execa('bash', ['-c', `set -euo pipefail\n${script}`], options)
   // On a terminal, a prompt would read the lines that are pasted after its command.
-  const runAtTerminal = async (script: string) => {
+  const runAtTerminal = async (script: string, onPrompt: OnPrompt | undefined) => {
     if (!HAS_PTY) return await run(script)
     const file = join(home, 'typed.sh')
     await writeFile(file, `set -euo pipefail\n${script}`)
-    const terminal = execa(PTY, ['-qec', `bash ${file}`, '/dev/null'], options)
-    let prompts = false
+    const stdin = onPrompt === undefined ? 'ignore' : 'pipe'
+    const terminal = execa(PTY, ['-qec', `bash ${file}`, '/dev/null'], { ...options, stdin })
+    let [shown, prompts, failure] = ['', false, null as unknown]
     terminal.stdout.on('data', (text: Buffer) => {
-      prompts ||= /^\? /m.test(stripVTControlCharacters(text.toString()))
-      if (prompts) terminal.kill()
+      shown += stripVTControlCharacters(text.toString())
+      // It shows the question again with the answer.
+      if (prompts && shown.includes('✔')) [shown, prompts] = [shown.slice(shown.lastIndexOf('✔')), false]
+      const question = /^\? [^✔]*/m.exec(shown)?.[0]
+      if (prompts || question === undefined || (onPrompt !== undefined && !question.includes('(y/N)'))) return
+      ;[shown, prompts] = ['', true]
+      if (onPrompt === undefined) return void terminal.kill()
+      onPrompt(question).then(
+        () => terminal.stdin?.write('y\r'),
+        (error: unknown) => {
+          failure = error
+          terminal.kill()
+        },
+      )
     })
     const { exitCode, all } = await terminal
+    if (failure !== null) throw failure
     return { exitCode: prompts ? 'of a prompt' : exitCode, all }
   }
   const background = new Map<string, number>()
   return {
     home,
     background,
-    async paste(text, standIns) {
+    async paste(text, standIns, onPrompt) {
       const terminals = ['']
       for (const block of shellBlocks(text)) {
         terminals[terminals.length - 1] += block
@@ -97,6 +114,7 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
       for (const typed of terminals) {
         const { exitCode, all: printed } = await runAtTerminal(
           all.reduce((done, [from, to]) => done.replaceAll(from, to), typed),
+          onPrompt,
         )
         if (exitCode !== 0) return `exit code ${exitCode}\n${printed}`
       }
