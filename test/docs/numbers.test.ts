@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
+import { MARKETPLACE_LIMITS } from '../../src/files/inspect/marketplace-limits.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -13,6 +14,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 const count = (n: number) => n.toLocaleString('en-US')
+const TIMES = ['', 'once', 'twice', 'three times']
 const WORDS = ['', 'one', 'two', 'three', 'four', 'five']
 
 /** A page, what it says of a number, the source file that has the number, and the code before it. */
@@ -165,6 +167,26 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/public-networks.md',
+    (n) => `offers: ${TIMES[n]} the base fee plus`,
+    'src/server/chain/evm/remote/fees.ts',
+    'BASE_FEES =',
+  ],
+  ['docs/drops.md', (n) => `at ${TIMES[n]} the base fee`, 'src/server/chain/evm/remote/fees.ts', 'BASE_FEES ='],
+  [
+    'docs/public-networks.md',
+    (n) => `includes ${TIMES[n]} the data fee`,
+    'src/server/chain/evm/cost/network-fees.ts',
+    'DATA_MARGIN =',
+  ],
+  [
+    'docs/drops.md',
+    (n) => `reserves ${TIMES[n]} the data fee`,
+    'src/server/chain/evm/cost/network-fees.ts',
+    'DATA_MARGIN =',
+  ],
+  ['SECURITY.md', (n) => `above ${TIMES[n]} that fee`, 'src/server/chain/evm/cost/network-fees.ts', 'DATA_MARGIN ='],
+  [
+    'docs/public-networks.md',
     (n) => `Each transaction mints up to ${n} NFTs`,
     'src/server/chain/evm/collection.ts',
     'MAX_BATCH =',
@@ -272,6 +294,14 @@ test('each number with a unit in the prose of a guide is in this table, or known
       if (NUMBER.test(sentence)) left.push(`${page}: ${sentence}`)
   }
   expect(left).toEqual([])
+})
+
+test('the table of marketplaces has each limit that files are checked against, with its source', async () => {
+  const rows = (await readFile(join(root, 'docs/drops.md'), 'utf8')).split('\n').filter((line) => line.startsWith('| '))
+  for (const { marketplace, bytes, source } of MARKETPLACE_LIMITS) {
+    const [row = ''] = rows.filter((line) => line.startsWith(`| ${marketplace} |`))
+    expect(row.split(' | ').slice(2)).toEqual([`${bytes / 1_000_000} MB`, `<${source}> |`])
+  }
 })
 
 test('the README counts the EVM networks that are built in', async () => {
