@@ -165,6 +165,18 @@ describe('map and unknown_columns of the project file', () => {
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 
+  test('are not remembered from the flags of another manifest', async () => {
+    const { path, options } = await folder({ 'drop.csv': BILD, 'next.csv': BILD.replace('Dawn', 'Dusk') })
+    const api = await fakeApi(service())
+    const mint = (name: string, ...flags: string[]) =>
+      cli(['batch', 'mint', path(name), ...TARGET, '--base-url', api.url, '--json', ...flags], options)
+    const flags = ['--map', 'Bild=image', '--unknown-columns', 'ignore']
+    expect((await mint('drop.csv', ...flags)).code).toBe(0)
+    const next = await mint('next.csv')
+    expect([next.code, errorOf(next).message]).toEqual([2, expect.stringContaining('unknown column "Bild"')])
+    expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
   test('are overridden by flags, and do nothing without a file', async () => {
     const { gdn, drop } = await project({ map: { Bild: 'image' }, unknown_columns: 'attr' })
     const validate = ['batch', 'validate', drop, ...TARGET, '--json']
