@@ -366,15 +366,18 @@ describe('gdn plan and apply against a backend', () => {
       )
 
     test('are impossible once the owner has frozen the collection', async () => {
-      const collection = await dynamic()
+      const owner = newWallet()
+      const collection = await collectionOf({ dynamic: true, wallet_address: owner.address })
       const one = await machine(collection)
       const rows = csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB])
       await one.mint(rows)
-      await withStore(data.path, ({ db }) =>
-        db.updateTable('collections').set({ frozen: 1 }).where('id', '=', collection.id).execute(),
-      )
+      await rpcOf(backend).send(owner, getAddress(collection.address), { functionName: 'freezeMetadata' })
       const edited = rows.replace('Dusk', 'Dawn')
-      expect(await one.plan(edited)).toEqual([expect.stringMatching(/^impossible update b, .*its metadata is frozen$/)])
+      const planned = await until(
+        () => one.plan(edited),
+        ([first = '']) => first.startsWith('impossible'),
+      )
+      expect(planned).toEqual([expect.stringMatching(/^impossible update b, .*its metadata is frozen$/)])
       expect(await (await machine(collection)).plan(edited)).toEqual([expect.stringContaining('impossible update b')])
       const refused = await one.run(['apply'], edited, '--yes')
       expect(refused.code).toBe(5)
