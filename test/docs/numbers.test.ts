@@ -184,7 +184,12 @@ const STATED: readonly Stated[] = [
     'src/server/chain/evm/cost/network-fees.ts',
     'DATA_MARGIN =',
   ],
-  ['SECURITY.md', (n) => `above ${TIMES[n]} that fee`, 'src/server/chain/evm/cost/network-fees.ts', 'DATA_MARGIN ='],
+  [
+    'SECURITY.md',
+    (n) => `above ${TIMES[n]} the reported one`,
+    'src/server/chain/evm/cost/network-fees.ts',
+    'DATA_MARGIN =',
+  ],
   [
     'docs/public-networks.md',
     (n) => `Each transaction mints up to ${n} NFTs`,
