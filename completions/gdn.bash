@@ -43,7 +43,7 @@ update Change the metadata of a dynamic NFT
 freeze Freeze the metadata of NFTs permanently
 burn Burn NFTs
 history Show the history of an NFT
-verify Compare an NFT with its chain and storage' ;;
+verify Verify that the server created an NFT, and check its data' ;;
     'batch') REPLY='template Print a sample manifest
 validate Validate a manifest without sending anything
 preview Write an HTML preview of a manifest

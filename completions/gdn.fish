@@ -46,7 +46,7 @@ function __gdn_words
         'freeze Freeze the metadata of NFTs permanently' \
         'burn Burn NFTs' \
         'history Show the history of an NFT' \
-        'verify Compare an NFT with its chain and storage'
+        'verify Verify that the server created an NFT, and check its data'
     case 'batch'
       printf '%s\n' 'template Print a sample manifest' \
         'validate Validate a manifest without sending anything' \

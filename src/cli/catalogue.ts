@@ -57,7 +57,7 @@ const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
   spend('freeze', 'Freeze the metadata of NFTs permanently', () => import('./commands/nft/freeze.ts')),
   spend('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
   read('history', 'Show the history of an NFT', () => import('./commands/nft/history.ts')),
-  read('verify', 'Compare an NFT with its chain and storage', () => import('./commands/nft/verify.ts')),
+  read('verify', 'Verify that the server created an NFT, and check its data', () => import('./commands/nft/verify.ts')),
 ])
 
 const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [

@@ -90,7 +90,7 @@ export async function openKeystore(text: string, password: Secret, name: string)
     const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
     if (address === null) throw fail('has a number that is not a private key of this curve')
     if (keystore.address !== null && keystore.address !== address) {
-      throw fail(`states the address ${keystore.address}, but has the key of ${address}`)
+      throw fail(`contains the address ${keystore.address}, but its key belongs to ${address}`)
     }
     const text = isSolana ? base58btc.baseEncode(key) : `0x${key.toString('hex')}`
     return { privateKey: new Secret(text), address }

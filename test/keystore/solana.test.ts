@@ -53,7 +53,7 @@ describe('a keystore of Solana', () => {
     const { text } = await sealed()
     const { address } = newKey('solana')
     const error = await failure(openKeystore(JSON.stringify({ ...JSON.parse(text), address }), PASSWORD, 'k.json'))
-    expect(error.message).toContain(`states the address ${address}`)
+    expect(error.message).toContain(`contains the address ${address}`)
   })
 
   test('is rejected where an EVM network needs a key, before the password is tried', async () => {

@@ -157,7 +157,7 @@ export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promi
     index,
   }))
   if ((await assignToTransactions(db, assignments)) !== found.length)
-    throw new Error('an NFT was signed for in the meantime')
+    throw new Error('a transaction that mints one of the NFTs was signed in the meantime')
   await deployNfts(
     db,
     transactions.map(({ id }) => id),

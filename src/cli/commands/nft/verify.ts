@@ -63,7 +63,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
         '  --receiver @alice -b polygon',
       ],
-      ['Compare an NFT with chain and storage', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
+      ['Compare the record of an NFT with the chain and the storage', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
       [
         'Prove a reveal without an API key',
         'gdn nft verify 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/1 --on-chain \\',

@@ -108,7 +108,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
       if ((await assignToTransactions(db, assignments)) !== count)
-        throw new Error('an NFT was signed for in the meantime')
+        throw new Error('a transaction that mints one of the NFTs was signed in the meantime')
       await updateCollection(db, collection.id, { next_token_id: nextAfter(current, startId + BigInt(count)) })
       await putBlocks(db, blocks, store.publishTo)
       await removeUnknownMint(db, row)
