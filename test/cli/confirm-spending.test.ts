@@ -154,7 +154,7 @@ describe('a tool of gdn mcp that may not spend', () => {
     expect([result.code, errorOf(result).code, result.sent]).toEqual([3, 'not_confirmed', ['yes']])
   })
 
-  test('asks the server anew at each call of a session, also to do a plan that was free', async () => {
+  test('asks the server again at each call of a session, also for a plan that was free', async () => {
     const { path } = await folder({ 'project/a.txt': '' })
     const server = await fakeApi(service())
     const session = await openMcpSession({
