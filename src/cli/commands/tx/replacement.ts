@@ -2,20 +2,32 @@ import { type EvmBlockchain, isTestnet } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { inCoins } from '../../../core/units.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
+import type { ShownTransaction } from '../../../server/admin/transactions.ts'
 import type { ReplacementCost, ReplacementFees } from '../../../server/pipeline/evm/public-network/replacement-cost.ts'
 import type { TransactionAction } from '../../../server/store/schema.ts'
-import { type DatabasePlace, onPlace } from '../../connect/data-dir.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
+import {
+  addDataDirFlag,
+  administeredPlace,
+  type DatabasePlace,
+  type DataDirFlags,
+  onPlace,
+} from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import { coinsIn } from '../../cost/estimate.ts'
 import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { TX_VIEW } from './tx-view.ts'
+import { txName } from './list.ts'
+import { TX_VIEW, withLinks } from './tx-view.ts'
 
 /** How long a prompt waits for the fees of the network. */
 const FEES_MS = 5_000
 
 /** A transaction with the most that it can cost before and after it is replaced. */
-export const REPLACEMENT_VIEW: View = {
+const REPLACEMENT_VIEW: View = {
   ...TX_VIEW,
   fields: [...TX_VIEW.fields, 'max_cost_before_wei', 'max_cost_after_wei', 'currency'],
   card: (record) => [...TX_VIEW.fields.map((field) => [field, record[field]] as const), ['max_cost', costText(record)]],
@@ -28,7 +40,7 @@ function costText({ max_cost_before_wei: before, max_cost_after_wei: after, curr
 }
 
 /** The cost of replacing a transaction. */
-export interface Replacement {
+interface Replacement {
   /** Whether it may cost money. */
   costsMoney: boolean
   /** The current cost of a transaction: ` (now at most 0.003 ETH)`. */
@@ -39,8 +51,48 @@ export interface Replacement {
   data: DataRecord
 }
 
+/** The texts of a command that replaces a transaction. */
+interface Texts {
+  about: string
+  /** The summary of its example. */
+  example: string
+  /** The description of `--yes`. */
+  yes: string
+  /** Returns the question of its prompt; null for none. */
+  question(transaction: ShownTransaction, cost: Replacement): string | null
+  /** The message for the answer no. */
+  declined: string
+  /** What the backend does next, and what `gdn tx show` shows. */
+  next: string
+}
+
+/** Returns a command that requests the replacement of a pending transaction from the running backend. */
+export function replacementCommand(deps: Deps, action: TransactionAction, texts: Texts): GdnCommand {
+  const { about, example, yes, question, declined, next } = texts
+  const line = `gdn tx ${action} 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d`
+  const command = new GdnCommand({ about, examples: [[example, line]] })
+  command.argument('<transaction>')
+  switchFlag(command, '-y, --yes', yes)
+  addDataDirFlag(command)
+  addOutputFlags(command)
+  return command.action(async (word: string, flags: OutputFlags & DataDirFlags & { yes?: boolean }) => {
+    const output = createOutput(deps.io, flags, REPLACEMENT_VIEW)
+    const name = txName(word)
+    const { findReplaceable, requestAction } = await import('../../../server/admin/transactions.ts')
+    const place = await administeredPlace(deps, flags)
+    const transaction = await onPlace(deps, place, (store) => findReplaceable(store, name))
+    const on = { name, blockchain: transaction.blockchain as EvmBlockchain }
+    const cost = await replacementOf(deps, place, on, action)
+    const asked = question(transaction, cost)
+    if (asked !== null && !flags.yes) await deps.io.confirm(asked, '--yes', { message: declined })
+    const replaced = await onPlace(deps, place, (store) => requestAction(store, name, action, deps.now()))
+    await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
+    deps.io.note(keepPlace(`The backend ${next}, run \`gdn tx show ${name}\`.`, flags))
+  }) as GdnCommand
+}
+
 /** Returns what it costs to raise the fees of a pending transaction or to cancel it. */
-export async function replacementOf(
+async function replacementOf(
   deps: Deps,
   place: DatabasePlace,
   { name, blockchain }: { name: string; blockchain: EvmBlockchain },
