@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { Secret } from '../../src/core/secret.ts'
 import type { DatabasePlace } from '../../src/server/settings/database.ts'
-import type { ChainPlace } from '../../src/server/setup/setup.ts'
+import type { ChainPlace } from '../../src/server/setup/with-chain.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
 /** Databases that replace the SQLite file, by data dir. */

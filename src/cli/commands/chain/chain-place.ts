@@ -4,7 +4,7 @@ import { retirementOf, retirementText } from '../../../api/retired.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainSettings } from '../../../server/settings/types.ts'
-import type { ChainPlace } from '../../../server/setup/setup.ts'
+import type { ChainPlace } from '../../../server/setup/with-chain.ts'
 import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import {
   addDataDirFlag,

@@ -37,7 +37,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
     })
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)
-  const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/setup.ts')
+  const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/cluster.ts')
   await withCluster(await chainPlace(deps, flags), blockchain, async (cluster) => {
     const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...rest } = await clusterStatus(cluster)
     const costs = Object.fromEntries(COSTS.map((field) => [field, rest[field]]))
@@ -60,7 +60,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
 /** `gdn chain status` for a Solana cluster. */
 export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, STATUS_VIEW)
-  const { clusterStatus, withCluster } = await import('../../../server/setup/setup.ts')
+  const { clusterStatus, withCluster } = await import('../../../server/setup/cluster.ts')
   const status = await withCluster(await chainPlace(deps, flags), blockchain, clusterStatus)
   await output.many([status])
   if (status.problem !== null) deps.setExitCode(EXIT.refused)

@@ -3,9 +3,9 @@ import { isEvm } from '../../../api/blockchains.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
-import { inCoins } from '../../../core/units.ts'
+import { formatUnits, inCoins } from '../../../core/units.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
-import type { SetupPlan } from '../../../server/setup/setup.ts'
+import type { SetupPlan } from '../../../server/setup/plan.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
@@ -60,18 +60,21 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   }
   const output = createOutput(io, flags, SETUP_VIEW)
   const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
-  const {
-    chainSettings,
-    checkKeystoreFile,
-    coinOf,
-    deploymentCost,
-    formatEther: coins,
-    missingFunds,
-    openKeystoreFile,
-    planSetup,
-    runSetup,
-    withChain,
-  } = await import('../../../server/setup/setup.ts')
+  const [
+    { checkKeystoreFile, openKeystoreFile },
+    { missingFunds },
+    { coinOf },
+    { planSetup },
+    { deploymentCost, runSetup },
+    { chainSettings, withChain },
+  ] = await Promise.all([
+    import('../../../server/chain/evm/open-signer.ts'),
+    import('../../../server/chain/missing-funds.ts'),
+    import('../../../server/settings/networks.ts'),
+    import('../../../server/setup/plan.ts'),
+    import('../../../server/setup/run.ts'),
+    import('../../../server/setup/with-chain.ts'),
+  ])
   const place = await chainPlace(deps, flags)
   const { adminKeystore: file } = flags
   // Before the prompt for a password.
@@ -97,11 +100,11 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       operators,
       to_appoint: plan.toAuthorize,
       gas: Number(plan.gas),
-      cost: coins(plan.cost),
+      cost: formatUnits(plan.cost),
       deployment_gas: deployment === null ? null : Number(deployment.gas),
-      deployment_cost: deployment === null ? null : coins(deployment.paid),
-      balance: coins(plan.balance),
-      needed_per_operator: coins(plan.neededPerOperator),
+      deployment_cost: deployment === null ? null : formatUnits(deployment.paid),
+      balance: formatUnits(plan.balance),
+      needed_per_operator: formatUnits(plan.neededPerOperator),
     })
     const paid = async (factory: Hex | null) =>
       factory === null ? null : await deploymentCost(store, blockchain, factory)

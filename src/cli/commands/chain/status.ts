@@ -79,7 +79,8 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
     return await solanaStatus(deps, blockchain, flags)
   }
   const output = createOutput(deps.io, flags, viewFor(deps.io, flags))
-  const { chainStatus, withChain } = await import('../../../server/setup/setup.ts')
+  const { chainStatus } = await import('../../../server/setup/status.ts')
+  const { withChain } = await import('../../../server/setup/with-chain.ts')
   const states = await withChain(await chainPlace(deps, flags), blockchain, async (chain) => {
     return await chainStatus(chain, setupOf(blockchain, flags, chain.settings))
   })

@@ -4,7 +4,8 @@ import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
-import type { DeployedContract, Verdict } from '../../../server/setup/verify/verify.ts'
+import type { DeployedContract } from '../../../server/setup/verify/contracts.ts'
+import type { Verdict } from '../../../server/setup/verify/verifier.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
@@ -70,9 +71,10 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
   const output = createOutput(io, flags, viewFor(io, flags))
   const creation = transactionHash(flags.creationTx)
   const key = await etherscanKey(deps, flags)
-  const { checkCode, compilerVersion, deployedContracts, standardInput, withChain } = await import(
-    '../../../server/setup/verify/verify.ts'
+  const { checkCode, compilerVersion, deployedContracts, standardInput } = await import(
+    '../../../server/setup/verify/contracts.ts'
   )
+  const { withChain } = await import('../../../server/setup/with-chain.ts')
   const place = await chainPlace(deps, flags)
   await withChain(
     place,
@@ -150,9 +152,8 @@ interface Opened {
 }
 
 async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signal, key, pages, onRetry }: Opened) {
-  const { createEtherscan, createSourcify, ETHERSCAN_URL, SOURCIFY_URL } = await import(
-    '../../../server/setup/verify/verify.ts'
-  )
+  const { createEtherscan, ETHERSCAN_URL } = await import('../../../server/setup/verify/etherscan.ts')
+  const { createSourcify, SOURCIFY_URL } = await import('../../../server/setup/verify/sourcify.ts')
   const at = (url: string) => ({ url, proxy: proxyFor(url, env), chainId, signal, onRetry })
   const sourcify = createSourcify(at(flags.sourcifyUrl ?? SOURCIFY_URL))
   if (key === null) return [sourcify]

@@ -147,7 +147,7 @@ async function currentFees(
   blockchain: EvmBlockchain,
 ): Promise<ReplacementFees['current']> {
   const [{ withChain }, { readDataFee }] = await Promise.all([
-    import('../../../server/setup/setup.ts'),
+    import('../../../server/setup/with-chain.ts'),
     import('../../../server/chain/evm/cost/network-fees.ts'),
   ])
   const reading = withChain(
