@@ -1,6 +1,7 @@
 import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
+import { ServerNames } from '../batch/identity/server-names.ts'
 import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
 import { referenceId } from '../batch/rows/row-key.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
@@ -56,19 +57,19 @@ export async function findCandidates(store: RunStore, place: Place, page: readon
     return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }
   })
   if (!place.hasReferences) return candidates
-  // A row may have got or lost its sender since its mint.
-  for (const operation of ['createnft', 'createnfttrans'] as const) {
-    const asked = candidates.filter(({ named }) => named === null)
-    const found = await lookUp(place, operation, new Set(asked.map(({ reference }) => reference)))
-    for (const candidate of asked) {
-      const one = found.get(candidate.reference)
-      if (one === undefined || typeof one.nft_gdn_id !== 'string') continue
-      const { reference_label: label = null, reference_alias: alias = null } = one
-      candidate.named = { operation, nftGdnId: one.nft_gdn_id, digest: one.digest, label, alias }
-      candidate.nftGdnId = one.nft_gdn_id
-    }
-  }
-  return candidates
+  const mints = await new ServerNames(place.client, place).mintsOf(candidates.map(({ reference }) => reference))
+  return candidates.map((candidate) => {
+    const mint = mints.get(candidate.reference)
+    if (mint === undefined) return candidate
+    const {
+      operation,
+      nft_gdn_id: nftGdnId,
+      digest,
+      reference_label: label = null,
+      reference_alias: alias = null,
+    } = mint
+    return { ...candidate, named: { operation, nftGdnId, digest, label, alias }, nftGdnId }
+  })
 }
 
 /** Returns the operations of a page of rows, by position. */
@@ -76,30 +77,6 @@ async function sentRows({ state, drop }: RunStore, page: readonly RowRecord[]): 
   const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
   const rows = await state.read((sql) => sentBetween(sql, drop, first, last))
   return new Map(rows.map(({ position, ...one }) => [position, one]))
-}
-
-interface Found {
-  nft_gdn_id?: string | null | undefined
-  status: string
-  digest: string
-  accepted_date: string
-  reference_label?: string | null | undefined
-  reference_alias?: string | null | undefined
-}
-
-/** Returns what reference IDs name, without those that failed without effect. */
-async function lookUp(
-  { client, contractAddress, blockchain, signal }: Place,
-  operation: MintOperation | 'transfernft',
-  ids: ReadonlySet<string>,
-): Promise<Map<string, Found>> {
-  if (ids.size === 0) return new Map()
-  const { references } = await client.call(
-    'getreferences',
-    { operation, reference_ids: [...ids], contract_address: contractAddress, blockchain },
-    { signal },
-  )
-  return new Map(references.filter(({ is_free }) => !is_free).map((one) => [one.reference_id, one]))
 }
 
 /** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
@@ -133,20 +110,19 @@ export async function ownerHistories(
   moved: readonly Moved[],
 ): Promise<Map<number, OwnerHistory>> {
   const counted = place.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
-  const found = new Map<string, Found>()
-  const ids = counted.flatMap((one) => Object.values(transfersOf(scope, one)))
-  for (let from = 0; from < ids.length; from += MAX_IDS_PER_REQUEST) {
-    const page = await lookUp(place, 'transfernft', new Set(ids.slice(from, from + MAX_IDS_PER_REQUEST)))
-    for (const [id, one] of page) found.set(id, one)
-  }
+  const asked = counted
+    .flatMap((one) => Object.values(transfersOf(scope, one)))
+    .map((reference) => ({ operation: 'transfernft' as const, reference }))
+  const records = await new ServerNames(place.client, place).lookUp(asked)
+  const statuses = new Map([...records].map(([{ reference }, { status }]) => [reference, status]))
   const histories = new Map<number, OwnerHistory>()
   for (const one of moved) {
     const { candidate, nft } = one
     const { last, next } = transfersOf(scope, one)
     const history = counted.includes(one)
       ? {
-          isOurs: nft.transfers === 0 ? await isMintedTo(store, one) : found.has(last),
-          isMoving: found.get(next)?.status === 'initiated',
+          isOurs: nft.transfers === 0 ? await isMintedTo(store, one) : statuses.has(last),
+          isMoving: statuses.get(next) === 'initiated',
           reference: next,
         }
       : await sentHistory(store, scope, one)

@@ -12,8 +12,11 @@ const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
 
 export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
 
-interface Asked {
-  operation: MintOperation
+/** The record of a reference ID with an NFT. */
+type MintRecord = ReferenceRecord & { operation: MintOperation; nft_gdn_id: string }
+
+interface Asked<Operation = MintOperation> {
+  operation: Operation
   reference: string
 }
 
@@ -51,9 +54,11 @@ export class ServerNames {
   }
 
   /** Returns what reference IDs name, apart from those that a retry may reuse. */
-  async lookUp<One extends Asked>(asked: readonly One[]): Promise<Map<One, ReferenceRecord>> {
+  async lookUp<One extends Asked<MintOperation | 'transfernft'>>(
+    asked: readonly One[],
+  ): Promise<Map<One, ReferenceRecord>> {
     const records = new Map<One, ReferenceRecord>()
-    for (const operation of OPERATIONS) {
+    for (const operation of new Set(asked.map((one) => one.operation))) {
       const all = asked.filter((one) => one.operation === operation)
       for (let from = 0; from < all.length; from += MAX_REFERENCES_PER_REQUEST) {
         const page = new Map(all.slice(from, from + MAX_REFERENCES_PER_REQUEST).map((one) => [one.reference, one]))
@@ -71,18 +76,24 @@ export class ServerNames {
     return records
   }
 
-  /** Returns the NFTs of reference IDs. A row may have got or lost its sender since its mint. */
-  async nftsOf(references: readonly string[]): Promise<Map<string, string>> {
-    const nfts = new Map<string, string>()
+  /** Returns the records of reference IDs with NFTs. A row may have got or lost its sender since its mint. */
+  async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
+    const mints = new Map<string, MintRecord>()
     for (const operation of OPERATIONS) {
       const asked = references
-        .filter((reference) => !nfts.has(reference))
+        .filter((reference) => !mints.has(reference))
         .map((reference) => ({ operation, reference }))
-      for (const [{ reference }, { nft_gdn_id }] of await this.lookUp(asked)) {
-        if (typeof nft_gdn_id === 'string') nfts.set(reference, nft_gdn_id)
+      for (const [{ reference }, record] of await this.lookUp(asked)) {
+        const { nft_gdn_id } = record
+        if (typeof nft_gdn_id === 'string') mints.set(reference, { ...record, operation, nft_gdn_id })
       }
     }
-    return nfts
+    return mints
+  }
+
+  /** Returns the NFTs of reference IDs. */
+  async nftsOf(references: readonly string[]): Promise<Map<string, string>> {
+    return new Map([...(await this.mintsOf(references))].map(([reference, { nft_gdn_id }]) => [reference, nft_gdn_id]))
   }
 
   /** Returns the NFTs of reference IDs that were made from content and have no alias. */

@@ -8,6 +8,7 @@ import { rowsAt } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import { type OtherLabel, otherLabelOf, otherLabels } from '../identity/other-labels.ts'
+import { ServerNames } from '../identity/server-names.ts'
 import { type Plan, positionsOf } from '../plan.ts'
 import { givenId, rowsWithIds } from '../rows/given-id.ts'
 import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
@@ -36,10 +37,11 @@ export interface KnownRows {
  */
 export async function knownReferences(
   store: RunStore,
-  { contractAddress, blockchain, label = null, adopt, keepEdited, signal }: BatchOptions,
+  options: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
 ): Promise<KnownRows | null> {
+  const { label = null, adopt, keepEdited, signal } = options
   if (client.supports('references') === null) await client.learnIdempotency({ signal })
   if (client.supports('references') !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
@@ -48,38 +50,28 @@ export async function knownReferences(
   const labeled: OtherLabel[] = []
   const named: Identified[] = []
   const markers = markerOf(store.drop)
+  const names = new ServerNames(client, options)
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
     const records = await store.read((sql) => rowsAt(sql, gathered.rows, page))
     const byId = new Map(records.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
-    // A row may have got or lost its sender since its mint.
-    for (const operation of ['createnft', 'createnfttrans'] as const) {
-      if (byId.size === 0) continue
-      const { references } = await client.call(
-        'getreferences',
-        { operation, reference_ids: [...byId.keys()], contract_address: contractAddress, blockchain },
-        { signal },
-      )
-      for (const reference of references) {
-        const { reference_id, nft_gdn_id, is_free, digest } = reference
-        const record = byId.get(reference_id)
-        if (record === undefined || is_free || typeof nft_gdn_id !== 'string') continue
-        byId.delete(reference_id)
-        const row = keptRow(record)
-        const nft = { row, nftGdnId: nft_gdn_id }
-        if (row.row.id === null && typeof reference.reference_alias === 'string') {
-          const known = await store.read((sql) => idOfNft(sql, store.drop, nft_gdn_id))
-          const id = known ?? givenId(store.drop.referenceScope, reference.reference_alias, row, null)
-          named.push({ ...nft, id, isElsewhere: known === null })
-          continue
-        }
-        const other = otherLabelOf(reference, label)
-        if (other !== null)
-          labeled.push({ ...namedRow(row), nftGdnId: nft_gdn_id, operation, reference: reference_id, label: other })
-        // Without an ID of its own, the content of the row is part of its reference ID.
-        const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
-        ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(nft)
+    for (const [reference, mint] of await names.mintsOf([...byId.keys()])) {
+      const record = byId.get(reference)
+      if (record === undefined) continue
+      const { operation, nft_gdn_id: nftGdnId, digest } = mint
+      const row = keptRow(record)
+      const nft = { row, nftGdnId }
+      if (row.row.id === null && typeof mint.reference_alias === 'string') {
+        const known = await store.read((sql) => idOfNft(sql, store.drop, nftGdnId))
+        const id = known ?? givenId(store.drop.referenceScope, mint.reference_alias, row, null)
+        named.push({ ...nft, id, isElsewhere: known === null })
+        continue
       }
+      const other = otherLabelOf(mint, label)
+      if (other !== null) labeled.push({ ...namedRow(row), nftGdnId, operation, reference, label: other })
+      // Without an ID of its own, the content of the row is part of its reference ID.
+      const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
+      ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(nft)
     }
   }
   if (named.length > 0) throw haveIds(named, store.drop.name)
