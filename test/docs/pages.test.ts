@@ -9,6 +9,7 @@ import { readCommandTree } from '../../src/build/command-tree.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+const deploy = join(root, 'examples/deploy/README.md')
 const names = [
   'README.md',
   'CONTRIBUTING.md',
@@ -104,6 +105,20 @@ test('commands are in blocks that tests paste, or named with their test', () => 
       .flatMap(({ raw }) => raw.match(/^ *(?:gdn|npm) .*$/gm) ?? []),
   )
   expect(commands.map((line) => line.trim()).sort()).toEqual(Object.keys(NOT_PASTED).sort())
+})
+
+test('pasted again, a block keeps the passwords, keys and secrets that it wrote', async () => {
+  const blocks = [...pages, { name: 'examples/deploy/README.md', text: await readFile(deploy, 'utf8') }].flatMap(
+    ({ name, text }) =>
+      [...text.matchAll(/^ *```(?:sh|console)\n(.*?)^ *```$/gms)].map(([, block = '']) => ({ name, block })),
+  )
+  const writes = blocks.flatMap(({ name, block }) =>
+    [...block.matchAll(/^.*?[^>\d&=<-]>\|? *"?([\w./~$-]*(?:pass|secret|key|mnemonic|token)[\w./-]*)/gm)].map(
+      ([line, file = '']) => ({ name, line: line.trim(), file }),
+    ),
+  )
+  expect(writes.length).toBeGreaterThan(5)
+  expect(writes.filter(({ line, file }) => !line.startsWith(`[ -s ${file} ] || `))).toEqual([])
 })
 
 /** The anchors that GitHub generates for the headings of a page. */

@@ -59,7 +59,7 @@ beforeAll(async () => {
     ['https://shop.example/hook', `${application}/hook`],
     // The reader gives `gdn serve` a free port.
     [' --port 4681', ''],
-    ['gdn local start\n(umask', 'gdn local stop && gdn local start --allow-private-files\n(umask'],
+    ['gdn local start\n[ -s webhook', 'gdn local stop && gdn local start --allow-private-files\n[ -s webhook'],
   ]
   if (findPostgres() === null) return
   postgres = await startPostgres()
