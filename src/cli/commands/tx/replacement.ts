@@ -62,7 +62,7 @@ interface Texts {
   question(transaction: ShownTransaction, cost: Replacement): string | null
   /** The message for the answer no. */
   declined: string
-  /** What the backend does next, and what `gdn tx show` shows. */
+  /** The end of its last note: the next action of the backend, and its result. */
   next: string
 }
 
