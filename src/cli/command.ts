@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander'
-import { GdnError } from '../core/errors.ts'
+import { flagError, GdnError } from '../core/errors.ts'
 import type { Deps } from './deps.ts'
 import { equalsAfterShort } from './flag-errors.ts'
 
@@ -117,10 +117,7 @@ export function valueFlag<Value = string>(
       return [...list]
     }
     if (earlier !== undefined && earlier !== raw) {
-      throw new GdnError('usage', 'is given twice with different values', {
-        place: { flag: name },
-        hint: 'Use the flag only once.',
-      })
+      throw flagError(name, 'is given twice with different values', 'Use the flag only once.')
     }
     earlier = raw
     return parse(raw)

@@ -1,6 +1,6 @@
 import type { CommanderError } from 'commander'
 import { count } from '../core/count.ts'
-import { GdnError } from '../core/errors.ts'
+import { flagError, GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 
@@ -13,7 +13,7 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
   const isUnknown = error.code === 'commander.unknownOption'
   const lone = isUnknown ? switchWithValue(error.message, command, argv) : undefined
   if (lone !== undefined) {
-    return new GdnError('usage', 'takes no value', { place: { flag: lone }, hint: `Use ${lone} alone, or omit it.` })
+    return flagError(lone, 'takes no value', `Use ${lone} alone, or omit it.`)
   }
   const near = isUnknown ? nearestFlag(error.message, command) : undefined
   const hint = isUnknown ? dataDirHint(error.message, command) : undefined

@@ -1,7 +1,7 @@
 import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
-import { GdnError, type Place } from '../core/errors.ts'
+import { flagError, type Place } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { resolveApiKey } from './api-key.ts'
 import type { OpenKeyring } from './keyring.ts'
@@ -190,10 +190,7 @@ function applies(name: keyof ProfileSettings, baseUrl: string | undefined, targe
 function blockchainOf(layers: Layers, target: Target | null): Setting<Blockchain> | null {
   const named = layers.env.GDN_BLOCKCHAIN ?? ''
   if (layers.flags.blockchain === undefined && named !== '' && !isBlockchain(named)) {
-    throw new GdnError('usage', `unknown blockchain "${named}"`, {
-      place: { flag: 'GDN_BLOCKCHAIN' },
-      hint: blockchainHint(named),
-    })
+    throw flagError('GDN_BLOCKCHAIN', `unknown blockchain "${named}"`, blockchainHint(named))
   }
   const variable = isBlockchain(named) ? named : ''
   return pick(layers, target, 'blockchain', layers.flags.blockchain, variable, 'GDN_BLOCKCHAIN')

@@ -114,6 +114,10 @@ export class GdnError extends Error {
   }
 }
 
+/** Returns the error of a flag or argument. */
+export const flagError = (flag: string, message: string, hint?: string): GdnError =>
+  new GdnError('usage', message, { place: { flag }, hint })
+
 /** Formats a location for the beginning of a message: `drop.csv:7:3`, `--blockchain` or `metadata[0].title`. */
 export function formatPlace(place: Place): string {
   if (place.file !== undefined) {

@@ -215,15 +215,17 @@ function nftsOf(sql: Sql, id: string): Accepted['nfts'] {
   return sql.all('SELECT nft_gdn_id, accepted_date FROM nfts WHERE operation_id = ? ORDER BY position', id)
 }
 
+/** Returns the error for a stored request whose hash is wrong. */
+export const otherRequest = (hint: string) =>
+  new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', { hint })
+
 function readRequest(sql: Sql, id: number): OperationRequest {
   const row = sql.get<RequestRow>(
     'SELECT r.*, (SELECT min(sent_at) FROM attempts WHERE request_id = r.id) AS sent_at FROM requests r WHERE r.id = ?',
     id,
   )
   if (row === undefined || hashOf(row.body) !== row.sha256) {
-    throw new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', {
-      hint: 'Nothing was sent. Check on the server whether it took effect. If it did not, add --again.',
-    })
+    throw otherRequest('Nothing was sent. Check on the server whether it took effect. If it did not, add --again.')
   }
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
   const { idempotency_key: key, body, listed_at: listedAt, sent_at: sentAt } = row

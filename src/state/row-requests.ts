@@ -1,7 +1,6 @@
-import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
-import { hashOf } from './operations.ts'
+import { hashOf, otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
@@ -89,9 +88,7 @@ const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_ke
 
 function requestOf(row: RequestRow): RowRequest {
   if (hashOf(row.body) !== row.sha256) {
-    throw new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', {
-      hint: 'Nothing more was sent. Restore the state directory from a backup.',
-    })
+    throw otherRequest('Nothing more was sent. Restore the state directory from a backup.')
   }
   const { id, n, outcome, unknown_after: unknownAfter, idempotency_key: key, body, kind, honors_key } = row
   const honorsKey = honors_key === null ? null : honors_key === 1

@@ -10,8 +10,8 @@ import { cli } from './harness.ts'
 const SRC = fileURLToPath(new URL('../../src/cli/', import.meta.url))
 const PROMPT =
   /(?<![#\w])(askText|askSecret|choose|askWhether|askLine|askAddress|askBlockchain|askCollection|confirm)\(/
-/** The flag of a prompt, or the last argument of `io.confirm`. */
-const FLAG = /(?:flag: |FLAG = |confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
+/** The flag of a prompt or an error, or the last argument of `io.confirm`. */
+const FLAG = /(?:flag: |FLAG = |flagError\(|confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 
 /** The files that prompt, without the prompts themselves, and commands that use each. */
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { readRecords } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
@@ -11,7 +11,7 @@ import type { BatchOptions } from '../types.ts'
 
 type Word = NonNullable<BatchOptions['settle']>[number]
 
-const wrong = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--row' }, hint })
+const wrong = (message: string, hint: string) => flagError('--row', message, hint)
 
 /**
  * Records a person's decision on rows whose outcome is unknown. Records all of them, or none if one is invalid.

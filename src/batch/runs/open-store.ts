@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
 import { type Held, HeldRun, heldByOther, takeFree, waitForEnd } from '../../operations/held-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
@@ -195,10 +195,7 @@ function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifest
 function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions): void {
   if (markerKey === undefined || markerKey === marker) return
   const begun = marker === null ? 'without markers' : `with the marker key ${JSON.stringify(marker)}`
-  throw new GdnError('usage', `the run ${name} was started ${begun}`, {
-    place: { flag: '--marker-key' },
-    hint: 'Omit the flag to resume the run as it is.',
-  })
+  throw flagError('--marker-key', `the run ${name} was started ${begun}`, 'Omit the flag to resume the run as it is.')
 }
 
 function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {

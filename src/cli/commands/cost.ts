@@ -2,7 +2,7 @@ import { runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { originOf } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { MappedColumns, manifestOptions, manifestSource } from '../batch/manifest-options.ts'
@@ -92,10 +92,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   throwProblems(found, null)
   const { target, rows, receivers } = found
   if (target.blockchain === null) {
-    throw new GdnError('usage', 'the blockchain is not known', {
-      place: { flag: '--blockchain' },
-      hint: 'Add --blockchain <name>.',
-    })
+    throw flagError('--blockchain', 'the blockchain is not known', 'Add --blockchain <name>.')
   }
   refuseSolana(target.blockchain)
   const meter = await openMeter(flags.dynamic)

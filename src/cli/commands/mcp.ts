@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
@@ -123,16 +123,14 @@ async function directory(path: string): Promise<string> {
 
 /** @throws GdnError `usage` for flags that permit nothing, or without a limit */
 function sessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): Money | null {
-  const fail = (flag: string, message: string, hint: string) =>
-    new GdnError('usage', message, { place: { flag }, hint })
   if (!allowSpending) {
     if (most === undefined) return null
-    throw fail('--max-cost', 'requires --allow-spending', 'Add --allow-spending, or omit --max-cost.')
+    throw flagError('--max-cost', 'requires --allow-spending', 'Add --allow-spending, or omit --max-cost.')
   }
-  if (!allowWrites) throw fail('--allow-spending', 'needs --allow-writes', 'Add --allow-writes.')
-  if (most === undefined) throw fail('--max-cost', 'is required with --allow-spending', 'Add --max-cost <amount>.')
+  if (!allowWrites) throw flagError('--allow-spending', 'needs --allow-writes', 'Add --allow-writes.')
+  if (most === undefined) throw flagError('--max-cost', 'is required with --allow-spending', 'Add --max-cost <amount>.')
   if ('amount' in most) return most
-  throw fail(
+  throw flagError(
     '--max-cost',
     'needs a currency, because networks have different coins',
     'Use an amount such as 5POL or 10USD.',

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
@@ -232,10 +232,7 @@ function tlsFiles(cwd: string, { tlsCert, tlsKey }: ServeFlags): { certFile: str
     return { certFile: resolve(cwd, tlsCert), keyFile: resolve(cwd, tlsKey) }
   }
   const [missing, given] = tlsCert === undefined ? ['--tls-cert', '--tls-key'] : ['--tls-key', '--tls-cert']
-  throw new GdnError('usage', `is required with ${given}`, {
-    place: { flag: missing },
-    hint: 'Add both, such as --tls-cert cert.pem --tls-key key.pem.',
-  })
+  throw flagError(missing, `is required with ${given}`, 'Add both, such as --tls-cert cert.pem --tls-key key.pem.')
 }
 
 /** Returns warnings for a backend that other machines can reach. */

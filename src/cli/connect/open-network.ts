@@ -1,5 +1,5 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import type { RemoteNetwork } from '../../server/chain/evm/remote/remote-network.ts'
 import type { Deps } from '../deps.ts'
@@ -67,7 +67,7 @@ export async function withNetwork<Result>(
     return await work(network)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_config') throw error
-    throw new GdnError('usage', error.message, { place: { flag }, hint: `Use the URL of a node of ${blockchain}.` })
+    throw flagError(flag, error.message, `Use the URL of a node of ${blockchain}.`)
   } finally {
     await network.close()
   }

@@ -2,10 +2,10 @@ import { addressProblem, evmAddressProblem } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, type GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { Deps } from '../deps.ts'
-import { wrongAddress } from '../flag-errors.ts'
+import { noCollection, wrongAddress } from '../flag-errors.ts'
 import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
 import { findByAddress, knownCollections } from './known-collections.ts'
@@ -44,10 +44,7 @@ export async function whichCollection(
     findByAddress(known, contract)?.blockchain ??
     (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
-    throw new GdnError('usage', `the blockchain of ${contract} is not known`, {
-      place: { flag: '--blockchain' },
-      hint: 'Add --blockchain <name>.',
-    })
+    throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
   }
   const problem = addressProblem(contract, blockchain)
   if (problem !== null) throw wrongAddress(contract, problem, settings.contract?.from ?? '--contract')
@@ -82,13 +79,7 @@ function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
 function notNamed(fitting: readonly KnownCollection[], place: '--contract' | '<address>'): GdnError {
   const flag = place === '--contract' ? '--contract ' : ''
   if (fitting.length > 0) {
-    return new GdnError('usage', 'several collections are known, and none is specified', {
-      place: { flag: place },
-      hint: choicesOf(fitting, flag),
-    })
+    return flagError(place, 'several collections are known, and none is specified', choicesOf(fitting, flag))
   }
-  return new GdnError('usage', 'no collection is specified', {
-    place: { flag: place },
-    hint: `Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`,
-  })
+  return noCollection(place, `Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`)
 }

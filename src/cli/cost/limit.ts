@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
@@ -23,7 +23,7 @@ export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
     parse: maxCost,
   })
 
-const bad = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--max-cost' }, hint })
+const bad = (message: string, hint: string) => flagError('--max-cost', message, hint)
 
 /** The limit of a run's cost. */
 export interface CostLimit {

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -32,12 +32,7 @@ export async function feeLimit(
   blockchain: Blockchain,
   { client, server }: Pick<Connection, 'client' | 'server'>,
 ): Promise<bigint | null> {
-  if (!isEvm(blockchain)) {
-    throw new GdnError('usage', `fees on ${blockchain} can't be limited`, {
-      place: { flag: '--max-fee-gwei' },
-      hint: 'Omit the flag.',
-    })
-  }
+  if (!isEvm(blockchain)) throw flagError('--max-fee-gwei', `fees on ${blockchain} can't be limited`, 'Omit the flag.')
   await client.learnIdempotency({ signal: signals.signal })
   if (client.supports('runFees') === true) return wei
   io.warn(`${server.origin} doesn't enforce --max-fee-gwei. It signs at the fees of the network.`)

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { type EvmBlockchain, isEvm, KNOWN_EVM_NAMES } from '../../api/blockchains.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import type { Parse } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { blockchainName, httpAddress } from './parse.ts'
@@ -20,10 +20,7 @@ export const fork: Parse<ForkFlag> = (raw, flag) => {
   const [name = '', ...rest] = raw.split('=')
   const blockchain = blockchainName(name, flag)
   if (!isEvm(blockchain)) {
-    throw new GdnError('usage', `${blockchain} can't be forked`, {
-      place: { flag },
-      hint: `Use one of ${KNOWN_EVM_NAMES.join(', ')}.`,
-    })
+    throw flagError(flag, `${blockchain} can't be forked`, `Use one of ${KNOWN_EVM_NAMES.join(', ')}.`)
   }
   if (rest.length === 0) return { blockchain, at: undefined }
   const at = rest.join('=')

@@ -1,12 +1,10 @@
 import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import type { Parse, Takes } from '../command.ts'
-
-const bad = (flag: string, message: string, hint?: string) => new GdnError('usage', message, { place: { flag }, hint })
 
 const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 
@@ -18,7 +16,7 @@ export function integer(min: number, max: number): Parse<number> {
   return taking({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
     if (/^(0|[1-9][0-9]{0,15})$/.test(raw) && value >= min && value <= max) return value
-    throw bad(flag, `must be a whole number from ${min} to ${max}, not ${shown(raw)}`)
+    throw flagError(flag, `must be a whole number from ${min} to ${max}, not ${shown(raw)}`)
   })
 }
 
@@ -28,13 +26,13 @@ export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) =>
     knowKeysIn(raw)
     return raw
   }
-  throw bad(flag, 'must be a URL that begins with https:// or http://')
+  throw flagError(flag, 'must be a URL that begins with https:// or http://')
 })
 
 /** Parses the base URL of an API. Paths are appended to it. */
 export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
   const problem = apiAddressProblem(raw)
-  if (problem !== null) throw bad(flag, problem)
+  if (problem !== null) throw flagError(flag, problem)
   knowKeysIn(raw)
   return raw.replace(/\/+$/, '')
 })
@@ -43,7 +41,7 @@ export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => 
 export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {
   const value = Number(raw)
   if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
-  throw bad(flag, `must be a positive number such as 2 or 0.5, not ${shown(raw)}`)
+  throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${shown(raw)}`)
 })
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
@@ -54,13 +52,13 @@ export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) 
   const unit = UNITS[match?.[2] ?? '']
   const value = match === null || unit === undefined ? Number.NaN : Number(match[1]) * unit
   if (value > 0 && value <= 7 * 24 * 3_600_000) return value
-  throw bad(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${shown(raw)}`)
+  throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${shown(raw)}`)
 })
 
 /** Parses the name of a blockchain. Only the server knows all names: its operator may have added some. */
 export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
-  throw bad(flag, `unknown blockchain ${shown(raw)}`, blockchainHint(raw))
+  throw flagError(flag, `unknown blockchain ${shown(raw)}`, blockchainHint(raw))
 })
 
 /** Parses one of the given words. */
@@ -69,7 +67,7 @@ export function oneOf<Word extends string>(words: readonly Word[]): Parse<Word> 
     const word = words.find((known) => known === raw)
     if (word !== undefined) return word
     const near = nearest(raw, words)
-    throw bad(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, near && `Did you mean ${near}?`)
+    throw flagError(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, near && `Did you mean ${near}?`)
   })
 }
 
@@ -77,7 +75,7 @@ export function oneOf<Word extends string>(words: readonly Word[]): Parse<Word> 
 export const wordList: Parse<string[]> = taking({ type: 'list' }, (raw, flag) => {
   const words = raw.split(',').map((word) => word.trim())
   if (words.every((word) => word !== '')) return words
-  throw bad(flag, `must be a comma-separated list of names, not ${shown(raw)}`)
+  throw flagError(flag, `must be a comma-separated list of names, not ${shown(raw)}`)
 })
 
 /** Parses a list of the given words, such as `failed,unknown`. */
@@ -89,13 +87,13 @@ export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[
 
 export const notEmpty: Parse<string> = (raw, flag) => {
   if (raw !== '') return raw
-  throw bad(flag, 'must not be empty')
+  throw flagError(flag, 'must not be empty')
 }
 
 /** Parses a UUID to lower case. */
 export const uuid: Parse<string> = (raw, flag) => {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(raw)) return raw.toLowerCase()
-  throw bad(flag, 'must be a UUID')
+  throw flagError(flag, 'must be a UUID')
 }
 
 /** Parses an address, or its name (`@alice`), which is resolved before the command runs. */
@@ -110,5 +108,5 @@ export interface KeyValue {
 export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) => {
   const at = raw.indexOf('=')
   if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }
-  throw bad(flag, `must be key=value, not ${shown(raw)}`)
+  throw flagError(flag, `must be key=value, not ${shown(raw)}`)
 })

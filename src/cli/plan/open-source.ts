@@ -4,7 +4,7 @@ import { sameAddress } from '../../api/same-address.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { isRestored } from '../../client/backend.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
@@ -125,7 +125,7 @@ async function optionsOf(
 }
 
 const otherPlan = (flag: string, message: string) =>
-  new GdnError('usage', message, { place: { flag }, hint: 'Nothing was sent. Omit the flag, or create another plan.' })
+  flagError(flag, message, 'Nothing was sent. Omit the flag, or create another plan.')
 
 const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
 

@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { cannotPrompt } from '../flag-errors.ts'
 import type { Io } from '../io/io.ts'
 import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts'
 
@@ -31,12 +31,7 @@ export async function askWhether(io: Io, question: Question & { default: boolean
 
 /** Loads the prompts on first use. */
 async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
-  if (!io.interactive) {
-    throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
-      place: { flag },
-      hint: `Add ${flag}.`,
-    })
-  }
+  if (!io.interactive) throw cannotPrompt(flag, `Add ${flag}.`)
   const { prompts: promptsOn } = await import('../io/prompts.ts')
   return promptsOn(io.promptOutput)
 }

@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import type { DataRecord } from './cells.ts'
 import { heading } from './heading.ts'
@@ -21,10 +21,7 @@ export function fieldsOf(given: readonly string[], view: View): readonly string[
     if (found !== undefined) return found + path
     const near = nearest(name, known)
     const guess = near === undefined ? '' : `Did you mean ${near}${path}?\n`
-    throw new GdnError('usage', `unknown field "${field}"`, {
-      place: { flag: '--fields' },
-      hint: `${guess}The fields are ${known.join(', ')}.`,
-    })
+    throw flagError('--fields', `unknown field "${field}"`, `${guess}The fields are ${known.join(', ')}.`)
   })
 }
 

@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import type { OutputFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -39,9 +39,7 @@ export function createOutput(
   { manifest, shownOnce }: OutputSettings = {},
 ): Output {
   const mode = outputMode(flags)
-  if (flags.forSpreadsheet && mode !== 'csv') {
-    throw new GdnError('usage', 'is for CSV', { place: { flag: '--for-spreadsheet' }, hint: 'Add -o csv.' })
-  }
+  if (flags.forSpreadsheet && mode !== 'csv') throw flagError('--for-spreadsheet', 'is for CSV', 'Add -o csv.')
   const fields = flags.fields && fieldsOf(flags.fields, view)
   if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record

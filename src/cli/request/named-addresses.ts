@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import { nameProblem } from '../../wallet/names.ts'
 import type { GdnCommand } from '../command.ts'
@@ -29,10 +29,7 @@ async function refuseBareName(value: unknown, flag: string, open: OpenBook): Pro
   if (typeof value !== 'string' || /^0x/i.test(value) || nameProblem(value) !== null) return
   const book = await open()
   if (book.problem !== null || !book.names().has(value)) return
-  throw new GdnError('usage', `"${value}" is a name, not an address`, {
-    place: { flag },
-    hint: `Did you mean @${value}?`,
-  })
+  throw flagError(flag, `"${value}" is a name, not an address`, `Did you mean @${value}?`)
 }
 
 /** Replaces names by addresses in the fields of a request from a file. */

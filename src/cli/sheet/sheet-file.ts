@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { flagError, GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
 import { CARDS_PER_SECTION } from './sections.ts'
 
@@ -123,10 +123,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 const existsAlready = (path: string) =>
-  new GdnError('usage', `${path} was created in the meantime`, {
-    place: { flag: '--to' },
-    hint: 'Use another name, or add --force.',
-  })
+  flagError('--to', `${path} was created in the meantime`, 'Use another name, or add --force.')
 
 function cantWrite(path: string, error: unknown): GdnError {
   return new GdnError('usage', `can't write ${path}: ${messageOf(error)}`, {

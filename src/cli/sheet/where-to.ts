@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -28,25 +28,12 @@ export async function whereTo(
   { to, force }: SheetFlags,
 ): Promise<{ path: string; replace: boolean }> {
   const path = resolve(cwd, to ?? usual)
-  if (to === '-') {
-    throw new GdnError('usage', 'must be a file, not standard output', {
-      place: { flag: '--to' },
-      hint: 'Use the path of a file.',
-    })
-  }
+  if (to === '-') throw flagError('--to', 'must be a file, not standard output', 'Use the path of a file.')
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory()) {
-    throw new GdnError('usage', `${path} is a directory`, {
-      place: { flag: '--to' },
-      hint: 'Use the path of a file in the directory.',
-    })
+    throw flagError('--to', `${path} is a directory`, 'Use the path of a file in the directory.')
   }
-  if (found !== null && !found.isFile()) {
-    throw new GdnError('usage', `${path} is not a regular file`, {
-      place: { flag: '--to' },
-      hint: 'Use another file.',
-    })
-  }
+  if (found !== null && !found.isFile()) throw flagError('--to', `${path} is not a regular file`, 'Use another file.')
   if (force === true || !(await isThere(path))) return { path, replace: force === true }
   await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force', {
     message: 'nothing was written',

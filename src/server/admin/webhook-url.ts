@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { isCloudMetadata, isPublicAddress } from '../../files/address.ts'
 
@@ -23,7 +23,7 @@ export interface WebhookUrl {
  */
 export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   const url = parseUrl(text)
-  const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag }, hint })
+  const refuse = (message: string, hint: string) => flagError(flag, message, hint)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw refuse('must be an https URL', ALLOWED)
   }

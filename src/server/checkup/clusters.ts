@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { GdnError } from '../../core/errors.ts'
 import { inSol, lackOf, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
+import { notSetUp } from '../chain/solana/remote/remote-clusters.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
@@ -71,11 +72,7 @@ async function examineSigner(
   credentialsDirectory: string | undefined,
 ): Promise<{ message: string; fix?: string }> {
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
-  if (accepted === null) {
-    throw new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
-      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what tokens cost there.`,
-    })
-  }
+  if (accepted === null) throw notSetUp(blockchain)
   // A process that only accepts requests has no key, and needs none.
   const file = 'keystore' in signer ? signer.keystore : signer.keypair_file
   const isHere = file === undefined || existsSync(file)

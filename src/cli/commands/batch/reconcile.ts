@@ -1,5 +1,5 @@
 import type { BatchOptions } from '../../../batch/types.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { addRateFlag, type BatchMintFlags } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
@@ -62,8 +62,5 @@ const settled: Parse<Settled> = (raw, flag) => {
 function onceEach(rows: readonly Settled[]): readonly Settled[] {
   const twice = rows.find(({ key }, i) => rows.findIndex((row) => row.key === key) !== i)
   if (twice === undefined) return rows
-  throw new GdnError('usage', `the row ${JSON.stringify(twice.key)} is specified twice`, {
-    place: { flag: '--row' },
-    hint: 'Specify each row only once.',
-  })
+  throw flagError('--row', `the row ${JSON.stringify(twice.key)} is specified twice`, 'Specify each row only once.')
 }

@@ -6,6 +6,7 @@ import type { RehearseFlags } from '../../batch/run-rehearsal.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
+import { noCollection } from '../../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { addStoredFilesFlags } from '../../flags/stored-files.ts'
@@ -46,10 +47,8 @@ export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlag
   }
   const { contract, blockchain } = await deps.settings(flags)
   if (contract === null || blockchain === null) {
-    throw new GdnError('usage', 'no collection is specified', {
-      place: { flag: contract === null ? '--contract' : '--blockchain' },
-      hint: 'Add --contract <address> and --blockchain <name>.',
-    })
+    const flag = contract === null ? '--contract' : '--blockchain'
+    throw noCollection(flag, 'Add --contract <address> and --blockchain <name>.')
   }
   if (!isEvm(blockchain.value)) {
     throw new GdnError('usage', `drops on ${blockchain.value} can't be rehearsed: only EVM networks can be copied`, {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { isOnLoopback } from '../../../core/parse-url.ts'
 import { Secret } from '../../../core/secret.ts'
 import type { Deps } from '../../deps.ts'
@@ -36,10 +36,7 @@ export async function etherscanKey(
   const named = env.GDN_ETHERSCAN_KEY
   if (named !== undefined && named !== '') return new Secret(named)
   if (etherscanUrl === undefined) return null
-  throw new GdnError('usage', 'needs a key', {
-    place: { flag: '--etherscan-url' },
-    hint: 'Add --etherscan-key-file, or set GDN_ETHERSCAN_KEY.',
-  })
+  throw flagError('--etherscan-url', 'needs a key', 'Add --etherscan-key-file, or set GDN_ETHERSCAN_KEY.')
 }
 
 export function transactionHash(text: string | undefined): `0x${string}` | undefined {
@@ -54,10 +51,7 @@ export async function writeInput({ cwd, io }: Deps, to: string, text: string): P
   const { writeNewFile } = await import('../../../core/new-file.ts')
   const file = resolve(cwd, to)
   if (existsSync(file) || !(await writeNewFile(file, `${text}\n`))) {
-    throw new GdnError('usage', `${file} already exists`, {
-      place: { flag: '--to' },
-      hint: 'Use another name. Existing files are not overwritten.',
-    })
+    throw flagError('--to', `${file} already exists`, 'Use another name. Existing files are not overwritten.')
   }
   io.note(`Wrote the standard JSON input to ${safe(file)}.`)
 }

@@ -3,7 +3,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import type { Server } from '../../../config/server.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
@@ -182,10 +182,7 @@ async function refuseUnlessKnown(
   if (client.supports('updates') === null) await client.learnIdempotency({ signal })
   if (client.supports('updates') !== false) return
   const what = dynamic ? 'update' : 'burn'
-  throw new GdnError('usage', `${safe(server.origin)} can't ${what} NFTs of a collection`, {
-    place: { flag },
-    hint: `Nothing was sent. Omit ${flag}.`,
-  })
+  throw flagError(flag, `${safe(server.origin)} can't ${what} NFTs of a collection`, `Nothing was sent. Omit ${flag}.`)
 }
 
 interface Requested {

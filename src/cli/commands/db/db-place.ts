@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags } from '../../connect/data-dir.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -18,8 +18,5 @@ export function addDatabasePlace(command: GdnCommand): GdnCommand {
 /** Returns the path of an export. It holds secrets and is verified as a whole, so it is never a stream. */
 export function exportFile(cwd: string, file: string): string {
   if (file !== '-') return resolve(cwd, file)
-  throw new GdnError('usage', 'must be a file, not a stream', {
-    place: { flag: '<file>' },
-    hint: 'Use the path of a file.',
-  })
+  throw flagError('<file>', 'must be a file, not a stream', 'Use the path of a file.')
 }

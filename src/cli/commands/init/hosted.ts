@@ -3,7 +3,7 @@ import { checkProfileName } from '../../../config/profile-names.ts'
 import { savedApiKey } from '../../../config/saved-keys.ts'
 import type { Server } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
@@ -29,10 +29,7 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const { io } = deps
   const profile = checkProfileName(flags.profile ?? 'default')
   if (profile === 'local') {
-    throw new GdnError('usage', 'the profile local is the local backend', {
-      place: { flag: '--profile' },
-      hint: 'Choose another name.',
-    })
+    throw flagError('--profile', 'the profile local is the local backend', 'Choose another name.')
   }
   checkWallet(flags)
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
@@ -61,17 +58,12 @@ function checkUrl(url: string): string {
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const { message, hint } = error
-    throw new GdnError('usage', message, { place: { flag: '--base-url' }, hint })
+    throw flagError('--base-url', message, hint)
   }
 }
 
 async function askUrl({ io, env }: Deps): Promise<string> {
-  if (!mayAsk(io)) {
-    throw new GdnError('usage', 'the URL of the service is required', {
-      place: { flag: '--base-url' },
-      hint: 'Add --base-url <url>.',
-    })
-  }
+  if (!mayAsk(io)) throw flagError('--base-url', 'the URL of the service is required', 'Add --base-url <url>.')
   return await askText(io, {
     message: 'URL of the service',
     flag: '--base-url',

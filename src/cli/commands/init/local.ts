@@ -1,6 +1,6 @@
 import { runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import type { Deps } from '../../deps.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
@@ -12,16 +12,10 @@ import type { Setup } from './next-steps.ts'
 /** Selects the built-in profile `local`. The backend stores its address and key in its own folder. */
 export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   if (flags.profile !== undefined && flags.profile !== 'local') {
-    throw new GdnError('usage', 'the local backend uses the profile local', {
-      place: { flag: '--profile' },
-      hint: 'Omit --profile.',
-    })
+    throw flagError('--profile', 'the local backend uses the profile local', 'Omit --profile.')
   }
   if (flags.keyFile !== undefined) {
-    throw new GdnError('usage', 'the local backend has its own key', {
-      place: { flag: '--key-file' },
-      hint: 'Omit --key-file.',
-    })
+    throw flagError('--key-file', 'the local backend has its own key', 'Omit --key-file.')
   }
   checkWallet(flags)
   const isRunning = await start(deps, flags)

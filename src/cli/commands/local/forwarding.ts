@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import type { Parse } from '../../command.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
@@ -45,10 +45,7 @@ export function targetsOf(given: readonly Target[], listened: readonly string[])
   for (const { url, events } of given) {
     const unheard = events.find((type) => type !== '*' && !isIn(type, listened))
     if (unheard !== undefined) {
-      throw new GdnError('usage', `${unheard} is not in --event`, {
-        place: { flag: '--forward-to' },
-        hint: 'Add the event type to --event, or omit --event.',
-      })
+      throw flagError('--forward-to', `${unheard} is not in --event`, 'Add the event type to --event, or omit --event.')
     }
     byUrl.set(url, new Set([...(byUrl.get(url) ?? []), ...events]))
   }

@@ -1,4 +1,4 @@
-import { GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
@@ -40,9 +40,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   const ids = [...new Set(given)]
   // Each NFT has an operation of its own.
   const single = flagOfOneRequest(flags)
-  if (single !== null && ids.length > 1) {
-    throw new GdnError('usage', 'is for one NFT', { place: { flag: single }, hint: 'Burn one NFT at a time.' })
-  }
+  if (single !== null && ids.length > 1) throw flagError(single, 'is for one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
   const found = await findNfts(deps, connection, ids)
   const nfts = found.filter(({ burned }) => burned !== true)

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import type { Settings } from '../../../config/settings.ts'
-import { GdnError, messageOf } from '../../../core/errors.ts'
+import { flagError, GdnError, messageOf } from '../../../core/errors.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
@@ -147,13 +147,9 @@ const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '_
 function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const seen = new Set<string>()
   for (const { key } of pairs) {
-    if (seen.has(key))
-      throw new GdnError('usage', `"${key}" is given twice`, { place: { flag }, hint: 'Use each key only once.' })
+    if (seen.has(key)) throw flagError(flag, `"${key}" is given twice`, 'Use each key only once.')
     if (flag === '--extra' && RESERVED.has(key)) {
-      throw new GdnError('usage', `"${key}" is a reserved key`, {
-        place: { flag },
-        hint: 'Use --title, --description, --media or --attr.',
-      })
+      throw flagError(flag, `"${key}" is a reserved key`, 'Use --title, --description, --media or --attr.')
     }
     seen.add(key)
   }

@@ -1,10 +1,9 @@
 import type { ResponseOf } from '../../../client/api-client.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 
 export const noNft = (usage: string) => new GdnError('usage', 'no NFT is specified', { hint: `Run \`${usage}\`.` })
 
-export const twoNfts = () =>
-  new GdnError('usage', 'two NFTs are specified', { place: { flag: '--nft-gdn-id' }, hint: 'Specify one NFT.' })
+export const twoNfts = () => flagError('--nft-gdn-id', 'two NFTs are specified', 'Specify one NFT.')
 
 export const neverMinted = ({
   nft_gdn_id,

@@ -3,7 +3,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
@@ -63,7 +63,10 @@ export function command(deps: Deps, run = verify): GdnCommand {
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
         '  --receiver @alice -b polygon',
       ],
-      ['Compare the record of an NFT with the chain and the storage', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain'],
+      [
+        'Compare the record of an NFT with the chain and the storage',
+        'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain',
+      ],
       [
         'Prove a reveal without an API key',
         'gdn nft verify 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/1 --on-chain \\',
@@ -139,10 +142,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
 /** Prints what chain and storage prove for a token. */
 async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, output: Output): Promise<void> {
   if (!flags.onChain) {
-    throw new GdnError('usage', 'is required for a token', {
-      place: { flag: '--on-chain' },
-      hint: 'Add --on-chain, --rpc-url and --gateway.',
-    })
+    throw flagError('--on-chain', 'is required for a token', 'Add --on-chain, --rpc-url and --gateway.')
   }
   const { verification, provenance } = await verifyToken(deps, flags, token)
   await output.one({
@@ -196,7 +196,7 @@ function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: Verif
   if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
   if (onChain || idle === null) return
-  throw new GdnError('usage', 'requires --on-chain', { place: { flag: idle }, hint: 'Add --on-chain.' })
+  throw flagError(idle, 'requires --on-chain', 'Add --on-chain.')
 }
 
 function refuseUnreadable(blockchain: Blockchain): void {

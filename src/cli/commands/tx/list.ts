@@ -1,4 +1,4 @@
-import { GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -53,8 +53,5 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 /** Checks the name of a transaction, which is its ID or a hash. */
 export function txName(word: string): string {
   if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(word)) return word.toLowerCase()
-  throw new GdnError('usage', 'is neither the ID of a transaction nor a hash', {
-    place: { flag: '<transaction>' },
-    hint: 'Run `gdn tx list` to show both.',
-  })
+  throw flagError('<transaction>', 'is neither the ID of a transaction nor a hash', 'Run `gdn tx list` to show both.')
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { checksumAddress } from '../../../api/address.ts'
 import { walletsDirectory } from '../../../config/paths.ts'
-import { GdnError, messageOf } from '../../../core/errors.ts'
+import { flagError, GdnError, messageOf } from '../../../core/errors.ts'
 import { writeNewFile } from '../../../core/new-file.ts'
 import { Secret } from '../../../core/secret.ts'
 import { shellWord } from '../../../core/shell-word.ts'
@@ -104,10 +104,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   const format = isAnswer ? 'answer' : (flags.format ?? 'keystore')
   const written = keystore.address === null ? null : checksumAddress(keystore.address)
   if (format === 'keypair' && !isSolana) {
-    throw new GdnError('usage', 'keypair is for Solana wallets, but this is an EVM wallet', {
-      place: { flag: '--format' },
-      hint: 'Use --format private-key.',
-    })
+    throw flagError('--format', 'keypair is for Solana wallets, but this is an EVM wallet', 'Use --format private-key.')
   }
   if (format === 'keystore') return { content: text, address: written, format }
   const password = await knownPassword(deps.io, flags.passwordFile)
@@ -141,10 +138,7 @@ function keypairText(privateKey: Secret): Secret {
 }
 
 const exists = (path: string) =>
-  new GdnError('usage', `${path} already exists`, {
-    place: { flag: '--to' },
-    hint: 'Use another name. Existing files are not overwritten.',
-  })
+  flagError('--to', `${path} already exists`, 'Use another name. Existing files are not overwritten.')
 
 async function write(path: string, text: string): Promise<void> {
   const isNew = await writeNewFile(path, text).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { newKey } from '../../../wallet/new-key.ts'
 import { storeKey } from '../../../wallet/store-key.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,10 +15,7 @@ export function withoutServer({ io, signals: { signal } }: Deps, flags: Generate
   }
   for (const [flag, value] of Object.entries(ofServer)) {
     if (value === undefined) continue
-    throw new GdnError('usage', 'is for a server, and --offline sends nothing to a server', {
-      place: { flag },
-      hint: `Omit ${flag} or --offline.`,
-    })
+    throw flagError(flag, 'is for a server, and --offline sends nothing to a server', `Omit ${flag} or --offline.`)
   }
   const kind = keyKind(flags.blockchain)
   return async ({ reservations, password, made }) => {

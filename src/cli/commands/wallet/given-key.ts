@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { checksumAddress } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { readText } from '../../../config/read-text.ts'
-import { GdnError, messageOf } from '../../../core/errors.ts'
+import { flagError, GdnError, messageOf } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
@@ -13,6 +13,7 @@ import type { WalletKey } from '../../../keystore/private-key.ts'
 import { readPath } from '../../../wallet/derivation-path.ts'
 import { isMnemonic, looksLikeKey, readKey } from '../../../wallet/read-key.ts'
 import type { Deps } from '../../deps.ts'
+import { cannotPrompt } from '../../flag-errors.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
@@ -64,10 +65,7 @@ const kindOf = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : '
 /** Checks what can be checked before a key is read or typed. */
 function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, passwordFile }: KeyFlags): void {
   if (file === null && stdin.isTTY !== true && (passwordFile === undefined || passwordFile === '-')) {
-    throw new GdnError('usage', 'is required, because standard input has the key', {
-      place: { flag: '--password-file' },
-      hint: 'Add --password-file <file>.',
-    })
+    throw flagError('--password-file', 'is required, because standard input has the key', 'Add --password-file <file>.')
   }
   if (path === undefined) return
   const fail = (message: string) => new GdnError('usage', message, { place: { flag: '--path' } })
@@ -80,12 +78,7 @@ function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, pass
 
 async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
   if (io.stdin.isTTY !== true) return await readInput(io, '-')
-  if (!mayAsk(io)) {
-    throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
-      place: { flag: '<file>' },
-      hint: 'Pipe the key in, or pass a file.',
-    })
-  }
+  if (!mayAsk(io)) throw cannotPrompt('<file>', 'Pipe the key in, or pass a file.')
   return await askSecret(io, {
     message: 'Private key or mnemonic',
     flag: '<file>',

@@ -2,6 +2,7 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { cannotPrompt } from '../../flag-errors.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
@@ -58,10 +59,7 @@ async function givenPassword(io: Io, file: string | undefined, problemOf: Proble
     const text = await readInput(io, '-')
     if (text !== '' || file === '-') return passwordIn(text, 'stdin', problemOf)
   } else if (mayAsk(io)) return null
-  throw new GdnError('usage', 'is required, because gdn cannot prompt here', {
-    place: { flag: FLAG },
-    hint: `Add ${FLAG} <file>, or pipe the password in.`,
-  })
+  throw cannotPrompt(FLAG, `Add ${FLAG} <file>, or pipe the password in.`)
 }
 
 function fromFile(file: string, problemOf: Problem): Secret {

@@ -2,7 +2,7 @@ import { size } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
 import type { Settings } from '../../../../config/settings.ts'
-import { GdnError } from '../../../../core/errors.ts'
+import { flagError, GdnError } from '../../../../core/errors.ts'
 import { inCoins } from '../../../../core/units.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../../operations/defaults.ts'
 import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
@@ -214,10 +214,7 @@ async function priceChanges(
 async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: SetFlags, wanted: Hex): Promise<Signer> {
   const role = acceptOwner ? 'new owner' : 'owner'
   if (wallet === undefined) {
-    throw new GdnError('usage', `is required: the ${role} ${wanted} signs the changes`, {
-      place: { flag: '--wallet' },
-      hint: await walletHint(deps, wanted),
-    })
+    throw flagError('--wallet', `is required: the ${role} ${wanted} signs the changes`, await walletHint(deps, wanted))
   }
   const file = await findKeystore(deps, wallet, '--wallet')
   const password = await knownPassword(deps.io, passwordFile)

@@ -1,6 +1,6 @@
 import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
-import { GdnError } from '../../../../core/errors.ts'
+import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
 import { wrongAddress } from '../../../flag-errors.ts'
 import type { SetFlags } from './flags.ts'
@@ -93,10 +93,7 @@ const refused = (message: string, hint?: string) => new GdnError('refused', mess
 function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
   if (royalty === undefined && royaltyReceiver === undefined) return current
   if (royalty === undefined && current === null) {
-    throw new GdnError('usage', 'the collection has no royalty to receive', {
-      place: { flag: '--royalty-receiver' },
-      hint: 'Add --royalty <percent>.',
-    })
+    throw flagError('--royalty-receiver', 'the collection has no royalty to receive', 'Add --royalty <percent>.')
   }
   const basisPoints = royalty ?? current?.basisPoints ?? 0
   if (basisPoints === 0) return null
