@@ -1,6 +1,11 @@
+import { isObject } from '../core/json.ts'
+
 /** The metadata key of the leaves file in unrevealed metadata. */
 export const PROVENANCE = 'provenance'
 /** The metadata key of the row number in unrevealed metadata. */
 export const PROVENANCE_ROW = 'provenance_row'
 /** The metadata key of the salt in revealed metadata. */
 export const PROVENANCE_SALT = 'provenance_salt'
+
+/** Returns the salt of revealed metadata; undefined without one. */
+export const saltIn = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)

@@ -1,10 +1,11 @@
+import { MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { FieldChange } from '../batch/types.ts'
 import { textOf } from '../core/excerpt.ts'
 import { isObject } from '../core/json.ts'
-import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT, saltIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
@@ -33,6 +34,8 @@ export interface Change {
   transfers: number | null
   /** The reference ID of the request; null for a mint, which has that of its row. */
   reference: string | null
+  /** The salt of a revealed NFT, which an update keeps: the row doesn't have it. */
+  salt?: unknown
 }
 
 /** The NFT of a row. */
@@ -96,10 +99,12 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
   const changes: Change[] = []
   if (fields.length > 0) {
     const isOurs = seen.isMetadataOurs || can.takeOver
-    const reason = isOurs ? whyNoUpdate(nft, seen.isUpdating, can) : 'its metadata was changed elsewhere'
+    const salt = saltIn(nft.request_metadata)
+    const obstacle = whyNoUpdate(nft, seen.isUpdating, can) ?? whyNoSalt(row, salt)
+    const reason = isOurs ? obstacle : 'its metadata was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
     const isGoingOn = action === 'update' && seen.isUpdating
-    changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason })
+    changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, salt })
   }
   if (moved.length > 0) {
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
@@ -143,6 +148,12 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   if (nft.is_dynamic !== true) return 'the NFT is not dynamic: only a transfer or a burn is possible'
   return isUpdating ? null : pendingChange(nft)
 }
+
+/** Returns why a row can't keep the salt of its NFT; null if it can, or if there is none. */
+const whyNoSalt = ({ metadata }: ComparedRow, salt: unknown): string | null =>
+  salt === undefined || metadataItems(metadata) < MAX_METADATA_ITEMS
+    ? null
+    : `the row has no room for ${PROVENANCE_SALT}: remove a metadata item`
 
 type Fields = Map<string, string>
 

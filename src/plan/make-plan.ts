@@ -125,6 +125,8 @@ class Planner {
   #newUnnamed = 0
   /** Rows to change whose content is what this machine recorded last. */
   #unedited = 0
+  /** Revealed NFTs to update. */
+  #revealed = 0
   #noTransfersReason: string | null | undefined
   readonly #seen: SeenNfts
   readonly #doubts: OtherDrop
@@ -181,6 +183,7 @@ class Planner {
         newUnnamed: this.#newUnnamed,
         identified: this.counts.identified === 0 ? null : { run: this.#comparer.isIdElsewhere ? null : drop.name },
         unedited: this.#unedited,
+        revealed: this.#revealed,
         prunes: this.#options.prune === true,
         hasReferences,
         hasUpdates,
@@ -296,9 +299,10 @@ class Planner {
     for (const [position, changes] of changed) {
       counts.rows++
       if (changes.length === 0) counts.unchanged++
-      for (const { action, reason } of changes) {
+      for (const { action, reason, salt } of changes) {
         counts[action]++
         if (reason === BURNED) counts.burned++
+        if (action === 'update' && salt !== undefined) this.#revealed++
         if (reason?.startsWith(HAS_ID) === true) counts.identified++
         if (action !== 'mint') continue
         this.#mints.push(position)

@@ -17,6 +17,8 @@ export interface NotedFacts {
   identified: { run: string | null } | null
   /** Rows to change whose content is what this machine recorded last. */
   unedited: number
+  /** Revealed NFTs to update. */
+  revealed: number
   /** Whether the plan burns the NFTs of these rows. */
   prunes: boolean
   /** Whether the server knows reference IDs, and whether it updates and burns NFTs. */
@@ -43,6 +45,7 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...notesOfGone(facts),
   ...(facts.identified === null ? [] : [rowsWithIds(facts.identified.run)]),
   ...(facts.unedited === 0 ? [] : [noteOfUnedited(facts.unedited)]),
+  ...(facts.revealed === 0 ? [] : [noteOfRevealed(facts.revealed)]),
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
 ]
@@ -51,6 +54,13 @@ const noteOfUnedited = (count: number): string =>
   count === 1
     ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply would undo that'
     : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply would undo that`
+
+const noteOfRevealed = (count: number): string =>
+  `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
+
+/** What an update of a revealed NFT means for its proof. */
+export const NOT_PROVEN =
+  "gdn nft verify --on-chain can't prove an NFT whose metadata or files differ from its commitment"
 
 const ALL_NEW = 'The server has no reference IDs, and this machine has no run of this manifest: all rows are new'
 

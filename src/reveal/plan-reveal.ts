@@ -14,7 +14,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
-import { type Update, updateReference } from '../plan/apply-updates.ts'
+import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
 import { type Candidate, findCandidates, type Place, readRecords } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
@@ -217,7 +217,13 @@ function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
   if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }
   if (Number(nft.revision ?? 0) > 0) {
     if (isShown(metadata, shownMetadata(candidate.row, rows))) return { kind: 'revealed' }
-    return { kind: 'left', reason: 'its metadata was changed elsewhere' }
+    const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
+    if (!isOurs) return { kind: 'left', reason: 'its metadata was changed elsewhere' }
+    // Earlier versions of `gdn apply` removed the salt.
+    if (!isShown(metadata, candidate.row.row.metadata)) {
+      return { kind: 'left', reason: 'gdn apply changed its metadata, and can restore it' }
+    }
+    return nft.is_frozen === true ? { kind: 'left', reason: 'it is frozen' } : { kind: 'pending' }
   }
   const { [PROVENANCE_ROW]: row } = metadata
   if (row === undefined) return { kind: 'left', reason: 'it was minted revealed' }
@@ -233,17 +239,18 @@ const shownMetadata = ({ position, row }: KeptRow, { commitment }: ReadCommitmen
   [PROVENANCE_SALT]: commitment.saltOf(position + 1).toString('hex'),
 })
 
-/** Returns the update that reveals a row. It replaces what was minted, and nothing else. */
+/** Returns the update that reveals a row, or restores the salt of a revealed one. */
 async function updateOf({ candidate, nft }: Found, rows: ReadCommitment): Promise<Update> {
   const { row, reference } = candidate
+  const revision = nft?.revision ?? 0
   const files = row.row.localFiles.map(async ({ key, path }) => ({ key, path, sha256: await rows.hashOf(path) }))
   return {
     ...nameOf(candidate),
     nftGdnId: nft?.nft_gdn_id ?? '',
     metadata: shownMetadata(row, rows),
     localFiles: await Promise.all(files),
-    replacesRevision: 0,
-    reference: updateReference(reference, 0),
+    replacesRevision: revision,
+    reference: updateReference(reference, revision),
   }
 }
 

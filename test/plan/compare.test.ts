@@ -43,6 +43,18 @@ const seenOf = (nft: Partial<NftRecord> = {}, more: Partial<Seen> = {}): Seen =>
   ...more,
 })
 
+test('an update keeps the salt of a revealed NFT, for which its row needs room', () => {
+  const seen = seenOf({ request_metadata: { ...METADATA, provenance_salt: 'ff' } })
+  const withExtras = (count: number) => ({
+    ...{ title: 'Dusk', description: '', file_fields: [] },
+    ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 'x'])),
+  })
+  expect(compareRow(rowOf({ metadata: withExtras(7) }), seen, CAN)).toMatchObject([{ action: 'update', salt: 'ff' }])
+  expect(compareRow(rowOf({ metadata: withExtras(8) }), seen, CAN)).toMatchObject([
+    { action: 'impossible', reason: 'the row has no room for provenance_salt: remove a metadata item' },
+  ])
+})
+
 const short = (changes: readonly Change[]) => changes.map(({ action, want, reason }) => `${action} ${want}: ${reason}`)
 
 describe('compareRow', () => {

@@ -9,6 +9,7 @@ const NOTHING: NotedFacts = {
   gone: { count: 0, first: [], unnamed: 0 },
   newUnnamed: 0,
   unedited: 0,
+  revealed: 0,
   identified: null,
   prunes: false,
   hasReferences: true,

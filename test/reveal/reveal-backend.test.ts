@@ -72,8 +72,14 @@ async function nftsOf({ address, blockchain }: TestCollection) {
   return nfts as {
     nft_gdn_id: string
     revision: number
-    request_metadata: { title: string; file_fields: { key: string; url: string }[] }
+    revision_reference_id: string
+    request_metadata: { title: string; file_fields: { key: string; url: string }[]; provenance_salt?: string }
   }[]
+}
+
+async function nftOf(id: string) {
+  const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [id] })
+  return nfts[0] as Awaited<ReturnType<typeof nftsOf>>[number]
 }
 
 const titlesOf = async (collection: TestCollection) =>
@@ -380,6 +386,64 @@ test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference afte
   expect(await reasons()).toEqual([])
   expect((await one.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
+})
+
+test('gdn apply keeps the salt of a revealed NFT, so that undoing an edit restores the proof', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  await one.reveal(ROWS)
+  const second = (await nftsOf(collection)).find(({ request_metadata: { title } }) => title === 'Noon')
+  const verify = () => one.cli('nft', 'verify', second?.nft_gdn_id ?? '', '--on-chain', '-b', 'polygon', '--json')
+  const edited = csv('Dawn', 'Midday', 'Dusk')
+  expect((await one.run(['plan'], edited)).stdout).toContain(
+    "1 NFT to update is already revealed. gdn nft verify --on-chain can't prove an NFT whose metadata or files differ",
+  )
+  expect((await one.run(['apply', '--yes'], edited)).code).toBe(0)
+  expect(await verify()).toMatchObject({ code: 5, stderr: expect.stringContaining('the leaf of row 2') })
+  expect((await one.run(['apply', '--yes'], ROWS)).code).toBe(0)
+  expect(await verify()).toMatchObject({ code: 0 })
+})
+
+test('gdn reveal restores a salt that an update of its row removed', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  await one.reveal(ROWS)
+  const [first] = await nftsOf(collection)
+  if (first === undefined) throw new Error('no NFT')
+  const verify = () => one.cli('nft', 'verify', first.nft_gdn_id, '--on-chain', '-b', 'polygon', '--json')
+  const { provenance_salt: _, ...metadata } = first.request_metadata
+  const { revision_reference_id: reference } = await nftOf(first.nft_gdn_id)
+  await call(backend, 'updatednft', {
+    nft_gdn_id: first.nft_gdn_id,
+    contract_address: collection.address,
+    metadata: [metadata],
+    reference_id: reference.replace(/[0-9]+$/, '1'),
+  })
+  await until(
+    () => nftOf(first.nft_gdn_id),
+    ({ request_metadata }) => request_metadata.provenance_salt === undefined,
+  )
+  expect(await verify()).toMatchObject({ code: 5, stderr: expect.stringContaining('provenance_salt') })
+  expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, left: 0 })
+  expect(await verify()).toMatchObject({ code: 0 })
+})
+
+test('gdn nft update -f keeps the salt of a revealed NFT', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  await one.reveal(ROWS)
+  const [first] = await nftsOf(collection)
+  const { provenance_salt: salt, ...metadata } = first?.request_metadata ?? {}
+  await writeFile(one.path('new.json'), JSON.stringify({ ...metadata, title: 'Better' }))
+  const argv = ['nft', 'update', first?.nft_gdn_id ?? '', '-f', one.path('new.json'), '-b', 'polygon']
+  expect((await one.cli(...argv)).stderr).toContain('is already revealed')
+  expect((await nftOf(first?.nft_gdn_id ?? '')).request_metadata).toEqual({
+    ...metadata,
+    title: 'Better',
+    provenance_salt: salt,
+  })
 })
 
 test('mints nothing before the commitment is final', async () => {

@@ -2,6 +2,8 @@ import { updatednft } from '../../../api/endpoints/updatednft.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { metadataChanges } from '../../../api/metadata-changes.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { PROVENANCE_SALT, saltIn } from '../../../manifest/reveal-keys.ts'
+import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { withPaid } from '../../cost/paid.ts'
@@ -71,6 +73,11 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   refuseFinal(nft)
   const before = (nft.request_metadata ?? {}) as NftMetadata
   const { metadata, localFiles } = given(before)
+  const salt = saltIn(before)
+  if (salt !== undefined) {
+    metadata[PROVENANCE_SALT] ??= salt
+    io.note(`${safe(id)} is already revealed. ${NOT_PROVEN}.`)
+  }
   const fixed = {
     nft_gdn_id: id,
     contract_address: nft.contract_address,
