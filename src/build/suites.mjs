@@ -43,7 +43,7 @@ export const PARTS = {
     'test/batch/race-backend.test.ts',
     'test/{client/pace,lib,operations}/processes.test.ts',
     'test/cli/stopped-process.test.ts',
-    'test/e2e/{batch-references,local-port,machines,together}.test.ts',
+    'test/e2e/{batch-references,cluster-chaos,local-port,machines}.test.ts',
   ],
   chaos: [
     'test/server/pipeline/{busy-collection,chaos,ipfs-files,restored-cluster,shared-network,shared-owners,solana-faults}.test.ts',

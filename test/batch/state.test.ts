@@ -119,7 +119,7 @@ test('does not remove a run that another process starts to work on in the meanti
   expect(await listRuns(machine.stateDir)).toHaveLength(1)
 })
 
-test('does not remove a run that gets a later drop in the meantime', { tags: ['promise'] }, async () => {
+test('does not remove a run that gets a later run in the meantime', { tags: ['promise'] }, async () => {
   const server = new FakeHostedApi({ idempotency: false })
   const { run } = await machine.run(server, ROWS)
   const later = await machine.run(server, ROWS, { again: true })

@@ -404,8 +404,8 @@ test('counts the rows of the manifest that are not part of the run, and lists th
   const file = path('drop.csv')
   const run = async (...argv: string[]) => await cli(['batch', ...argv], options)
   expect((await run('results', file)).stderr).toBe('')
-  const stranger = `c,Noon,x,${OWNER}\n`
-  await writeFile(file, rows('Morning', stranger))
+  const newRow = `c,Noon,x,${OWNER}\n`
+  await writeFile(file, rows('Morning', newRow))
   const counted = [
     `${file} has changed since the run read it: 1 row added, 1 changed, 0 removed.`,
     '  changed: a (line 2)',

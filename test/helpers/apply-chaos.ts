@@ -52,7 +52,7 @@ interface Row {
   isNamed: boolean
   title: string
   receiver: string
-  /** The owner on chain. It is the receiver, unless a stranger has moved the NFT. */
+  /** The owner on chain. It is the receiver, unless an owner has transferred the NFT. */
   owner: string
   token: bigint | null
   updates: number
@@ -107,7 +107,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
     others: 0,
     updates: 0,
     transfers: 0,
-    strangers: 0,
+    ownerTransfers: 0,
     burns: 0,
     applies: 0,
   }
@@ -231,7 +231,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       }
       row.owner = to
       row.transfers++
-      figures.strangers++
+      figures.ownerTransfers++
     }
     await final()
   }

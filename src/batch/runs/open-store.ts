@@ -207,7 +207,7 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
 }
 
 /**
- * Refuses a second drop while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,
+ * Refuses a second run while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,
  * for example after Ctrl-C, would mint a third one.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
@@ -215,7 +215,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
   if (open === 0) return
   const rows = open === 1 ? '1 row is' : `${open} rows are`
   throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
-    hint: 'To resume the run, omit --again. To start another drop now, add --run <name>.',
+    hint: 'To resume the run, omit --again. To start another run now, add --run <name>.',
   })
 }
 

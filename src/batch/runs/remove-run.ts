@@ -11,7 +11,7 @@ import type { Run } from '../types.ts'
  * Removes everything that is stored of a run. Only the newest drop of a run can be removed, because drops are numbered
  * and a gap would hide the later ones.
  *
- * @throws GdnError `run_busy` while a process works on it, or while there is a later drop
+ * @throws GdnError `run_busy` while a process works on it, or while there is a later run
  */
 export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const { stateDir, id, family, generation, name } = run
@@ -28,8 +28,8 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
       }
       const later = now.find((drop) => drop.generation > generation && drop.setId !== null)
       if (later !== undefined) {
-        throw new GdnError('run_busy', `the run ${name} has a later drop, ${later.name}`, {
-          hint: `Remove that drop first: \`gdn batch rm ${later.name}\`.`,
+        throw new GdnError('run_busy', `the run ${name} has a later run, ${later.name}`, {
+          hint: `Remove that run first: \`gdn batch rm ${later.name}\`.`,
         })
       }
       keepRivals(sql, id)

@@ -244,8 +244,8 @@ const notADrop = (wanted: string) =>
 
 /** Describes a run by everything that distinguishes it from runs with similar names. */
 function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
-  const drop = generation === 1 ? '' : `, drop ${generation}`
-  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${drop}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
+  const number = generation === 1 ? '' : `, run ${generation}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
 }
 
 const namesFile = (wanted: string, path: string): boolean =>

@@ -109,7 +109,7 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const kept = records.map(keptRow)
     const manifestRows = kept.map(({ row }) => row)
-    refuseStrangers(manifestRows)
+    refuseMixedAddresses(manifestRows)
     const built = buildRequest(
       collection,
       manifestRows,
@@ -153,7 +153,7 @@ async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenera
 }
 
 /** Rows are grouped by hashes of their addresses, so the addresses of a request are compared once more. */
-function refuseStrangers(rows: readonly ManifestRow[]): void {
+function refuseMixedAddresses(rows: readonly ManifestRow[]): void {
   const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))
   if (pairs.size > 1) throw new Error('rows of several receivers were planned for one request')
 }

@@ -118,7 +118,7 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
       await removeRun(run)
       removed.push(run)
     } catch (error) {
-      // Another process resumed the run, or a later drop isn't finished. The run stays.
+      // Another process resumed the run, or a later run isn't finished. The run stays.
       if (!(error instanceof GdnError && error.code === 'run_busy')) throw error
     }
   }

@@ -91,7 +91,7 @@ export async function pendingCalls(
     const runs: LimitedRun[] = []
     for (const id of collections) runs.push(...(await limitedRuns(db, id)).filter(({ run }) => run === name))
     const run = runs[0] ?? null
-    let room = run !== null && hasMaxCost(run) ? await roomOf(db, run, current) : null
+    let room = run !== null && hasMaxCost(run) ? await remainingBudget(db, run, current) : null
     for (const { transaction, raised, cost, more } of await replacementsOf(db, own, run?.max_fee ?? null, current)) {
       const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (room !== null && more > room)
       if (!isHeld && room !== null) room -= more
@@ -103,7 +103,7 @@ export async function pendingCalls(
 }
 
 /** Returns what the limit of a run leaves for replacements of its transactions, in wei. */
-export async function roomOf(db: Db, run: CostLimitedRun, { suggested, data }: ReplacingFees): Promise<bigint> {
+async function remainingBudget(db: Db, run: CostLimitedRun, { suggested, data }: ReplacingFees): Promise<bigint> {
   const { max, paid, pending } = await budgetOf(db, run, { offered: suggested.maxFeePerGas, data })
   return max - paid - pending
 }

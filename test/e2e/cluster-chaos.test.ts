@@ -16,7 +16,7 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
 
   beforeAll(async () => {
     chaos = await openClusterChaos({
-      ...{ random: seededRandom('together').random, nftsPerRequest: PER_REQUEST, clients: 6 },
+      ...{ random: seededRandom('cluster-chaos').random, nftsPerRequest: PER_REQUEST, clients: 6 },
       // Each has a separate signer: the more collections, the more transactions.
       collections: isLong ? 60 : 6,
       patienceMs: isLong ? 1_800_000 : 120_000,
