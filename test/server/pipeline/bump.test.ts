@@ -15,6 +15,7 @@ import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const noRequest = () => Promise.reject(new Error('no request'))
+const broadcast = () => Promise.reject(new Error('no transaction to send'))
 
 /** A network without base fees. */
 const pricesOf = async (method: string) => (method === 'eth_gasPrice' ? '0x1' : method === 'eth_call' ? '0x' : null)
@@ -49,7 +50,7 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
     if (look === 30) setBack = setBackMs
     const publicNetwork = { stuckMs: STUCK_MS, nextNonce: async () => nextNonce(look) } as unknown as PublicNetwork
     await bumper.bump(
-      { chainId: 137, request: noRequest, publicNetwork },
+      { chainId: 137, request: noRequest, broadcast, publicNetwork },
       [transaction as unknown as TransactionRow],
       new Map(),
     )
@@ -128,7 +129,8 @@ async function bumpOnce(
   const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
   // A row that was read before its run got a limit has no run.
   const claimed = async () => ({ ...(await read()), ...(isAssigned ? {} : { run: null, run_collection_id: null }) })
-  for (clock of [0, STUCK_MS]) await bumper.bump({ chainId: 137, request, publicNetwork }, [await claimed()], new Map())
+  for (clock of [0, STUCK_MS])
+    await bumper.bump({ chainId: 137, request, broadcast, publicNetwork }, [await claimed()], new Map())
   const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
   await store.close()
   await dir.remove()
@@ -186,7 +188,7 @@ it('raises with a stuck transaction those behind it that offer too little, and n
   } as unknown as PublicNetwork
   const read = () => store.db.selectFrom('transactions').selectAll().orderBy('nonce').execute()
   const bump = async () => [
-    ...(await bumper.bump({ chainId: 137, request: noRequest, publicNetwork }, await read(), new Map())),
+    ...(await bumper.bump({ chainId: 137, request: noRequest, broadcast, publicNetwork }, await read(), new Map())),
   ]
   expect(await bump()).toEqual([])
   clock = STUCK_MS
@@ -221,4 +223,77 @@ it('a stuck transaction of a run offers at most its limit, and an operator may c
 it('a stuck transaction whose run has got a limit since it was read is not signed again', async () => {
   const late = { feeCap: 10_000n, balance: 10n ** 18n, maxFee: String(RAISED), isAssigned: false }
   expect(await bumpOnce(null, late)).toMatchObject({ offers: OFFERED, gas: GAS })
+})
+
+describe('a nonce that the network expects and that no transaction has', () => {
+  /** Looks every 30 s. Resolves with the nonces of the empty transactions that were sent. */
+  async function filled(
+    states: readonly ('signed' | 'lost' | 'final' | null)[],
+    nextNonce: (look: number) => number = () => NONCE,
+  ): Promise<number[]> {
+    const dir = await freshDataDir()
+    const store = await openTestStore(dir.path)
+    const signer = createSigner(generatePrivateKey())
+    const last = NONCE + states.length
+    for (const [index, state] of [...states, 'signed' as const].entries()) {
+      if (state === null) continue
+      const nonce = NONCE + index
+      const fees = { maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }
+      const raw = serializeTransaction({ type: 'eip1559', chainId: 137, to: SIGNER as Hex, nonce, gas: GAS, ...fees })
+      await insertTransaction(store.db, {
+        ...{ id: `t${nonce}`, blockchain: 'polygon', signer: signer.address, nonce, kind: 'mint', collection_id: null },
+        ...{ start_id: `${nonce}`, token_count: 1, directory: 'd', raw, hash: `0xa${nonce}`, state },
+        ...{ block_number: null, block_hash: null, gas_used: null, created_at: 0, next_attempt_at: 0 },
+      })
+    }
+    let clock = 0
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
+    const sent: number[] = []
+    let look = 0
+    const publicNetwork = {
+      ...{
+        stuckMs: STUCK_MS,
+        feeCap: 10_000n,
+        nextNonce: async () => nextNonce(look),
+        balance: async () => 10n ** 18n,
+      },
+      suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),
+    } as unknown as PublicNetwork
+    const network = {
+      ...{ chainId: 137, request: noRequest, publicNetwork },
+      broadcast: async (raws: readonly Hex[]) => {
+        for (const raw of raws) {
+          const { nonce, to, data, gas } = parseTransaction(raw)
+          expect([to?.toLowerCase(), data, gas]).toEqual([signer.address.toLowerCase(), undefined, 21_000n])
+          sent.push(nonce ?? 0)
+        }
+        return raws.map(() => ({ outcome: 'accepted' as const }))
+      },
+    }
+    const claimed = (await store.db.selectFrom('transactions').selectAll().execute()).filter(
+      ({ nonce }) => nonce === last,
+    )
+    for (; look < 4; look++) {
+      clock = look * 30_000
+      await bumper.bump(network as unknown as Parameters<typeof bumper.bump>[0], claimed, new Map())
+    }
+    await store.close()
+    await dir.remove()
+    return sent
+  }
+
+  it('is used by an empty transaction, so that later ones can be mined', { tags: ['promise'] }, async () => {
+    expect(await filled([null, 'lost'])).toEqual([NONCE, NONCE + 1])
+    expect(await filled(['lost', 'signed'])).toEqual([NONCE])
+  })
+
+  it('is used only if it has been expected for the configured time, by all nodes', async () => {
+    expect(await filled([null], (look) => (look === 2 ? NONCE + 1 : NONCE))).toEqual([])
+  })
+
+  it('is left to a transaction that has it', async () => {
+    expect(await filled(['signed', null])).toEqual([])
+    expect(await filled(['final', null])).toEqual([])
+  })
 })

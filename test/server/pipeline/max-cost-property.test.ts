@@ -474,8 +474,10 @@ test('no run spends more than its cap, and once blocks are final its costs equal
     throw new Error(`not all is final: ${JSON.stringify(left)}`, { cause: error })
   })
   const spent = await spending.byRun()
-  for (const run of caps.keys())
-    expect([run, (await costsOf(run)).fee_paid]).toEqual([run, String(spent.get(run) ?? 0n)])
+  for (const run of caps.keys()) {
+    const [costs, all] = [(await costsOf(run)).fee_paid, String(spent.get(run) ?? 0n)]
+    expect(costs, costs === all ? '' : `the costs of ${run}: ${await spending.describe(run)}`).toBe(all)
+  }
   const transactions = (await paid.read()).length
   report({ steps: STEPS, transactions, runs: caps.size, ...counts, ...chaos })
   expect([...did].sort()).toEqual(Object.keys(STEP).sort())

@@ -3,6 +3,7 @@ import { feesOf, highestFees, isTooLow } from '../../../chain/evm/cost/replaceme
 import type { Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { AttemptRow } from '../../../store/attempts.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
+import { createGapFiller } from './fill-gaps.ts'
 import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions } from './sign-again.ts'
 
 export type BumperOptions = SignAgainOptions
@@ -25,6 +26,7 @@ export function createBumper(options: BumperOptions): Bumper {
   const { now } = options
   const signAgain = createSignAgain(options)
   const timeAsNext = watchNextNonces(now)
+  const fillGap = createGapFiller(options)
 
   const isStuck = ({ transaction, earlier }: Pending, waits: number, { stuckMs }: PublicNetwork): boolean => {
     const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
@@ -44,7 +46,13 @@ export function createBumper(options: BumperOptions): Bumper {
         if (!firsts.has(signer)) firsts.set(signer, one)
       }
       const left = [...firsts.values()].filter(({ transaction }) => !bumped.has(transaction.id))
-      const waiting = await Promise.all(left.map(({ transaction }) => timeAsNext(publicNetwork, transaction)))
+      const waiting = await Promise.all(
+        left.map(async ({ transaction }) => {
+          const onChain = await publicNetwork.nextNonce(transaction.signer as Hex)
+          await fillGap(network, transaction, onChain)
+          return timeAsNext(transaction, onChain)
+        }),
+      )
       for (const [index, first] of left.entries()) {
         if (!isStuck(first, waiting[index] ?? 0, publicNetwork) || !(await signAgain(network, first, null))) continue
         bumped.add(first.transaction.id)
@@ -68,10 +76,9 @@ function watchNextNonces(now: () => number) {
   const next = new Map<string, { nonce: number; since: number }>()
   const waited = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
 
-  return async (publicNetwork: PublicNetwork, transaction: TransactionRow): Promise<number> => {
+  return (transaction: TransactionRow, onChain: number): number => {
     const { signer } = transaction
     const nonce = nonceOf(transaction)
-    const onChain = await publicNetwork.nextNonce(signer as Hex)
     // A lagging node returns an earlier nonce, so the responses of other nodes count.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)

@@ -55,7 +55,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
       await findLost(transaction, outcome.reason).catch((error: unknown) => failures.set(transaction.id, error))
     }
     const bumped = await bumper.bump(
-      { chainId: network.chainId, request: network.request, publicNetwork },
+      { chainId: network.chainId, request: network.request, broadcast: network.broadcast, publicNetwork },
       missing.filter(({ id }) => !lost.has(id)),
       attempts,
     )

@@ -22,7 +22,7 @@ export interface SignAgainOptions {
   maxFee?: bigint | undefined
 }
 
-export type BumpNetwork = Pick<EvmNetwork, 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
+export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
 /** A pending transaction and its signings, oldest first. One that was signed once has no entry for that. */
 export interface Pending {

@@ -1,0 +1,47 @@
+import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { emptyCall } from '../../../chain/evm/cost/replacement-fees.ts'
+import type { Hex } from '../../../chain/evm/network.ts'
+import { nonceOf, noncesInUse, type TransactionRow } from '../../../store/transactions.ts'
+import type { BumpNetwork, SignAgainOptions } from './sign-again.ts'
+
+/** Nonces that are filled at once. */
+const MAX_NONCES = 16
+
+/**
+ * Sends empty transactions with the nonces that the network expects of a signer and that none of its transactions has.
+ * Without them, the pending transactions would wait forever. There are such nonces after a node reported one as used,
+ * or after a restored database took over the nonces of transactions that it doesn't have, and that a reorg removed. The
+ * empty transactions are not recorded: they only use a nonce, and another one with the same nonce replaces them.
+ */
+export function createGapFiller({ store, findSigner, now, log }: SignAgainOptions) {
+  /** By signer: the nonce that the network expects, and since when. */
+  const gaps = new Map<string, { nonce: number; since: number }>()
+
+  /** @param onChain the nonce that the network expects of the signer of its first pending transaction */
+  return async (network: BumpNetwork, first: TransactionRow, onChain: number): Promise<void> => {
+    const { signer, blockchain } = first
+    const { publicNetwork } = network
+    const nonce = nonceOf(first)
+    const gap = gaps.get(signer)
+    if (onChain >= nonce) gaps.delete(signer)
+    // A lagging node returns an earlier nonce: then the others return a later one meanwhile.
+    else if (gap?.nonce !== onChain || gap.since > now()) gaps.set(signer, { nonce: onChain, since: now() })
+    else if (now() - gap.since >= publicNetwork.stuckMs) {
+      gaps.delete(signer)
+      const key = await findSigner(blockchain as EvmBlockchain, signer)
+      if (key === null) return
+      const range = { blockchain: blockchain as EvmBlockchain, signer, from: onChain, before: nonce }
+      const used = await noncesInUse(store.db, range)
+      const missing: number[] = []
+      for (let one = onChain; one < nonce && !used.has(one) && missing.length < MAX_NONCES; one++) missing.push(one)
+      if (missing.length === 0) return
+      const fees = await publicNetwork.suggestFees()
+      const raws: Hex[] = []
+      for (const one of missing) {
+        raws.push((await key.sign({ chainId: network.chainId, nonce: one, ...emptyCall(key.address), fees })).raw)
+      }
+      log.warn({ signer, nonces: missing }, 'no transaction has the next nonces of a signer: sent empty ones')
+      await network.broadcast(raws)
+    }
+  }
+}
