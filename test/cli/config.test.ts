@@ -17,7 +17,7 @@ test('applies a setting in its profile until it is unset', async () => {
   await gdn(['config', 'set', 'rate', '2.5', '--profile', 'test'])
   expect((await gdn(['config', 'get', 'base_url'])).stdout).toBe('https://a.test\n')
   expect(JSON.parse((await gdn(['config', 'list', '--profile', 'test', '--json'])).stdout)).toEqual([
-    { name: 'profile', value: 'test', from: null },
+    { name: 'profile', value: 'test', from: '--profile' },
     { name: 'base_url', value: null, from: null },
     { name: 'blockchain', value: 'polygon', from: 'profile test' },
     { name: 'contract', value: null, from: null },
@@ -26,6 +26,16 @@ test('applies a setting in its profile until it is unset', async () => {
   ])
   await gdn(['config', 'unset', 'base_url'])
   expect((await gdn(['config', 'get', 'base_url'])).code).toBe(2)
+})
+
+test('config list says where the name of the profile comes from', async () => {
+  const { gdn, file } = await home()
+  await gdn(['config', 'set', 'rate', '2', '--profile', 'test'])
+  const profileIn = async (env: NodeJS.ProcessEnv) =>
+    JSON.parse((await gdn(['config', 'list', '--json'], { env })).stdout)[0]
+  expect(await profileIn({ GDN_PROFILE: 'test' })).toEqual({ name: 'profile', value: 'test', from: 'GDN_PROFILE' })
+  await gdn(['config', 'set', 'profile', 'test'])
+  expect(await profileIn({})).toEqual({ name: 'profile', value: 'test', from: file })
 })
 
 test('config set profile selects the profile in use', async () => {
