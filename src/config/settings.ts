@@ -155,7 +155,10 @@ function activeProfile(
     [env.GDN_PROFILE || undefined, { flag: 'GDN_PROFILE' }],
     [project?.config.profile, { file: project?.path, field: 'profile' }],
     [user.profile, { file: userConfigFile(env), field: 'profile' }],
-    [user.profiles !== undefined && Object.hasOwn(user.profiles, 'default') ? 'default' : undefined, { file: userConfigFile(env) }],
+    [
+      user.profiles !== undefined && Object.hasOwn(user.profiles, 'default') ? 'default' : undefined,
+      { file: userConfigFile(env) },
+    ],
   ]
   for (const [name, from] of sources) if (name !== undefined) return { name, from }
   return null

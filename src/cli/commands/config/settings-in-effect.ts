@@ -30,7 +30,8 @@ export interface SettingInEffect {
  * are left out.
  */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
-  const { profile, profileFrom, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } = settings
+  const { profile, profileFrom, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } =
+    settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({
     name,
     value: setting?.value ?? null,
