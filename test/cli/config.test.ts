@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, tempHome } from './harness.ts'
 
+const CONTRACT = `0x${'c'.repeat(40)}`
+
 async function home() {
   const { dir, env } = await tempHome()
   const gdn = (argv: string[], more: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) =>
@@ -40,9 +42,9 @@ test('config list says where the name of the profile comes from', async () => {
 
 test('config set profile selects the profile in use', async () => {
   const { gdn } = await home()
-  await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
+  await gdn(['config', 'set', 'contract', CONTRACT, '--profile', 'test'])
   await gdn(['config', 'set', 'profile', 'test'])
-  expect((await gdn(['config', 'get', 'contract'])).stdout).toBe('0xc\n')
+  expect((await gdn(['config', 'get', 'contract'])).stdout).toBe(`${CONTRACT}\n`)
 })
 
 test.each([
@@ -52,6 +54,9 @@ test.each([
   [['rate', '0x10'], 'must be a positive number'],
   [['rate', '-1'], 'must be a positive number'],
   [['contract', 'a\nb'], 'must be one line of text'],
+  [['contract', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
+  [['wallet', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
+  [['contract', '0xc'], 'must have 40 hex digits after 0x, has 1'],
 ])('config set rejects %j and changes nothing', async ([name = '', value = ''], message) => {
   const { gdn, file } = await home()
   const { code, stderr } = await gdn(['config', 'set', name, '--', value])
@@ -123,7 +128,7 @@ test.each([
   [['config', 'unset', 'contrct'], 'Did you mean contract?'],
 ])('rejects an unknown profile or setting and writes nothing: %j', async (argv, hint) => {
   const { gdn, file } = await home()
-  await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
+  await gdn(['config', 'set', 'contract', CONTRACT, '--profile', 'test'])
   const before = await readFile(file, 'utf8')
   const { code, stderr } = await gdn(argv)
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
