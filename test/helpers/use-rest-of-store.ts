@@ -112,7 +112,6 @@ export async function useRestOfStore(
   await transactions.findTransactionByNonce(db, 'polygon', signer, transactions.nonceOf(signed))
   await transactions.forgetFactoryTransaction(db, 'none')
   await transactions.listSignedOf(db, 'polygon', signer)
-  await transactions.noncesInUse(db, { blockchain: 'polygon', signer, from: 0, before: 5 })
   await transactions.followsUnfinal(db, signed)
   const none = { collection_id: 'none', hash: 'none' }
   await unknownMints.addUnknownMembers(db, { id: 'none', blockchain: 'solana', contract_address: 'none' }, 1)

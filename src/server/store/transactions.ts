@@ -281,23 +281,6 @@ export async function listSignedOf(db: Db, blockchain: Blockchain, signer: strin
   return rows.sort(inOrder)
 }
 
-/** Returns the nonces of a range that transactions of a signer have which aren't lost. */
-export async function noncesInUse(
-  db: Db,
-  { blockchain, signer, from, before }: { blockchain: Blockchain; signer: string; from: number; before: number },
-): Promise<Set<number>> {
-  const rows = await db
-    .selectFrom('transactions')
-    .select('nonce')
-    .where('blockchain', '=', blockchain)
-    .where('signer', '=', signer)
-    .where('nonce', '>=', from)
-    .where('nonce', '<', before)
-    .where('state', '<>', sql.lit('lost'))
-    .execute()
-  return new Set(rows.flatMap(({ nonce }) => nonce ?? []))
-}
-
 /**
  * Claims signed transactions of a blockchain, to send them and look up their outcomes: on an EVM chain in the order of
  * their nonces, on Solana in the order of their due times.

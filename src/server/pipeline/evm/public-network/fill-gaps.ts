@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { emptyCall } from '../../../chain/evm/cost/replacement-fees.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
-import { nonceOf, noncesInUse, type TransactionRow } from '../../../store/transactions.ts'
+import { findTransactionByNonce, nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import type { BumpNetwork, SignAgainOptions } from './sign-again.ts'
 
 /** Nonces that are filled at once. */
@@ -30,10 +30,12 @@ export function createGapFiller({ store, findSigner, now, log }: SignAgainOption
       gaps.delete(signer)
       const key = await findSigner(blockchain as EvmBlockchain, signer)
       if (key === null) return
-      const range = { blockchain: blockchain as EvmBlockchain, signer, from: onChain, before: nonce }
-      const used = await noncesInUse(store.db, range)
       const missing: number[] = []
-      for (let one = onChain; one < nonce && !used.has(one) && missing.length < MAX_NONCES; one++) missing.push(one)
+      for (let at = onChain; at < nonce && missing.length < MAX_NONCES; at++) {
+        const ours = await findTransactionByNonce(store.db, blockchain as EvmBlockchain, signer, at)
+        if (ours !== null && ours.state !== 'lost') break
+        missing.push(at)
+      }
       if (missing.length === 0) return
       const fees = await publicNetwork.suggestFees()
       const raws: Hex[] = []
