@@ -205,7 +205,7 @@ __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3' ;;
     'collection show') REPLY='flags-883978 server-12647a output-1891a3' ;;
-    'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3' ;;
+    'collection set') REPLY='settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3' ;;
     'collection list') REPLY='server-12647a output-1891a3' ;;
     'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3' ;;
     'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3' ;;
@@ -217,18 +217,18 @@ __gdn_bundles() {
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft history') REPLY='server-12647a output-1891a3' ;;
-    'nft verify') REPLY='flags-53e557 verifying-4ce82c server-12647a output-1891a3' ;;
+    'nft verify') REPLY='flags-53e557 verifying-2dc4e2 server-12647a output-1891a3' ;;
     'batch template') REPLY='flags-6dc3e8 server-da4928 output-b31709' ;;
     'batch validate') REPLY='flags-c94b26 server-12647a output-1891a3' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
     'batch rehearse') REPLY='flags-e663aa run-385de6 server-da4928 output-1891a3' ;;
-    'batch mint') REPLY='flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3' ;;
+    'batch mint') REPLY='flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
     'batch status') REPLY='flags-40486a server-12647a output-1891a3' ;;
-    'batch resume') REPLY='flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3' ;;
-    'batch retry') REPLY='flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3' ;;
-    'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-1ff4ae server-12647a output-1891a3' ;;
-    'batch results') REPLY='flags-a13908 verifying-1ff4ae server-12647a output-1891a3' ;;
+    'batch resume') REPLY='flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch retry') REPLY='flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3' ;;
+    'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-1891a3' ;;
     'batch report') REPLY='flags-6871bb server-12647a output-1891a3' ;;
     'batch rm') REPLY='flags-dbdba3 server-12647a output-1891a3' ;;
     'plan') REPLY='flags-2de0d6 server-12647a output-c4f1ba' ;;
@@ -291,7 +291,7 @@ __gdn_bundles() {
     'completion') REPLY='output-b31709' ;;
     'api') REPLY='flags-c8314b output-ee542b server-12647a' ;;
     'schema') REPLY='output-1891a3' ;;
-    'mcp') REPLY='permissions-of-the-agent-2726e9 flags-b36207 server-12647a output-b31709' ;;
+    'mcp') REPLY='permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709' ;;
     *) REPLY='' ;;
   esac
 }
@@ -338,8 +338,8 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-d2cf0d') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
---royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)
+    'settings-3e4bf9') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
@@ -454,7 +454,7 @@ __gdn_flags() {
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT' ;;
-    'verifying-4ce82c') REPLY='--on-chain - - Also compare owner, token URI and metadata with chain and storage
+    'verifying-2dc4e2') REPLY='--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
     'flags-6dc3e8') REPLY='--format - =format Format: csv, json, jsonl (csv)
@@ -553,7 +553,7 @@ __gdn_flags() {
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending on a public network' ;;
-    'verifying-1ff4ae') REPLY='--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
+    'verifying-4972e5') REPLY='--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
     'cost-5c8998') REPLY='--price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR
@@ -577,9 +577,9 @@ __gdn_flags() {
     'run-8963b7') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
-    'flags-a13908') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-a3428c') REPLY='--contract -c @collections Collection of the run, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
---costs - - Get the cost of the run from its server, and print it after the rows' ;;
+--costs - - Also print the cost that the server reports for the run' ;;
     'flags-6871bb') REPLY='--contract -c @collections Collection of the run, if several runs match
 --to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
@@ -879,11 +879,11 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'permissions-of-the-agent-2726e9') REPLY='--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-ae115e') REPLY='--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory that tools can read and write (the current directory)
---password-file - file File with the password with which tools generate wallets and sign as owners
+--password-file - file File with the password of wallets that tools generate or sign with
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)' ;;
     'flags-b36207') REPLY='--call-timeout - text How long a call waits before it returns `running` (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command

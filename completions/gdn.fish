@@ -275,7 +275,7 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-1891a3'
     case 'collection set'
-      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
+      printf '%s\n' 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     case 'collection list'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft mint'
@@ -299,7 +299,7 @@ function __gdn_bundles
     case 'nft history'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-4ce82c server-12647a output-1891a3'
+      printf '%s\n' 'flags-53e557 verifying-2dc4e2 server-12647a output-1891a3'
     case 'batch template'
       printf '%s\n' 'flags-6dc3e8 server-da4928 output-b31709'
     case 'batch validate'
@@ -309,19 +309,19 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-e663aa run-385de6 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
       printf '%s\n' 'flags-40486a server-12647a output-1891a3'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch reconcile'
-      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-1ff4ae server-12647a output-1891a3'
+      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
     case 'batch results'
-      printf '%s\n' 'flags-a13908 verifying-1ff4ae server-12647a output-1891a3'
+      printf '%s\n' 'flags-a3428c verifying-4972e5 server-12647a output-1891a3'
     case 'batch report'
       printf '%s\n' 'flags-6871bb server-12647a output-1891a3'
     case 'batch rm'
@@ -447,7 +447,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-1891a3'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-2726e9 flags-b36207 server-12647a output-b31709'
+      printf '%s\n' 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709'
   end
 end
 
@@ -499,9 +499,9 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-d2cf0d'
+    case 'settings-3e4bf9'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
-        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)' \
+        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \
@@ -635,8 +635,8 @@ function __gdn_flags
         '--owner ~ @wallets Owner of the NFT' \
         '--receiver-wallet-address ~ @wallets Owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'verifying-4ce82c'
-      printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with chain and storage' \
+    case 'verifying-2dc4e2'
+      printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
     case 'flags-6dc3e8'
@@ -745,8 +745,8 @@ function __gdn_flags
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending on a public network'
-    case 'verifying-1ff4ae'
-      printf '%s\n' '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs' \
+    case 'verifying-4972e5'
+      printf '%s\n' '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
     case 'cost-5c8998'
@@ -778,10 +778,10 @@ function __gdn_flags
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
-    case 'flags-a13908'
+    case 'flags-a3428c'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
-        '--costs - - Get the cost of the run from its server, and print it after the rows'
+        '--costs - - Also print the cost that the server reports for the run'
     case 'flags-6871bb'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--to - file File to write (<run>-report.html)' \
@@ -1135,12 +1135,12 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'permissions-of-the-agent-2726e9'
+    case 'permissions-of-the-agent-ae115e'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
         '--root - dir Directory that tools can read and write (the current directory)' \
-        '--password-file - file File with the password with which tools generate wallets and sign as owners' \
+        '--password-file - file File with the password of wallets that tools generate or sign with' \
         '--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     case 'flags-b36207'
       printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'

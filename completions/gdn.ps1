@@ -201,7 +201,7 @@ mcp Serve the commands to coding agents as MCP tools'
   $bundles = @{
     'collection create' = 'flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3'
     'collection show' = 'flags-883978 server-12647a output-1891a3'
-    'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
+    'collection set' = 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     'collection list' = 'server-12647a output-1891a3'
     'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
     'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3'
@@ -213,18 +213,18 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3'
     'nft history' = 'server-12647a output-1891a3'
-    'nft verify' = 'flags-53e557 verifying-4ce82c server-12647a output-1891a3'
+    'nft verify' = 'flags-53e557 verifying-2dc4e2 server-12647a output-1891a3'
     'batch template' = 'flags-6dc3e8 server-da4928 output-b31709'
     'batch validate' = 'flags-c94b26 server-12647a output-1891a3'
     'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
     'batch rehearse' = 'flags-e663aa run-385de6 server-da4928 output-1891a3'
-    'batch mint' = 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
+    'batch mint' = 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     'batch list' = 'flags-adadad server-12647a output-1891a3'
     'batch status' = 'flags-40486a server-12647a output-1891a3'
-    'batch resume' = 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
-    'batch retry' = 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-1ff4ae cost-5c8998 server-12647a output-1891a3'
-    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-1ff4ae server-12647a output-1891a3'
-    'batch results' = 'flags-a13908 verifying-1ff4ae server-12647a output-1891a3'
+    'batch resume' = 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+    'batch retry' = 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
+    'batch results' = 'flags-a3428c verifying-4972e5 server-12647a output-1891a3'
     'batch report' = 'flags-6871bb server-12647a output-1891a3'
     'batch rm' = 'flags-dbdba3 server-12647a output-1891a3'
     'plan' = 'flags-2de0d6 server-12647a output-c4f1ba'
@@ -287,7 +287,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'completion' = 'output-b31709'
     'api' = 'flags-c8314b output-ee542b server-12647a'
     'schema' = 'output-1891a3'
-    'mcp' = 'permissions-of-the-agent-2726e9 flags-b36207 server-12647a output-b31709'
+    'mcp' = 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709'
   }
 
   $flags = @{
@@ -331,8 +331,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-883978' = '--blockchain -b =blockchain Blockchain of the collections'
-    'settings-d2cf0d' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
---royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)
+    'settings-3e4bf9' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
@@ -447,7 +447,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT'
-    'verifying-4ce82c' = '--on-chain - - Also compare owner, token URI and metadata with chain and storage
+    'verifying-2dc4e2' = '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)'
     'flags-6dc3e8' = '--format - =format Format: csv, json, jsonl (csv)
@@ -546,7 +546,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending on a public network'
-    'verifying-1ff4ae' = '--verify - - Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs
+    'verifying-4972e5' = '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)'
     'cost-5c8998' = '--price - text Price of the network''s coin: 3100 (USD) or 3100EUR
@@ -570,9 +570,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'run-8963b7' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)'
-    'flags-a13908' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-a3428c' = '--contract -c @collections Collection of the run, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
---costs - - Get the cost of the run from its server, and print it after the rows'
+--costs - - Also print the cost that the server reports for the run'
     'flags-6871bb' = '--contract -c @collections Collection of the run, if several runs match
 --to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
@@ -872,11 +872,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'permissions-of-the-agent-2726e9' = '--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-ae115e' = '--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory that tools can read and write (the current directory)
---password-file - file File with the password with which tools generate wallets and sign as owners
+--password-file - file File with the password of wallets that tools generate or sign with
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     'flags-b36207' = '--call-timeout - text How long a call waits before it returns `running` (50s)'
     'gdn' = '--help -h - Help for the command

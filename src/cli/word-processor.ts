@@ -32,5 +32,5 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
 /** Warns of a title or name in quotes that the shell has not removed. They are minted too. */
 export function warnOfQuotes(io: Io, flag: string, text: string | undefined): void {
   if (text === undefined || !isInQuotes(text)) return
-  io.warn(`${io.errPaint.busy('warning:')} ${flag}: is in quotes, which become part of it`)
+  io.warn(`${io.errPaint.busy('warning:')} ${flag}: is in quotes, which become part of the value`)
 }

@@ -69,7 +69,7 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
 /** Returns the error of a run that a process of this machine holds. */
 export const activeHolderError = ({ pid, note }: LockHolder): GdnError =>
   new GdnError('run_busy', `another gdn process is working on this run: pid ${pid} (${note})`, {
-    hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',
+    hint: 'Wait until the process ends, or press Ctrl-C in its terminal.',
     details: { pid, note },
   })
 
@@ -87,8 +87,8 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null): Gd
   const { pid, note, host, since } = holder
   const hint =
     leftMs === null
-      ? 'Wait until it ends, or stop it with Ctrl-C where it runs.'
-      : `Stop it where it runs, or wait. If it has ended already, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
+      ? 'Wait until the process ends, or press Ctrl-C in its terminal.'
+      : `Stop that process, or wait. If it has already ended, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
   return new GdnError(
     'run_busy',
     `another gdn process is working on this run${begun(holder)}: ${elsewhere(holder)} (${note})`,

@@ -185,7 +185,7 @@ function prefixMeant(name: string): string | null {
 /** Returns the flag that gives a column a meaning. */
 export const mapFlag = (name: string, meaning: string): string => `--map ${shellWord(`${name}=${meaning}`)}`
 
-export const leaveOutHint = (name: string): string => `To leave the column out, add ${mapFlag(name, IGNORED)}.`
+export const leaveOutHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED)}.`
 
 /** Returns the contract's problem with the key of a file, attribute or extra column. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {

@@ -131,8 +131,7 @@ export async function ownerHistories(
   return histories
 }
 
-/** A row with an NFT whose owner is not its receiver. */
-export interface Moved {
+interface Moved {
   candidate: Candidate
   nft: NftRecord
 }

@@ -313,7 +313,7 @@ describe('batch mint --dry-run', () => {
     await cli(argv, options)
     await writeFile(path('drop.csv'), `${CSV}Noon,third,${OWNER}\n`)
     const { stdout } = await cli([...argv, '--dry-run'], { ...options, tty: true })
-    expect(stdout).toMatch(/^ROWS +1 to send, 2 of 3 already sent or settled$/m)
+    expect(stdout).toMatch(/^ROWS +1 to send, 2 of 3 already sent or minted$/m)
     expect(stdout).toMatch(/^CHANGES +1 row added, 0 changed, 0 removed since the last run$/m)
     expect(api.bodies('createnft')).toHaveLength(1)
   })

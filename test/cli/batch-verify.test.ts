@@ -199,7 +199,9 @@ describe('--verify', () => {
         { line: 3, verified: null, verify_error: `changed since the mint, according to the server: ${says}` },
       ],
     })
-    expect(stderr).toContain("1 row changed since the mint: chain and storage match the server's current record")
+    expect(stderr).toContain(
+      "1 row changed since the mint: the chain and the storage match the server's current record",
+    )
   })
 
   test.each<[string, Record<string, unknown>, Token]>([

@@ -156,7 +156,7 @@ describe('batch mint', () => {
     }
     for (const flag of ['--max-cost', '--max-fee-gwei']) {
       const limited = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, flag, '1']
-      expect((await cli(limited, options)).stderr).toContain(`${flag} changes nothing: the run is finished.`)
+      expect((await cli(limited, options)).stderr).toContain(`${flag} has no effect: the run is finished.`)
     }
     const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })

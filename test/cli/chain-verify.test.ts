@@ -94,12 +94,12 @@ describe('gdn chain verify', () => {
     expect(submitted).toHaveLength(2)
   })
 
-  test('exits with 8 while a service has no verdict at --timeout', async () => {
+  test('exits with 8 while a service has not returned a result at --timeout', async () => {
     const silent = await startTcpServer(() => {})
     onTestFinished(() => silent.close())
     const result = await verifyAt(silent.url, '--timeout', '1s')
     expect(result.code).toBe(8)
-    expect(errorOf(result)).toMatchObject({ code: 'pending', message: 'a service has no verdict yet' })
+    expect(errorOf(result)).toMatchObject({ code: 'pending', message: 'a service has not returned a result yet' })
   })
 
   test('uses the proxy of the environment, except for a service on this machine', async () => {
@@ -141,7 +141,7 @@ describe('gdn chain verify', () => {
     const reason = 'sourcify: 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1'
     expect(stderr.split('\n').filter((line) => line === reason)).toHaveLength(1)
     expect(stderr).toContain('All 2 have the status failed.\n')
-    expect(stderr).toContain('run the same command again later')
+    expect(stderr).toContain('Run the same command again later')
     expect(stdout).toContain(`GdnFactory     ${factory}`)
     expect(stdout).not.toContain('…')
     expect(code).toBe(6)
@@ -216,7 +216,10 @@ describe('gdn chain verify', () => {
     [['--creation-tx', '0x12'], /: must be the hash of a transaction/],
     [['--creation-tx', `0x${'1'.repeat(64)}`], /: is not on this network/],
     [['--etherscan-url', 'https://scan.example/api'], /: needs a key/],
-    [['--etherscan-url', 'http://scan.example/api'], /: must be https, because the key would be sent unencrypted/],
+    [
+      ['--etherscan-url', 'http://scan.example/api'],
+      /: must be an https URL, because http would send the key unencrypted/,
+    ],
     [['--etherscan-url', 'ftp://example'], /must be an http or https URL/],
   ])('rejects %j', async (argv, message) => {
     const { message: text } = errorOf(await verify(...argv))

@@ -306,7 +306,7 @@ describe('collection show', () => {
     const api = await fakeApi({ getcollections })
     const { env } = await home()
     const result = await cli(['collection', 'show', ID, '--base-url', api.url], { env })
-    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('those of the creation') })
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('those from the creation request') })
     expect(result.stdout).toContain('Old')
   })
 

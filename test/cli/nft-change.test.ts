@@ -170,7 +170,7 @@ test('gdn nft burn names title and owner first, and burns once', async () => {
   expect(await show(id)).toMatchObject({ burned: true })
   expect(await gdn('nft', 'burn', id, '--yes')).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('It is burned already.'),
+    stderr: expect.stringContaining('The NFT is already burned.'),
   })
   expect(await gdn('nft', 'verify', id)).toMatchObject({
     code: 5,

@@ -278,7 +278,7 @@ describe('nft transfer', () => {
       transfernft: () => ({ status: 400, body: { error: { title: 'Bad Request', message } } }),
     })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
-    expect(errorOf(result).hint).toMatch(/^If the API may not transfer in this collection, ask the service/)
+    expect(errorOf(result).hint).toMatch(/^If the collection does not let the API transfer NFTs, ask the service/)
     expect(errorOf(result).hint).not.toContain('gdn collection set')
   })
 

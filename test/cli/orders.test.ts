@@ -85,7 +85,7 @@ describe('a mint that did not report its final state', () => {
     await cli([...MINT, '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     const again = await cli([...MINT, '--again', '--base-url', api.url, '-o', 'ids'], { env })
     expect(again).toMatchObject({ code: 0, stdout: 'id-2\n' })
-    expect(again.stderr).toMatch(/Set aside the request accepted at \S+ \(id-1\)\. Sending another\./)
+    expect(again.stderr).toMatch(/Ignoring the request accepted at \S+ \(id-1\)\. Sending another request\./)
   })
 })
 

@@ -112,8 +112,8 @@ test('suggests --take-over only for changes that it replaces', () => {
     printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, OPTIONS)
     return notes.slice(0, -1)
   }
-  const others = 'Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.'
-  const removed = 'NFTs of removed rows that were changed elsewhere are kept, also with --take-over.'
+  const others = 'Changes made elsewhere are kept. Add --take-over to replace them with the values of the manifest.'
+  const removed = 'NFTs of removed rows that were changed elsewhere are kept, even with --take-over.'
   expect(notes({ drift: 1 })).toEqual([others])
   expect(notes({ drift: 1, burned: 1 })).toEqual([])
   expect(notes({ drift: 1, keptBurns: 1 })).toEqual([removed])

@@ -23,7 +23,7 @@ const REPORT = {
 test('shows what a rehearsal did, spent and could not mint', () => {
   expect(REHEARSAL_VIEW.card?.(REPORT)).toEqual([
     ['contract_address', '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 on base, as of block 1234'],
-    ['rows', '400 of 450 would be minted, 30 would fail, 20 would not be minted'],
+    ['rows', '400 of 450 would be minted, 30 would fail, 20 would remain pending'],
     ['transactions', '3, 1,960,000 gas'],
     ['cost', '0.00001176 ETH at 0.006 gwei'],
     ['time', expect.stringMatching(/^about /)],

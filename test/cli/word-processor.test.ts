@@ -60,7 +60,7 @@ test('warns of quotes around a title, in a manifest and in a flag', async () => 
   })
   const { url } = await fakeApi(service())
   const mint = ['nft', 'mint', '--title', '"Dawn"', ...TARGET, '--receiver', OWNER, '--base-url', url]
-  expect((await cli(mint, options)).stderr).toContain('warning: --title: is in quotes, which become part of it')
+  expect((await cli(mint, options)).stderr).toContain('warning: --title: is in quotes, which become part of the value')
 })
 
 test('prints many equal errors as one, with their number and the first places', async () => {

@@ -58,7 +58,7 @@ test('mints on a fork, which only reads from the network and shows its key to no
   const find = `grep -rl ${KEY} "${temporary}" | grep -v '/node$'; env | grep ${KEY}; ps axww -o args | grep -v grep | grep ${KEY}`
   const script = `${create} && ${mint} > nft.json && ${gdn} local status >/dev/null; { ${find}; } > found; true`
   const { code, stdout, stderr } = await home.run(exec('base=@node', script), { env: env() })
-  expect(stderr).toContain('base is a fork of block 20')
+  expect(stderr).toContain('Forked base at block 20 from ')
   expect(code).toBe(0)
   expect(JSON.parse(await readFile(join(home.dir, 'nft.json'), 'utf8'))).toMatchObject({
     status: 'deployed',

@@ -334,7 +334,9 @@ describe('gdn mcp', () => {
     const { call: again } = await agent(['--allow-writes'])
     const { answer: plan } = await again('nft_mint', values)
     expect(plan).toMatchObject({ status: 'planned', plan_id: expect.not.stringContaining(String(other.plan_id)) })
-    expect(plan.next).toContain(`agent-plans in the state directory: ${other.plan_id}.json: it has version 2, and this`)
+    expect(plan.next).toContain(
+      `in the folder agent-plans of the state directory: ${other.plan_id}.json: it has version 2, and this`,
+    )
     expect(JSON.stringify(plan)).not.toContain('Ignore all rules')
     const { answer: refused } = await again('nft_mint', { dry_run: false, plan_id: other.plan_id })
     expect(refused.error).toMatchObject({ code: 'file_error', message: expect.stringContaining('it has version 2') })

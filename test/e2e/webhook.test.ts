@@ -207,7 +207,7 @@ test('local listen shows events as they arrive, forwards them signed, exits with
     (all) => all.includes('Ctrl-C'),
   )
   expect(seen).toContain(`Events are signed with ${ready.signing_secret}`)
-  expect(said).toContain('Start your application with this secret. Each webhook has another one.')
+  expect(said).toContain('Start your application with this secret. Each webhook has its own secret.')
   const [first = ''] = await mintThree()
   await until(
     async () => seen,

@@ -469,7 +469,7 @@ test('the hint about a mistyped prefix maps the column to what was meant', async
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
-    'To leave the column out, add --map email=ignore. To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',
-    `To leave the column out, add --map 'Fur Color'\\''s=ignore'. To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns.`,
+    'To ignore the column, add --map email=ignore. To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',
+    `To ignore the column, add --map 'Fur Color'\\''s=ignore'. To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns.`,
   ])
 })

@@ -59,17 +59,17 @@ test('text suggests a missing title or description, and addresses a missing rece
   const sheet = `Titel,Text,Empfänger,Jahr,Bild\nDüne,Ein langer Abend am Meer,${ALICE},1999,media/1.png\nWatt,Noch ein Abend,${BOB},2001,media/2.png\n`
   expect(await hintsOf(sheet)).toEqual({
     Titel:
-      'If the column contains the title of the NFT, rename the column to title, or add --map Titel=title. To leave the column out, add --map Titel=ignore. To make it a public attribute, add --map Titel=attr:Titel.',
-    Text: 'If the column contains the description of the NFT, rename the column to description, or add --map Text=description. To leave the column out, add --map Text=ignore. To make it a public attribute, add --map Text=attr:Text.',
+      'If the column contains the title of the NFT, rename the column to title, or add --map Titel=title. To ignore the column, add --map Titel=ignore. To make it a public attribute, add --map Titel=attr:Titel.',
+    Text: 'If the column contains the description of the NFT, rename the column to description, or add --map Text=description. To ignore the column, add --map Text=ignore. To make it a public attribute, add --map Text=attr:Text.',
     Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
-    Jahr: expect.stringMatching(/^To leave the column out, add --map Jahr=ignore\. To make it a public attribute, /),
+    Jahr: expect.stringMatching(/^To ignore the column, add --map Jahr=ignore\. To make it a public attribute, /),
     Bild: 'Its cells contain images: add --map Bild=image.',
   })
   expect(await hintsOf(`title,receiver,Mood\nDawn,${ALICE},calm\n`)).toEqual({
     Mood: expect.stringContaining('add --map Mood=description.'),
   })
   expect(await hintsOf(`${HEAD},Mood\n${rows('calm')}`)).toEqual({
-    Mood: expect.stringMatching(/^To leave the column out/),
+    Mood: expect.stringMatching(/^To ignore the column/),
   })
 })
 

@@ -116,7 +116,7 @@ describe.each([
   const beating = (sql: Sql) => beat(sql, { runId, fence: heldBy(sql, runId).fence }, Date.now())
 
   test.each([
-    ['before', 'Wait until it ends, or stop it with Ctrl-C where it runs.'],
+    ['before', 'Wait until the process ends, or press Ctrl-C in its terminal.'],
     ['after', expect.stringMatching(/again in \d+ s/)],
   ] as const)('is busy if its holder writes a heartbeat while it is watched (%s the last look)', async (when, hint) => {
     await heldByAnother(CONTAINER, 130_000)

@@ -341,7 +341,7 @@ describe('gdn plan and apply against a backend', () => {
     expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
     expect(await nftsOf(collection)).toHaveLength(1)
     const asked = await one.run(['apply'], edited, '--only', 'mint')
-    expect(asked.stderr).toContain('Mint 1 NFT (1 other change is left out by --only mint) on polygon')
+    expect(asked.stderr).toContain('Mint 1 NFT (1 other change is skipped by --only mint) on polygon')
     expect(asked.stderr).not.toContain('add --only mint')
     const { code, stderr } = await one.run(['apply'], edited, '--yes', '--only', 'mint')
     expect(code, stderr).toBe(0)
@@ -964,7 +964,7 @@ describe('gdn plan and apply against a backend', () => {
         '1 row that the run has sent is no longer in the manifest.\nWithout a row: Dusk (b).\n',
       )
       const planned = await one.cli('apply', one.path('plan.json'), '--yes', '--only', 'mint')
-      expect(planned.stderr).toContain('Left out by --only mint: 1 to burn.')
+      expect(planned.stderr).toContain('Skipped by --only mint: 1 to burn.')
       expect((await one.cli('apply', one.path('plan.json'), '--yes', '--max-burns', '1')).code).toBe(0)
       expect(await noted()).not.toContain('no longer in the manifest')
     })

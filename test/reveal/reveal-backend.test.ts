@@ -221,7 +221,7 @@ async function expectRefusal(manifest: string, named: RegExp) {
   }
   const other = await machine(collection)
   for (const { error } of [await other.mint(manifest), await other.reveal(manifest)]) {
-    expect(error).toMatchObject({ message: expect.stringContaining('committed') })
+    expect(error).toMatchObject({ message: expect.stringContaining('no commitment of the collection') })
   }
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
 }
@@ -254,7 +254,9 @@ test('refuses rows that changed places where only their IDs show it', async () =
 test('refuses a collection that is not committed to the manifest', async () => {
   const one = await minted(await collectionOf())
   const { address } = await collectionOf()
-  expect((await one.reveal(ROWS, '-c', address)).error).toMatchObject({ message: expect.stringContaining('committed') })
+  expect((await one.reveal(ROWS, '-c', address)).error).toMatchObject({
+    message: expect.stringContaining('no commitment of the collection'),
+  })
 })
 
 test('leaves rows that are not minted, and NFTs that were changed elsewhere, and names them', {
@@ -269,7 +271,7 @@ test('leaves rows that are not minted, and NFTs that were changed elsewhere, and
   expect(code, stderr).toBe(0)
   const found = JSON.parse(stdout)
   expect(found).toMatchObject({ revealed: 1, to_reveal: 0, left: 2 })
-  const reasons = found.unrevealed_rows.map(({ reason }: { reason: string }) => reason)
+  const reasons = found.left_rows.map(({ reason }: { reason: string }) => reason)
   expect(reasons.sort()).toEqual(['it is frozen', 'its metadata was changed elsewhere'])
 })
 
@@ -366,7 +368,7 @@ test('keeps nothing of the rows in the state but what is sent', async () => {
   await rm(join(one.path(''), leaves[0] ?? ''))
   // Without them, the rows that differ can't be named.
   expect((await one.reveal(csv('Dawn', 'Midnight', 'Dusk'))).error).toMatchObject({
-    message: expect.stringMatching(/^\S+drop\.csv: .* committed to its rows$/),
+    message: expect.stringMatching(/^\S+drop\.csv: .* committed to the rows$/),
   })
 })
 
@@ -468,8 +470,8 @@ test('reveals rows once they are minted, and names them before', async () => {
   const { code, stdout } = await one.reveal(ROWS)
   expect(code).toBe(0)
   const found = JSON.parse(stdout)
-  expect(found).toMatchObject({ revealed: 0, not_minted: 3, left: 0, unrevealed_rows_left_out: 0 })
-  expect(found.unrevealed_rows).toContainEqual({ key: 'r2', line: 3, reason: 'it is not deployed yet' })
+  expect(found).toMatchObject({ revealed: 0, not_minted: 3 })
+  expect(found.left_rows).toContainEqual({ key: 'r2', line: 3, reason: 'it is not deployed yet' })
   await letGo()
   expect((await one.mint(ROWS)).code).toBe(0)
   expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })

@@ -241,7 +241,7 @@ function planCard(plan: DataRecord): Card {
   return [
     ['run', plan.run],
     ['contract_address', `${plan.contract_address} on ${plan.blockchain}`],
-    ['rows', `${to_send} to send${before > 0 ? `, ${before} of ${rows} already sent or settled` : ''}`],
+    ['rows', `${to_send} to send${before > 0 ? `, ${before} of ${rows} already sent or minted` : ''}`],
     ['changes', changesText(plan.changes)],
     ['receivers', plan.receivers],
     ['requests', Number(requests) === 0 ? 'none' : `${requests}, ${sizeText(Number(bytes))} in total`],
@@ -259,7 +259,7 @@ function planCard(plan: DataRecord): Card {
 function changesText(changes: unknown): string | null {
   const { added, changed, kept_accepted, removed } = changes as Record<string, number>
   if (!added && !changed && !removed) return null
-  const kept = kept_accepted ? ` (${kept_accepted} of them already minted and kept)` : ''
+  const kept = kept_accepted ? ` (${kept_accepted} of them already sent)` : ''
   return `${count(added ?? 0, 'row')} added, ${changed} changed${kept}, ${removed} removed since the last run`
 }
 

@@ -79,7 +79,7 @@ export async function printFinished(
     flags.maxCost === undefined ? [] : '--max-cost',
     flags.maxFeeGwei === undefined ? [] : '--max-fee-gwei',
   ]
-  for (const flag of limits.flat()) io.note(`${flag} changes nothing: the run is finished.`)
+  for (const flag of limits.flat()) io.note(`${flag} has no effect: the run is finished.`)
   noteFinished(deps, finished, { ...flags, by })
 }
 

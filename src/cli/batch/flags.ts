@@ -97,7 +97,7 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const meant = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: `${meant}Use a column of the manifest and its meaning, such as --map Mood=attr:Mood. To leave the column out, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
+    hint: `${meant}Use a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
   })
 }
 

@@ -194,11 +194,11 @@ function waitText(
     case 'not_ready':
       return 'Waiting until the backend can mint on this blockchain'
     case 'max_cost':
-      return `Waiting until pending transactions leave more of --max-cost${time((left) => `, retrying in ${left}`)}`
+      return `Waiting for pending transactions to free up part of --max-cost${time((left) => `, retrying in ${left}`)}`
     case 'unreachable':
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':
-      return `Retrying a request without a response under its key${time((left) => ` in ${left}`)}`
+      return `Retrying a request that got no response${time((left) => ` in ${left}`)}`
     case 'claim':
       return `Waiting for another run to claim its rows${time((left) => `, ${left} at most`)}`
   }

@@ -44,7 +44,7 @@ function card(report: DataRecord): Card {
   const before = Number(rows) - Number(minted) - Number(failed) - Number(waiting)
   const rest = [
     ...(Number(failed) > 0 ? [`${failed} would fail`] : []),
-    ...(Number(waiting) > 0 ? [`${waiting} would not be minted`] : []),
+    ...(Number(waiting) > 0 ? [`${waiting} would remain pending`] : []),
     ...(before > 0 ? [`${before} already accepted`] : []),
   ]
   return [

@@ -91,7 +91,7 @@ async function warnOfEdits(deps: Deps, run: Run): Promise<Edits> {
   if (warnings.length === 0) return { isEdited: false, editedRows }
   const next = isInvalid
     ? `Run \`gdn batch validate ${file}\` to list the errors.`
-    : `To make NFTs equal to the manifest, run \`gdn apply ${file}\`.`
+    : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
   deps.io.warn(`The run continues with the planned rows. ${next}`)
   return { isEdited: true, editedRows }
 }

@@ -65,7 +65,7 @@ export async function withEnoughCost(
   const { stopped, counts } = summary
   const enough = stopped?.code === 'max_cost' && counts.pending > 0 ? await enoughCost() : null
   if (stopped === null || enough === null) return summary
-  const hint = `The rows that were not accepted stay planned. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
+  const hint = `The run keeps the rows that were not accepted. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
   return { ...summary, stopped: { ...stopped, hint } }
 }
 

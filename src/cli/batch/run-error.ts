@@ -103,7 +103,7 @@ function differingParts({ counts, differing }: Verified): string[] {
 /** The error of a comparison with chain and storage, without a run. */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
-    hint: 'The server of the run reports no changes that explain the differences. Investigate each of them.',
+    hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
 }
@@ -170,7 +170,9 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   }
   const flag = raisingFlag(summary.waiting)
   if (flag !== null && counts.accepted > 0) {
-    steps.push(`Run \`${commands('resume', flag)}\` to raise the limit, or resume without it once fees have fallen.`)
+    steps.push(
+      `Run \`${commands('resume', flag)}\` to raise the limit, or resume without the flag once fees have fallen.`,
+    )
     // The hint of a limit that is reached says how to resume.
   } else if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
     steps.push(`Run \`${commands('resume')}\` to resume the run.`)

@@ -95,7 +95,7 @@ export async function openUnrevealed(
 const committed = () =>
   otherRun(
     'the collection is committed to this manifest, whose rows are revealed later',
-    'Add --unrevealed <file>. To mint the rows as they are in addition, add --again.',
+    'Add --unrevealed <file>. To also mint the rows as they are, add --again.',
   )
 
 /** Whether a collection is committed to a manifest. Where it has no commitment, the manifest is not read. */
@@ -148,10 +148,10 @@ export function editedRows(run: string, file: string | null, lines: readonly (nu
   const removed = gone === 0 ? '' : ` (${count(gone, 'row')} removed at the end)`
   return new GdnError(
     'refused',
-    `the manifest or its files were edited since the run ${run} committed to its rows${where}${removed}`,
+    `the manifest or its files were edited after the run ${run} committed to the rows${where}${removed}`,
     {
       place: placeIn(file, edited[0]),
-      hint: 'Nothing was sent. Restore these rows and their files. To mint a manifest in addition, add --run <name>.',
+      hint: 'Nothing was sent. Restore these rows and their files. To mint the edited manifest as a separate run, add --run <name>.',
       details: { run, lines: edited, removed: gone },
     },
   )
@@ -190,11 +190,15 @@ async function commit(
   if (onServer?.status === 'deployed') return
   const isBegun = planned.rows.total > planned.rows.pending
   if (onServer === undefined && isBegun) {
-    throw new GdnError('refused', 'rows of this manifest are minted, but the collection is not committed to it', {
-      place: placeIn(options.manifestPath),
-      hint: 'Nothing was sent. The manifest was edited since: restore it. To mint it in addition, add --run <name>.',
-      details: { provenance },
-    })
+    throw new GdnError(
+      'refused',
+      'rows of this manifest are minted, but no commitment of the collection matches the manifest',
+      {
+        place: placeIn(options.manifestPath),
+        hint: 'Nothing was sent. The manifest was edited after the mint. Restore it, or add --run <name> to mint it as a separate run.',
+        details: { provenance },
+      },
+    )
   }
   const change = {
     endpoint: 'commitprovenance' as const,

@@ -49,7 +49,7 @@ export async function verifyRun(
   const tally = new VerifyTally()
   const text = () => {
     const { verified, changed, differing, unread } = tally.counts
-    return `Comparing with chain and storage: ${verified + changed + differing + unread} of ${counts.deployed}`
+    return `Comparing with the chain and the storage: ${verified + changed + differing + unread} of ${counts.deployed}`
   }
   const progress = await deps.io.progress(text())
   try {

@@ -40,7 +40,7 @@ export class VerifyTally {
     const { unread, changed } = this.counts
     if (changed > 0) {
       const rows = `${count(changed, 'row')} changed since the mint`
-      io.warn(`${rows}: chain and storage match the server's current record (${this.#changedText()}).`)
+      io.warn(`${rows}: the chain and the storage match the server's current record (${this.#changedText()}).`)
     }
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
   }

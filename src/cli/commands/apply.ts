@@ -91,7 +91,7 @@ const VIEW: View = withRunPaid({
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'The command plans a manifest as gdn plan does, shows the plan, and prompts on every blockchain. Without a terminal, it requires --yes. It then makes each mint, update and transfer at most once, and waits for the outcome. After an interruption, run the same command again. If no NFT differs from the manifest, the command sends nothing. A plan that was saved with gdn plan --out is applied only if nothing has changed since. If a change is impossible, nothing is sent unless you add --only mint.\nTo burn NFTs, apply a plan that was saved with gdn plan --prune --out. Without a prompt, the command burns at most as many NFTs as --max-burns allows.\nAll changes count toward the cost limit of the run. Changes that may exceed the limit are refused before the first one is sent. To raise the limit, use --max-cost.',
+      'The command plans a manifest as gdn plan does, shows the plan, and prompts for confirmation, even on an embedded chain. Without a terminal, it requires --yes. It then makes each mint, update and transfer at most once, and waits for the outcome. After an interruption, run the same command again. If no NFT differs from the manifest, the command sends nothing. A plan that was saved with gdn plan --out is applied only if nothing has changed since. If a change is impossible, nothing is sent unless you add --only mint.\nTo burn NFTs, apply a plan that was saved with gdn plan --prune --out. Without a prompt, the command burns at most as many NFTs as --max-burns allows.\nAll changes count toward the cost limit of the run. Changes that may exceed the limit are refused before the first one is sent. To raise the limit, use --max-cost.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -184,7 +184,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       })
       await print(summaryOf(outcomes))
       const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
-      if (left !== '') io.note(`Left out by --only mint: ${left}.`)
+      if (left !== '') io.note(`Skipped by --only mint: ${left}.`)
       const problem = problemOf(outcomes)
       if (problem !== null) throw problem
     })

@@ -40,8 +40,7 @@ const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
   ...['unknown', 'not_minted', 'left'],
 ]
-const ROWS = ['unrevealed_rows', 'unrevealed_rows_left_out']
-const VIEW: View = withRunPaid({ fields: [...FIELDS, ...ROWS], columns: FIELDS, id: 'run' })
+const VIEW: View = withRunPaid({ fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
@@ -128,8 +127,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         unknown: unknown.count,
         not_minted: plan.notMinted,
         left: plan.left,
-        unrevealed_rows: plan.leftRows,
-        unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
+        left_rows: plan.leftRows,
         ...paid,
       })
       const problem = ended ?? problemOf(outcomes) ?? noneMinted(plan)
@@ -183,7 +181,7 @@ async function checkCommitment(
     throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows))
   throw new GdnError(
     'refused',
-    `the collection ${to} is not committed to this manifest with ${count(rows.commitment.rows, 'row')}`,
+    `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
       hint: 'Nothing was sent. Use the manifest and the files that were minted, in the same order. To list the rows that differ, run the command on the machine that minted them.',
@@ -248,7 +246,7 @@ async function confirm(
   }
   if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
   const cost = await atMostText(deps, connection, blockchain, priced)
-  const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}? Everybody can see them then.`
+  const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}? Everyone will see their metadata.`
   await io.confirm(safe(question), '--yes')
 }
 

@@ -35,7 +35,7 @@ export function addVerifyFlags(command: GdnCommand): GdnCommand {
   switchFlag(
     command,
     '--verify',
-    'Compare owner, token URI and metadata with chain and storage; exit code 5 if something differs',
+    'Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs',
     VERIFYING,
   )
   return addReaderFlags(command)

@@ -163,7 +163,7 @@ async function noteFunds(
   if (free >= need) return
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
-  const rest = funds.owed === 0n ? '' : ' in addition to its pending transactions'
+  const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
   io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
 }
 
@@ -181,7 +181,7 @@ async function noteMaxFee({ io }: Pick<Deps, 'io'>, { fees }: FoundFees, maxFee:
   const base = fees.typical
   if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return
   io.note(
-    `Blocks take ${inGwei(base)} gwei, and the run offers ${inGwei(maxFee ?? 0n)} gwei at most: rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`,
+    `Blocks currently require ${inGwei(base)} gwei, but the run pays at most ${inGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`,
   )
 }
 

@@ -87,7 +87,7 @@ export function estimateCard(data: DataRecord): Card {
   const worth = data.cost_estimate === null ? '' : `, ${data.cost_estimate} at ${data.coin_price}`
   const dataFee = data.data_fee_wei === '0' ? '' : `, ${coinsIn(data.data_fee_wei)} of it for data`
   const most = transactions_high === transactions ? '' : `, in up to ${count(Number(transactions_high), 'transaction')}`
-  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} by recent fees${most}`
+  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} at recent fees${most}`
   return [
     ['gas', `${gas}, at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
     ['cost', `about ${coinsIn(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],
@@ -96,7 +96,7 @@ export function estimateCard(data: DataRecord): Card {
 }
 
 export const SIMULATED =
-  'This blockchain is an embedded chain: gas and coins are simulated. Add --rpc-url <url> of a node of the network for its fees.'
+  'This blockchain is an embedded chain: gas and coins are simulated. To use the fees of the network, add --rpc-url <url> with the URL of a node.'
 
 /**
  * Returns the price of a coin: that of `--price`, or else that of the profile's `price_url`. Without one, returns null.

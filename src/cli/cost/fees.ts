@@ -54,7 +54,7 @@ export interface FoundFees {
 /** @throws GdnError `usage` for a blockchain without an estimate */
 export function refuseSolana(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
-  throw new GdnError('usage', `costs on ${blockchain} are not estimated`, { place: { flag: '--blockchain' } })
+  throw new GdnError('usage', `costs on ${blockchain} can't be estimated`, { place: { flag: '--blockchain' } })
 }
 
 /**
@@ -131,7 +131,7 @@ function foundFees({
 }
 
 async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FoundFees> {
-  if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} are not estimated`)
+  if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} can't be estimated`)
   const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/settings/networks.ts'),

@@ -79,7 +79,7 @@ export async function limitAccepted(
 }
 
 const tooLate = (why: string) =>
-  new GdnError('max_cost', `the request was accepted before, ${why}`, {
+  new GdnError('max_cost', `the request was already accepted, ${why}`, {
     place: { flag: '--max-cost' },
     hint: 'This command sent nothing. Run it without --max-cost to wait for the request.',
   })

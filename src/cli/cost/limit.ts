@@ -65,7 +65,7 @@ export async function costLimit(
       const one = worstCost(ONE_NFT, fees)
       if (wei >= one) return
       const coin = coinIn(found)
-      const problem = `${inCoins(wei, 'down')} ${coin} is less than one transaction may cost: ${inCoins(one, 'up')} ${coin}`
+      const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(one, 'up')} ${coin})`
       if (!isLimited || !hasBegun) {
         const enough = inCoins(worstCost(await all(), fees), 'up')
         throw bad(
@@ -73,7 +73,7 @@ export async function costLimit(
           `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
         )
       }
-      deps.io.warn(`--max-cost: ${problem}. It becomes the limit of the run, and rows that don't fit aren't sent.`)
+      deps.io.warn(`--max-cost: ${problem}. The run gets this limit, and rows that exceed the limit aren't sent.`)
     },
   }
 }
@@ -95,7 +95,7 @@ export async function enforcedLimit(
   if (connection.client.supports('runCosts') !== true) {
     throw new GdnError('refused', `${connection.server.origin} doesn't limit costs`, {
       place: { flag: '--max-cost' },
-      hint: 'Nothing was sent. Use a backend of gdn, or omit the flag.',
+      hint: 'Nothing was sent. Use a gdn backend, or omit the flag.',
     })
   }
   if ('wei' in maxCost && isEvm(blockchain)) return maxCost.wei
@@ -146,7 +146,7 @@ async function readLimit(
     )
   }
   const wei = weiFor(maxCost, price)
-  deps.io.note(`${moneyText(maxCost)} are ${inCoins(wei)} ${coin} at ${moneyText(price)}.`)
+  deps.io.note(`${moneyText(maxCost)} equals ${inCoins(wei)} ${coin} at ${moneyText(price)} per coin.`)
   return { wei, found, isLimited }
 }
 

@@ -54,7 +54,7 @@ export async function refuseAboveLimit(
   const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
   // The backend still spends up to the earlier limit for accepted requests.
   const before = limitOfRun({ given: null, kept }, costs)
-  const stays = before === null || before === limit ? '' : ` The limit of the run stays ${inCoins(before)} ${name}.`
+  const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
     `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} are left${used}`,

@@ -72,7 +72,7 @@ function collector(onEvent?: (event: Record<string, unknown>) => void) {
       }
       if (text.length > MAX_CHARS) {
         throw new GdnError('refused', `the output is larger than ${MAX_CHARS} characters`, {
-          hint: 'Limit it, such as by limit, status or fields.',
+          hint: 'Reduce the output, such as with limit, status or fields.',
         })
       }
       return true

@@ -25,8 +25,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch retry': 'To change a row first, edit the manifest and call batch_mint.',
   plan: 'Shows the mints, updates and transfers that apply would make, the changes that others made, and impossible changes.',
   apply:
-    'Makes the mints, updates and transfers that plan shows. Does nothing if a change is impossible, unless only is mint.',
-  cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes its deployment.',
+    'Makes the mints, updates and transfers that plan shows. Does nothing if a change is impossible, unless "only" is "mint".',
+  cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes the deployment of a new one.',
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
   'nft grant':
@@ -36,7 +36,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',
   'batch resume': 'Sends the rows as the run last recorded them, even if the manifest has changed.',
   'batch report':
-    'Writes one HTML file with images, owners, token IDs, rows by state, reasons for failures, time and gas.',
+    'Writes one HTML file with images, owners, token IDs, rows by state, reasons for failures, duration and gas.',
   'batch rm':
     'Minted NFTs are not affected. Also deletes the record that prevents rows from being minted twice: the same manifest then starts a new run.',
   reveal:

@@ -41,7 +41,7 @@ export async function filesOf({ inputs }: Tool, values: Values, root: string): P
 
 async function fileBelow(root: string, path: string, property: string): Promise<string> {
   const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
-  if (path === '-') throw fail('standard input contains the messages of the client', 'Use a file.')
+  if (path === '-') throw fail('standard input is used for MCP messages', 'Use a file.')
   if (path.includes('\0')) throw fail('has a NUL character', 'Use another path.')
   // After a link to a folder, .. leads elsewhere for the system than in a normalized path.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []

@@ -170,5 +170,5 @@ function noteOf(skipped: readonly SkippedPlan[]): string {
   if (skipped.length === 0) return ''
   const named = skipped.slice(0, MAX_NAMED).map(({ file, why }) => `${basename(file)}: ${why}`)
   const more = skipped.length > MAX_NAMED ? `; and ${skipped.length - MAX_NAMED} more` : ''
-  return ` Skipped in agent-plans in the state directory: ${named.join('; ')}${more}. If one of them was started, this plan may send its requests again: ask the user.`
+  return ` Skipped these plans in the folder agent-plans of the state directory: ${named.join('; ')}${more}. If one of them was started, this plan may send the same requests again: ask the user.`
 }

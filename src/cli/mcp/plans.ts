@@ -87,7 +87,7 @@ export class Plans {
     if (typeof plan === 'string') {
       throw new GdnError('file_error', `can't be run by this version of gdn: ${plan}`, {
         place: { file: this.#path(id) },
-        hint: 'Nothing was sent. Use the version of gdn that created the plan. If the plan was started, a new plan may send its requests again.',
+        hint: 'Nothing was sent. Use the version of gdn that created the plan. If the plan was started, a new plan may send the same requests again.',
       })
     }
     if (plan !== null) return plan

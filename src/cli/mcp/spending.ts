@@ -201,7 +201,7 @@ async function leftText(find: () => Promise<readonly [left: Money, limit: Money]
     return `The session has ${amountText(left)} of ${amountText(limit)} left.`
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return `This server won't send it: ${error.message}. ${(error.hint ?? '').replace(NOTHING_SENT, '')}`
+    return `gdn mcp won't run this plan: ${error.message}. ${(error.hint ?? '').replace(NOTHING_SENT, '')}`
   }
 }
 
@@ -234,7 +234,7 @@ async function tooLowText(limit: bigint, spending: Spending, { fees, coin }: Fou
   const needed = await worstCaseOf(spending, fees)
   if (limit >= needed) return []
   return [
-    `max_cost is below the ${inCoins(needed, 'up')} ${nameOf(coin)} that this may cost at the current fees, so it may be refused before anything is sent.`,
+    `max_cost is below the ${inCoins(needed, 'up')} ${nameOf(coin)} that this may cost at the current fees, so gdn may refuse the plan before it sends anything.`,
   ]
 }
 
@@ -277,7 +277,7 @@ async function priceIn(
     `the price of ${coin ?? 'the coin'} in ${currency} is not known`,
     coin === null
       ? MONEY.test(currency)
-        ? 'Configure price_url in your profile, without {coin}: the server returns no symbol of its coin.'
+        ? 'Configure price_url in your profile, without {coin}: the server returns no symbol for the coin.'
         : 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
       : `Use coins, such as --max-cost 5${coin}, or configure price_url in your profile.`,
   )
@@ -343,8 +343,8 @@ const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 
 /** Returns the error for requests whose cost can't be counted. They are not sent. */
 const notCounted = (message: string, hint: string) =>
-  new GdnError('not_confirmed', `${message}, so it can't be counted toward the limit of the session`, {
-    hint: `${NOTHING_SENT}The operator of gdn mcp can fix it: ${hint}`,
+  new GdnError('not_confirmed', `${message}, so the cost can't be counted toward the limit of the session`, {
+    hint: `${NOTHING_SENT}The operator of gdn mcp can fix this: ${hint}`,
   })
 
 const CENT = 10n ** 16n

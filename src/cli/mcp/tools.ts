@@ -35,8 +35,8 @@ export type Values = Readonly<Record<string, unknown>>
 
 /** Arguments that plan a tool's effect and permit it. */
 const PLAN_PROPERTIES = {
-  dry_run: { type: 'boolean', default: true, description: 'True plans. False runs the plan of plan_id' },
-  plan_id: { type: 'string', format: 'uuid', description: 'Alone with dry_run false' },
+  dry_run: { type: 'boolean', default: true, description: 'true returns a plan. false runs the plan of plan_id' },
+  plan_id: { type: 'string', format: 'uuid', description: 'Plan to run: pass only this and dry_run false' },
 }
 
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }

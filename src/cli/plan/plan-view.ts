@@ -205,10 +205,10 @@ export function appliedText(counts: PlanCounts): string {
   return burn === 0 ? `Apply ${changes}` : `${burning}, and apply ${changes}`
 }
 
-/** Names what `apply --only mint` does: `Mint 1 NFT (2 other changes are left out by --only mint)`. */
+/** Names what `apply --only mint` does: `Mint 1 NFT (2 other changes are skipped by --only mint)`. */
 export function mintedText({ mint, update, transfer, burn, impossible }: PlanCounts): string {
   const left = update + transfer + burn + impossible
-  const others = `${count(left, 'other change')} ${left === 1 ? 'is' : 'are'} left out by --only mint`
+  const others = `${count(left, 'other change')} ${left === 1 ? 'is' : 'are'} skipped by --only mint`
   return `Mint ${count(mint, 'NFT')}${left === 0 ? '' : ` (${others})`}`
 }
 
@@ -283,10 +283,10 @@ export function printPlanNotes(
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.drift - counts.keptBurns > counts.burned) {
-    io.note('Changes made elsewhere are kept. Add --take-over to replace them with those of the manifest.')
+    io.note('Changes made elsewhere are kept. Add --take-over to replace them with the values of the manifest.')
   }
   if (counts.keptBurns > 0) {
-    io.note('NFTs of removed rows that were changed elsewhere are kept, also with --take-over.')
+    io.note('NFTs of removed rows that were changed elsewhere are kept, even with --take-over.')
   }
   if (counts.impossible > 0 && !onlyMints) {
     io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(counts, onlyMint)}`)

@@ -28,7 +28,7 @@ export const COLLECTION_VIEW: View = {
   id: 'contract_address',
   forms: {
     royalty_bps: (bps) => (typeof bps === 'number' ? `${bps / 100}%` : bps),
-    is_read_from_chain: (isRead) => (isRead === true ? 'read from the contract' : 'those of the creation'),
+    is_read_from_chain: (isRead) => (isRead === true ? 'read from the contract' : 'from the creation request'),
   },
 }
 

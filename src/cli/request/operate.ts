@@ -235,7 +235,7 @@ class EventReporter {
     this.done()
     if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
     this.#io.warn(
-      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). If you repeat the command, gdn does not know the outcome.`,
+      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). If you repeat the command, gdn will not know the outcome.`,
     )
   }
 
@@ -261,13 +261,13 @@ function sentenceOf(
     case 'found':
       return `Found ${whatOf(event.operation)}. Resuming it.`
     case 'set_aside':
-      return `Set aside ${whatOf(event.operation)}. Sending another.`
+      return `Ignoring ${whatOf(event.operation)}. Sending another request.`
     case 'lost':
-      return `The backend was restored from a backup and no longer knows ${whatOf(event.operation)}. Looking for it.`
+      return `The backend was restored from a backup and has no record of ${whatOf(event.operation)}. Looking for it.`
     case 'copied':
       return `The state directory may be a copy: ${event.reason}. The collection is checked before anything is sent.`
     case 'forgotten':
-      return `This server does not know ${whatOf(event.operation)}. Sending it again.`
+      return `This server has no record of ${whatOf(event.operation)}. Sending it again.`
   }
 }
 

@@ -50,7 +50,7 @@ export async function readCollectionSettings(
   if (contract === undefined) return recorded
   const current = await inTime(contract.settings(row.contract_address), leftMs)
   if (current === null) {
-    const problem = `${row.blockchain} can't be read now, so the royalty, description and image are those of the creation`
+    const problem = `${row.blockchain} can't be read now, so the royalty, description and image are those from the creation request`
     return { ...recorded, problem }
   }
   const uri = current.contract_uri
@@ -101,7 +101,7 @@ function recordedSettings(row: Row): CollectionSettings {
   }
 }
 
-const AS_CREATED = 'so the description and image are those of the creation'
+const AS_CREATED = 'so the description and image are those from the creation request'
 
 /**
  * Returns the description and image in a collection's metadata. They are the recorded ones until its owner sets

@@ -34,7 +34,7 @@ describe('gdn cost', () => {
     )
     expect(stdout).toMatch(/^GAS +about 111,430 in 1 transaction, at 40 gwei$/m)
     expect(stdout).toMatch(/^COST +about 0\.004457 POL, less than 0\.01 USD at 0\.50 USD$/m)
-    expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 by recent fees$/m)
+    expect(stdout).toMatch(/^RANGE +0\.003343 to 0\.008914 at recent fees$/m)
     // The gas that a signer must be able to pay for, at the highest price that a transaction offers.
     expect(stdout).toMatch(/^TO FUND +0\.21 POL for the operator that mints, at the current fees$/m)
     const { stdout: json } = await cli([...argv, '--json', '--price', '0.5'], options)
@@ -67,7 +67,7 @@ describe('gdn cost', () => {
     const argv = ['cost', path('drop.csv'), ...TARGET, '--base-url', api.url]
     const { stdout } = await cli(argv, { ...options, tty: true })
     expect(stdout).toMatch(/^GAS .* in 1 transaction,/m)
-    expect(stdout).toMatch(/^RANGE .* by recent fees, in up to 3 transactions$/m)
+    expect(stdout).toMatch(/^RANGE .* at recent fees, in up to 3 transactions$/m)
     const { stdout: json } = await cli([...argv, '--json'], options)
     const { cost_high_wei, gas_estimate, transactions_high } = JSON.parse(json)
     const apart = 3n * BigInt(mintGas([{ receiver: '0x', count: 1 }], false))
@@ -213,7 +213,10 @@ describe('one clear error', () => {
     const csv = 'title,description,receiver\nDawn,first,9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM\n'
     const { path, options } = await folder({ 'drop.csv': csv })
     const result = await cli(['cost', path('drop.csv'), '-b', 'solana', '--json'], options)
-    expect(errorOf(result)).toMatchObject({ code: 'usage', message: '--blockchain: costs on solana are not estimated' })
+    expect(errorOf(result)).toMatchObject({
+      code: 'usage',
+      message: "--blockchain: costs on solana can't be estimated",
+    })
   })
 
   test('for errors of the manifest', async () => {

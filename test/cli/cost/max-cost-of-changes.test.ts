@@ -124,7 +124,7 @@ describe('apply', () => {
     await edit(row('a', 'Other'))
     const refused = await apply('--max-cost', '0.000001')
     expect(errorOf(refused).hint).toMatch(
-      / or more\. The limit of the run stays 1 POL\.( More may be left later: .*)?$/,
+      / or more\. The limit of the run remains 1 POL\.( More may be left later: .*)?$/,
     )
     expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
     const unlimited = await machine(await collectionOf(), row('a', 'A'))
@@ -425,12 +425,12 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const rows = Array.from({ length: 20 }, (_, n) => row(`r${n}`, 'A')).join('')
     const client = await machine(await collectionOf(), rows + row('c', 'C', CAROL) + row('d', 'D', CAROL))
     const tooLow = errorOf(await client.mint('--max-cost', '0.0000001')).message
-    const least = /one transaction may cost: ([0-9.]+)/.exec(tooLow)?.[1] ?? tooLow
+    const least = /one transaction \(([0-9.]+) /.exec(tooLow)?.[1] ?? tooLow
     const stopped = errorOf(await client.mint('--max-cost', least))
     expect(stopped.code).toBe('max_cost')
     const [, enough = ''] = /--max-cost ([0-9.]+) or more, which is enough/.exec(stopped.hint ?? '') ?? []
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
-    expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/rows wait|leave more of --max-cost/) })
+    expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/rows wait|free up part of --max-cost/) })
   })
 
   test('names a limit with which no row waits, also for requests of different sizes', async () => {
@@ -441,7 +441,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
     const [, enough = ''] = /--max-cost (0\.\d+) avoids that/.exec(await asked(price)) ?? []
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
-    expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/rows wait|leave more of --max-cost/) })
+    expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringMatching(/rows wait|free up part of --max-cost/) })
   })
 
   test('names the limit that only the server knows', async () => {
@@ -534,7 +534,7 @@ describe('a single command', () => {
     for (const request of requests) {
       const operation = randomUUID()
       const once = (...more: string[]) => run(...request, '--yes', '--operation', operation, '--no-wait', ...more)
-      expect((await once('--max-cost', '0.5')).stderr).not.toContain('accepted before')
+      expect((await once('--max-cost', '0.5')).stderr).not.toContain('already accepted')
       const lowered = await once('--max-cost', '0.4')
       expect([lowered.code, lowered.stderr]).toEqual([
         0,
@@ -551,7 +551,7 @@ describe('a single command', () => {
         {
           code: 'max_cost',
           message: expect.stringMatching(
-            /^--max-cost: the request was accepted before, and its transaction has paid 0\.\d+ POL$/,
+            /^--max-cost: the request was already accepted, and its transaction has paid 0\.\d+ POL$/,
           ),
         },
       ])
@@ -561,7 +561,7 @@ describe('a single command', () => {
     expect(await run(...unlimited)).toMatchObject({ code: 0 })
     expect(await run(...unlimited, '--max-cost', '0.4')).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining('error: --max-cost: the request was accepted before, without a limit\n'),
+      stderr: expect.stringContaining('error: --max-cost: the request was already accepted, without a limit\n'),
     })
   })
 

@@ -72,7 +72,7 @@ describe('batch mint --max-cost', () => {
     const low = ['--max-cost', coins(0.9 * ONE)]
     expect((await mint(...low, '--dry-run')).code).toBe(0)
     const { stderr } = await run('batch', 'resume', 'drop', '--yes', ...low)
-    expect(stderr).toContain('It becomes the limit of the run')
+    expect(stderr).toContain('The run gets this limit')
     const lowered = JSON.parse((await run('batch', 'status', 'drop', '--costs', '--json')).stdout)
     expect(lowered).toMatchObject({ pending: WALLETS.length - 1, max_cost_wei: String(parseUnits(coins(0.9 * ONE))) })
     expect(Number(enough?.[1])).toBeLessThan((WALLETS.length + 0.01) * ONE)
@@ -370,7 +370,9 @@ describe('batch mint --max-cost', () => {
     expect(errorOf(await mint('--max-cost', coins(0.9 * ONE), '--dry-run')).code).toBe('usage')
     const error = errorOf(await mint('--max-cost', coins(0.9 * ONE)))
     expect(error.code).toBe('usage')
-    expect(error.message).toMatch(/^--max-cost: [0-9.]+ POL is less than one transaction may cost: [0-9.]+ POL$/)
+    expect(error.message).toMatch(
+      /^--max-cost: [0-9.]+ POL is below the maximum cost of one transaction \([0-9.]+ POL\)$/,
+    )
     const [, enough = ''] =
       /no limit was changed\. --max-cost ([0-9.]+) is enough for all rows/.exec(error.hint ?? '') ?? []
     expect((await run('batch', 'list', '--json')).stdout.trim()).toBe('[]')

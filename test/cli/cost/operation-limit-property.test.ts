@@ -97,7 +97,7 @@ async function startLives() {
       const flags = ['--operation', operation, '--no-wait', '--yes', '--json', '--base-url', url]
       const limit = coins === null ? [] : ['--max-cost', String(coins)]
       const { code, stderr } = await cli([...argv, ...flags, ...limit], { ...machines[machine], signal: stop.signal })
-      const isTooLate = stderr.includes('accepted before, without a limit')
+      const isTooLate = stderr.includes('already accepted, without a limit')
       return { code, stderr, isTooLate, isStopped: stop.signal.aborted }
     }
     return { server, operation, transfer }

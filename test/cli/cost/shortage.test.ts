@@ -81,13 +81,7 @@ test.each([
 test.each([
   ['the balance is enough', 3_600_000n, 0n, null, []],
   ['it is not', 3_300_000n, 0n, null, [/has 0\.0033 ETH, and this may need 0\.0036 ETH \(`to fund` in gdn cost\)\.$/]],
-  [
-    'pending transactions use it',
-    3_600_000n,
-    1n,
-    null,
-    [/0\.003599 ETH in addition to its pending trans.* 0\.0036 ETH/],
-  ],
+  ['pending transactions use it', 3_600_000n, 1n, null, [/0\.003599 ETH left after its pending trans.* 0\.0036 ETH/]],
   ['the limit permits less', 3_300_000n, 0n, 300_000n * GWEI, []],
 ] as const)(
   'before a prompt, and with --yes, a note says whether the signer has what a run may need: %s',
@@ -130,7 +124,7 @@ test.each([
   [
     '0.5',
     [
-      'Blocks take 1 gwei, and the run offers 0.5 gwei at most: rows may wait for lower fees. --max-fee-gwei 1.501 is enough at the current fees.',
+      'Blocks currently require 1 gwei, but the run pays at most 0.5 gwei, so rows may wait for lower fees. --max-fee-gwei 1.501 is enough at the current fees.',
     ],
   ],
 ])('before a prompt, and with --yes, a note names the maximum fee that is enough: %s gwei', async (gwei, expected) => {

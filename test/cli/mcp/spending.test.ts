@@ -136,7 +136,7 @@ test('quotes transactions of a wallet', async () => {
     'polygon is a public network. Maximum: 0.5 POL, which the wallet pays. The session has 1 POL of 1 POL left.',
   )
   expect(await quoted(2n * ONE)).toContain(
-    "This server won't send it: this may cost 2 POL, and 1 POL of 1 POL are left.",
+    "gdn mcp won't run this plan: this may cost 2 POL, and 1 POL of 1 POL are left.",
   )
   const free = 'This costs nothing: polygon is an embedded chain or a test network.'
   expect(await quoted(2n * ONE, 'polygon', 'POL', false)).toBe(free)
@@ -200,7 +200,7 @@ test.each([
     'a public network, for a server that may not spend',
     null,
     spending(1),
-    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: spending on polygon is not allowed. Ask the operator to start gdn mcp with --allow-spending and a limit.`,
+    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: spending on polygon is not allowed. Ask the operator to start gdn mcp with --allow-spending and a limit.`,
   ],
   [
     'a mint that the backend limits',
@@ -218,13 +218,13 @@ test.each([
     'changes of a plan that cost more than is left of the session',
     POL(PER_NFT / 2n),
     spending(1),
-    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
   ],
   [
     'a run that costs more than is left of the session, where a part of it would not',
     POL(PER_NFT / 2n),
     spending(2, { run: runOf('a-run') }),
-    `${PUBLIC} Maximum: 0.0004 POL. This server won't send it: this may cost 0.0004 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0003, or ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Maximum: 0.0004 POL. gdn mcp won't run this plan: this may cost 0.0004 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0003, or ask the operator to start gdn mcp with a higher limit.`,
   ],
   [
     'a run of which not one NFT fits into what is left of the session',
@@ -250,7 +250,7 @@ test.each([
     'more than is left of the session, where a limit of its own would do',
     POL(PER_NFT / 2n),
     spending(1, { run: operation('a-transfer', { canLimit: false }) }),
-    `${PUBLIC} Estimated maximum: 0.0006 POL. This server won't send it: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL are left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
   ],
   [
     'more than is left of the session, where no limit of its own is low enough',
@@ -268,7 +268,7 @@ test.each([
     'fees that no server states',
     POL(ONE),
     spending(1, { answers: false }),
-    `polygon is a public network. This server won't send it: the cost on polygon can't be estimated, so it can't be counted toward the limit of the session. The operator of gdn mcp can fix it: Set GDN_RPC_URL to a node of the network.`,
+    `polygon is a public network. gdn mcp won't run this plan: the cost on polygon can't be estimated, so the cost can't be counted toward the limit of the session. The operator of gdn mcp can fix this: Set GDN_RPC_URL to a node of the network.`,
   ],
   [
     'a coin whose symbol is text',
@@ -290,7 +290,7 @@ test('quotes the max_cost of a plan whose command has no such flag, and says if 
   const left = 'The session has 1 POL of 1 POL left.'
   expect(await quoted('0.5')).toBe(`polygon is a public network. Maximum: 0.5 POL. ${left}`)
   expect(await quoted('0.0001')).toBe(
-    `polygon is a public network. Maximum: 0.0001 POL. max_cost is below the 0.0004 POL that this may cost at the current fees, so it may be refused before anything is sent. ${left}`,
+    `polygon is a public network. Maximum: 0.0001 POL. max_cost is below the 0.0004 POL that this may cost at the current fees, so gdn may refuse the plan before it sends anything. ${left}`,
   )
   await expect(quoted('0.5', { limits: false })).rejects.toMatchObject({ code: 'refused' })
   expect(ledger.counted?.amount ?? 0n).toBe(0n)

@@ -111,7 +111,8 @@ describe('the settings of a collection', () => {
     const made = await created()
     chainIs(state)
     const since = performance.now()
-    const problem = "polygon can't be read now, so the royalty, description and image are those of the creation"
+    const problem =
+      "polygon can't be read now, so the royalty, description and image are those from the creation request"
     expect(await settings(made.id)).toMatchObject({
       ...{ is_read_from_chain: false, problem, royalty_bps: 100, ...CREATION, enable_api: true },
     })
@@ -134,8 +135,10 @@ describe('the settings of a collection', () => {
     await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void hostile.close())
     const url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}/collection.json`
-    const elsewhere = 'its metadata is not stored here, so the description and image are those of the creation'
-    const noObject = 'its metadata is not a JSON object, so the description and image are those of the creation'
+    const elsewhere =
+      'its metadata is not stored here, so the description and image are those from the creation request'
+    const noObject =
+      'its metadata is not a JSON object, so the description and image are those from the creation request'
     for (const [uri, problem] of [
       [url, elsewhere],
       ['ipfs://bafkreiaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x', elsewhere],

@@ -65,7 +65,8 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   io.note(`${checked} It is saved in ${safe(placeOfKey(deps, keptIn))}.`)
   io.note(`gdn sends it only to ${server.origin}.`)
   if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and overrides the saved key until you unset it.')
-  if (server.source !== 'profile') io.note(`To make it your default server: gdn config set base_url ${server.baseUrl}`)
+  if (server.source !== 'profile')
+    io.note(`To make this server your default: gdn config set base_url ${server.baseUrl}`)
 }
 
 /** Checks a key before it is saved. A key that does not work is not saved. */
@@ -81,7 +82,7 @@ async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secr
     throw error.with({
       message: `the key was not saved: ${error.message}`,
       hint: refused
-        ? 'Copy the whole key again, and check that it is a key of this server.'
+        ? 'Copy the whole key again, and check that it belongs to this server.'
         : 'Run `gdn auth login --no-check` to save it without checking it.',
     })
   } finally {

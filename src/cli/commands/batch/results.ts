@@ -67,13 +67,13 @@ const VERIFIED_VIEW: View = {
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, as do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare them with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later.\nCSV output contains the manifest's own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
+      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, as do the manifest's own columns in CSV output. Columns that gdn ignores have the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later.\nCSV output contains the manifest's own columns in their order, then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
       ['Write the results for a spreadsheet', 'gdn batch results drop.csv -o csv --for-spreadsheet > x.csv'],
       ['Show what failed, and why', 'gdn batch results drop.csv --status failed,unknown'],
-      ['Compare the rows with chain and storage', 'gdn batch results drop.csv --verify'],
+      ['Compare the rows with the chain and the storage', 'gdn batch results drop.csv --verify'],
       ['Print the IDs of the deployed NFTs', 'gdn batch results drop.csv --status deployed -o ids'],
     ],
   })
@@ -81,7 +81,7 @@ export function command(deps: Deps, run = results): GdnCommand {
   valueFlag(resultsCommand, '--status <a,b>', `Show only rows in these states: ${STATUSES.join(', ')}`, {
     parse: someOf(STATUSES),
   })
-  switchFlag(resultsCommand, '--costs', 'Get the cost of the run from its server, and print it after the rows')
+  switchFlag(resultsCommand, '--costs', 'Also print the cost that the server reports for the run')
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
   addOutputFlags(resultsCommand)

@@ -79,7 +79,7 @@ async function rmNamed(
   if (isFinished(status)) await confirmRemoval(deps, flags.yes, `Remove the finished run ${safe(run.name)}?`)
   else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
   await removeRun(run)
-  deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, its manifest may be minted again.`)
+  deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, the same manifest may be minted again.`)
   return [run]
 }
 
@@ -130,7 +130,7 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
 function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
   if (!running) return
   throw new GdnError('run_busy', `a gdn process is working on the run ${safe(name)}`, {
-    hint: 'Wait until it ends, or stop it with Ctrl-C where it runs.',
+    hint: 'Wait until the process ends, or press Ctrl-C in its terminal.',
   })
 }
 

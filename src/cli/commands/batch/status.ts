@@ -22,7 +22,7 @@ export function command(deps: Deps, run = status): GdnCommand {
       'The command shows what this machine has recorded, even while the run is in progress. To update the record from the server without sending rows, use gdn batch reconcile. With --costs, the command gets the gas and fees from the server of the run. Specify a run by its name, its ID, the value of --run, or its manifest. gdn batch list --all shows the names of single commands.',
     examples: [
       ['Show a run by its manifest', 'gdn batch status drop.csv'],
-      ['Watch a run that another terminal mints', 'gdn batch status drop.csv --watch'],
+      ['Watch a run that was started in another terminal', 'gdn batch status drop.csv --watch'],
       ['Print the number of deployed rows', 'gdn batch status drop-3f9a --json | jq .deployed'],
     ],
   })
@@ -65,7 +65,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
   if (flags.costs && spent === null) {
     deps.io.note(
-      'The server does not report the cost of this command. It counts the cost only of commands with --max-cost.',
+      'The server does not report the cost of this command. It tracks the cost only of commands with --max-cost.',
     )
   }
 }

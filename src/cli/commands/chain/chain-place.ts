@@ -40,7 +40,7 @@ export function evmBlockchain(word: string): EvmBlockchain {
   const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
   throw new GdnError('usage', `transactions on ${blockchain} are not listed and have no fees to raise`, {
-    hint: 'Use the name of an EVM blockchain. Run `gdn chain list` to show them.',
+    hint: 'Use the name of an EVM blockchain. Run `gdn chain list` to list the blockchains.',
   })
 }
 

@@ -27,7 +27,7 @@ export async function etherscanKey(
     new URL(etherscanUrl).protocol === 'http:' &&
     !isOnLoopback(new URL(etherscanUrl))
   ) {
-    throw new GdnError('usage', 'must be https, because the key would be sent unencrypted', {
+    throw new GdnError('usage', 'must be an https URL, because http would send the key unencrypted', {
       place: { flag: '--etherscan-url' },
     })
   }

@@ -19,7 +19,7 @@ import { stillPending } from './still-pending.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
 const LATER =
-  'Nothing depends on this: run the same command again later, or write the input for another service with --to input.json.'
+  'The backend works without verified contracts. Run the same command again later, or write the input for another service with --to input.json.'
 
 const VIEW: View = {
   fields: [
@@ -126,7 +126,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         printReasons(io, output.mode, records)
         if (output.mode === 'table' && records.some(({ status }) => status === 'failed')) io.note(LATER)
       } catch (error) {
-        throw stillPending(error, 'a service has no verdict yet')
+        throw stillPending(error, 'a service has not returned a result yet')
       } finally {
         progress.stop()
         for (const verifier of verifiers) await verifier.close()

@@ -167,7 +167,7 @@ function withWalletHint(error: unknown, server: Server): unknown {
   const isRefusal = error instanceof GdnError && ['refused', 'forbidden', 'invalid_input'].includes(error.code)
   if (!isRefusal || !/owner|wallet|address/i.test(error.message)) return error
   return error.withHint(
-    `Nothing was created. A service may accept only wallets of the account of your API key. Run \`gdn wallet generate${serverFlag(server)} --name <name>\` to create one there, and use it with --wallet @<name>.`,
+    `Nothing was created. The service may accept only wallets that belong to the account of your API key. Run \`gdn wallet generate${serverFlag(server)} --name <name>\` to create one there, and use it with --wallet @<name>.`,
   )
 }
 

@@ -61,5 +61,5 @@ export async function withSettings(
 const NOT_RETURNED = {
   is_read_from_chain: false,
   problem:
-    'the server does not return the current settings, so the royalty, description and image are those of the creation',
+    'the server does not return the current settings, so the royalty, description and image are those from the creation request',
 }

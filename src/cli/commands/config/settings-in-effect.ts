@@ -30,15 +30,14 @@ export interface SettingInEffect {
  * are left out.
  */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
-  const { profile, profileFrom, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } =
-    settings
+  const { profile, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } = settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({
     name,
     value: setting?.value ?? null,
     from: setting?.from ?? null,
   })
   return [
-    { name: 'profile', value: profile, from: profileFrom },
+    { name: 'profile', value: profile, from: null },
     row('base_url', baseUrl),
     row('blockchain', blockchain),
     row('contract', contract),

@@ -31,7 +31,7 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
     const serves =
       backend.version === VERSION
         ? ok(check, `serves on ${backend.url}`)
-        : warn(check, `serves on ${backend.url}, and runs gdn ${backend.version}, not ${VERSION}`, RESTART_FIX)
+        : warn(check, `serves on ${backend.url}, but runs gdn ${backend.version} instead of ${VERSION}`, RESTART_FIX)
     if (isAsked) return [serves]
     const { status, body } = await askReady(backend.url, signals.signal)
     const found = readinessFindings(check, body, LOG_FIX)

@@ -31,7 +31,7 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
     return warn(
       check,
       `only ${inMiB(free)} free for ${stateDir}`,
-      'Free some space. A run that cannot be recorded stops.',
+      'Free some space. A run stops if gdn cannot record it.',
     )
   }
   const { mode } = await stat(there)
@@ -99,7 +99,7 @@ function sameNames(runs: readonly Run[]): Finding[] {
         .slice(0, MAX_NAMED)
         .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
       const more = all.length > MAX_NAMED ? ', …' : ''
-      const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Use --run <name> for the next one.`
+      const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Give the next run a unique name with --run <name>.`
       return warn(CHECK, `${all.length} runs are named ${name}: ${shown.join(', ')}${more}`, fix)
     })
 }

@@ -19,10 +19,11 @@ export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   for (const name of set) {
     if (VARIABLES.includes(name)) continue
     const near = nearest(name, VARIABLES)
-    if (near !== undefined) return warn('environment', `${name} is not a variable of gdn`, `Did you mean ${near}?`)
+    if (near !== undefined)
+      return warn('environment', `${name} is not an environment variable of gdn`, `Did you mean ${near}?`)
   }
   const known = set.filter((name) => VARIABLES.includes(name))
-  return ok('environment', known.length === 0 ? 'no variable of gdn is set' : `${known.join(', ')} set`)
+  return ok('environment', known.length === 0 ? 'no environment variable of gdn is set' : `${known.join(', ')} set`)
 }
 
 /** Checks the settings of proxies and certificates. */
@@ -39,7 +40,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
   if (authority !== undefined && authority !== '' && !(await isReadable(authority))) {
     return warn(
       check,
-      `the file of NODE_EXTRA_CA_CERTS can't be read: ${authority}`,
+      `the file in NODE_EXTRA_CA_CERTS can't be read: ${authority}`,
       'Set the variable to a PEM file, or unset it.',
     )
   }
@@ -51,7 +52,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
   }
   const parts = [
     httpsProxy === '' ? 'no proxy for https' : `proxy for https: ${hostOf(httpsProxy)}`,
-    ...(isSet(authority) ? ['NODE_EXTRA_CA_CERTS is trusted too'] : []),
+    ...(isSet(authority) ? ['the certificates in NODE_EXTRA_CA_CERTS are trusted too'] : []),
   ]
   return ok(check, parts.join('; '))
 }

@@ -29,7 +29,7 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const { io } = deps
   const profile = checkProfileName(flags.profile ?? 'default')
   if (profile === 'local') {
-    throw flagError('--profile', 'the profile local is the local backend', 'Choose another name.')
+    throw flagError('--profile', 'the profile local is reserved for the local backend', 'Choose another name.')
   }
   checkWallet(flags)
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
@@ -125,7 +125,7 @@ async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server:
   if (isSet(variable)) return { key: new Secret(variable), from: 'environment' }
   const saved = await savedApiKey(env, server.origin, openKeyring)
   if (saved !== null) {
-    io.note(`Using the saved key for ${server.origin}. Run \`gdn auth login\` to save another.`)
+    io.note(`Using the saved key for ${server.origin}. Run \`gdn auth login\` to save another key.`)
     return { key: saved, from: 'saved' }
   }
   if (mayAsk(io)) return { key: await readKey(io, undefined, question), from: 'given' }

@@ -25,7 +25,7 @@ export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      "gdn starts a temporary backend, runs the command, and exits with the command's exit code. For the command, gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR, and removes GDN_CONTRACT and GDN_PROFILE. Within the command, --local also selects the temporary backend. Afterwards, gdn deletes the backend and its data, even after an interruption, so you can use it in CI. If gdn itself is killed with SIGKILL, the command keeps running. Records that its gdn commands create after that are not deleted.\nWith --fork, a blockchain is a copy of its public network at the latest block. gdn only reads from the network, and needs no private key.",
+      "gdn starts a temporary backend, runs the command, and exits with the command's exit code. For the command, gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR, and removes GDN_CONTRACT and GDN_PROFILE. Within the command, --local also selects the temporary backend. Afterwards, gdn deletes the backend and its data, even after an interruption, so you can use it in CI. If gdn itself is killed with SIGKILL, the command keeps running, and files that it then writes to GDN_STATE_DIR are not deleted.\nWith --fork, a blockchain is a copy of its public network at the latest block. gdn only reads from the network, and needs no private key.",
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
       ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
@@ -126,8 +126,6 @@ async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undef
   const url = await forkUrl(deps, flag)
   const { startForkedBackend } = await import('../../../server/fork/forked-backend.ts')
   const { backend, fork, close } = await startForkedBackend(options, { blockchain, url }, deps.signals.signal)
-  deps.io.note(
-    `${blockchain} is a fork of block ${fork.block} of ${new URL(url).host}. Nothing is sent to the network.`,
-  )
+  deps.io.note(`Forked ${blockchain} at block ${fork.block} from ${new URL(url).host}. Nothing is sent to the network.`)
   return { backend, failed: fork.failed, close }
 }

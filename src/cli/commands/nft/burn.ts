@@ -54,7 +54,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   }
   if (nfts.length === 0) {
     await output.many([])
-    return io.note(ids.length === 1 ? 'It is burned already.' : 'They are burned already.')
+    return io.note(ids.length === 1 ? 'The NFT is already burned.' : 'The NFTs are already burned.')
   }
   if (flags.dryRun) {
     await quoteChange(deps, connection, flags, 'burnnft', nfts)

@@ -28,7 +28,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To override the detected method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Watch an NFT until it is deployed', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --watch'],

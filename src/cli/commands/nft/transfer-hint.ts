@@ -21,7 +21,7 @@ export function howToEnableTransfer(
   { contract_address, blockchain }: Collection,
 ): string | undefined {
   if (client.supports('idempotency') !== true) {
-    return `If the API may not transfer in this collection, ask the service to enable it for the owner. ${NEW_COLLECTIONS}`
+    return `If the collection does not let the API transfer NFTs, ask the service to enable transfers for the owner. ${NEW_COLLECTIONS}`
   }
   if (!refusal.includes('enable_transfer')) return undefined
   const contract = typeof contract_address === 'string' ? safe(contract_address) : '<contract_address>'

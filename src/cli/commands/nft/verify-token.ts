@@ -32,7 +32,7 @@ export async function verifyToken(
     throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
   }
   const { verifier, close } = await openVerifier(deps, flags, flags.blockchain, null)
-  const progress = await deps.io.progress('Reading chain and storage')
+  const progress = await deps.io.progress('Reading the chain and the storage')
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
     const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
@@ -48,7 +48,7 @@ function resultOf(check: ProvenanceCheck, { contractAddress, tokenId }: NamedTok
   if (check.kind === 'unknown') return { verification: { verified: null, reason: check.reason }, provenance: null }
   if (check.kind === 'differs')
     return { verification: { verified: false as const, differences: check.differences }, provenance: null }
-  throw new GdnError('not_found', `token ${tokenId} of ${contractAddress} was not minted unrevealed`, {
+  throw new GdnError('not_found', `token ${tokenId} of ${contractAddress} was minted without a commitment`, {
     hint: 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the service that created it.',
   })
 }

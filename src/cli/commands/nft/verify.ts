@@ -86,7 +86,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   switchFlag(
     verifyCommand,
     '--on-chain',
-    'Also compare owner, token URI and metadata with chain and storage',
+    'Also compare owner, token URI and metadata with the chain and the storage',
     'Verifying',
   )
   addReaderFlags(verifyCommand)
@@ -228,7 +228,7 @@ async function complete(
   if (record === undefined) throw unknownNfts([id])
   if (record.burned === true && flags.receiver === undefined) {
     throw new GdnError('verify_failed', `${id} is burned: it has no owner`, {
-      hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its past.`,
+      hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its history.`,
     })
   }
   const owner = flags.receiver ?? record.receiver_wallet_address ?? ''
@@ -256,12 +256,12 @@ async function readChain(
 ): Promise<{ verification: Verification; provenance: Provenance | null; breaksCommitment?: boolean }> {
   const { token_id, contract_address, status, metadata_url, request_metadata } = record
   if (!token_id || !contract_address) {
-    throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: it is ${status}`, {
+    throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: its status is ${status}`, {
       hint: `Run \`gdn nft wait ${safe(record.nft_gdn_id)}${serverFlag(server)}\` first.`,
     })
   }
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
-  const progress = await deps.io.progress('Reading chain and storage')
+  const progress = await deps.io.progress('Reading the chain and the storage')
   try {
     if ('reason' in verifier) return { verification: { verified: null, reason: verifier.reason }, provenance: null }
     const claim = {

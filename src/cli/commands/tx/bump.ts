@@ -10,5 +10,5 @@ export const command = (deps: Deps) =>
     question: ({ blockchain }, { costsMoney, nowText, atMostText }) =>
       costsMoney ? `Raise the fees of this transaction on ${blockchain}${nowText}${atMostText}?` : null,
     declined: 'nothing was sent',
-    next: 'raises its fees at its next check. To see them',
+    next: 'raises the fees of this transaction at the next check. To see the new fees',
   })

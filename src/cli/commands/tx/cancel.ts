@@ -14,5 +14,5 @@ export const command = (deps: Deps) =>
       return `Cancel this transaction, so that ${what} on ${blockchain}${atMostText}?${others}`
     },
     declined: 'nothing was canceled',
-    next: 'replaces it at its next check. To see the result',
+    next: 'replaces this transaction at the next check. To see the result',
   })

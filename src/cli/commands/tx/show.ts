@@ -20,7 +20,10 @@ const VIEW: View = {
 /** Formats attempts for a terminal, one a line. */
 const attemptsText = (attempts: readonly ShownAttempt[]): string =>
   attempts
-    .map(({ hash, max_fee_gwei, cancels }) => `${hash} at ${max_fee_gwei} gwei${cancels ? ', cancels it' : ''}`)
+    .map(
+      ({ hash, max_fee_gwei, cancels }) =>
+        `${hash} at ${max_fee_gwei} gwei${cancels ? ', cancels the transaction' : ''}`,
+    )
     .join('\n')
 
 export type ShowFlags = OutputFlags & DataDirFlags

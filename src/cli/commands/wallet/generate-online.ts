@@ -52,7 +52,7 @@ async function makeAll(deps: Deps, { source, otherFolders, reservations, folder,
     if (step !== 'calling') return
     progress.stop()
     io.warn(
-      'Waiting for the response, which is the only copy of a key. Press Ctrl-C again to stop waiting and lose it.',
+      'Waiting for the response, which is the only copy of a key. Press Ctrl-C again to stop waiting and lose the key.',
     )
   }
   signals.signal.addEventListener('abort', onSignal)

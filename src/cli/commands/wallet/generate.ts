@@ -72,7 +72,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
     failure = error
   }
   for (const [i, { name }] of made.entries()) {
-    if (name !== names[i]) io.warn(`The name @${names[i]} was taken in the meantime. The wallet is @${name}.`)
+    if (name !== names[i]) io.warn(`The name @${names[i]} was taken in the meantime. The wallet is named @${name}.`)
   }
   // Prints the generated wallets even if others failed.
   const records = made.map((wallet) => asRecord(wallet, flags))

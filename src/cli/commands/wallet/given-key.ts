@@ -72,7 +72,7 @@ function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, pass
   const parts = readPath(path)
   if (parts === null) throw fail("must be a derivation path such as m/44'/60'/0'/0/0")
   if (keyKind(blockchain) === 'solana' && parts.some(({ hardened }) => !hardened)) {
-    throw fail("must have ' after each number: Solana has hardened keys only")
+    throw fail("must have ' after each number: Solana supports only hardened keys")
   }
 }
 

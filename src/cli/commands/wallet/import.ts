@@ -24,7 +24,7 @@ const VIEW: View = { ...WALLET_VIEW, fields: [...WALLET_VIEW.fields, 'status'] }
 export function command(deps: Deps, run = importWallet): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'You can import a private key, a mnemonic, a Solana keypair file, or a keystore from geth, cast, MetaMask or gdn. The command stores the key in an encrypted keystore, as gdn wallet generate does. An imported keystore keeps its password. Without a file, the command prompts for the key with hidden input, or reads the key from a pipe. There is no flag for the key, because other users of the machine can read arguments. Importing a key again under the same name has no effect.',
+      'You can import a private key, a mnemonic, a Solana keypair file, or a keystore from geth, cast, MetaMask or gdn. The command stores the key in an encrypted keystore, as gdn wallet generate does. An imported keystore keeps its password. Without a file, the command prompts for the key with hidden input, or reads the key from a pipe. There is no flag for the key, because other users of the machine can read arguments. Importing a key again has no effect.',
     examples: [
       ['Type or paste a private key or a mnemonic', 'gdn wallet import --name alice'],
       ['Import a keystore of cast', 'gdn wallet import ~/.foundry/keystores/deployer --name deployer'],
@@ -82,7 +82,7 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   if (reservation === null) return
   const wallet = await store(deps, { key, password, reservation, signal: signals.signal })
   await output.one({ ...walletRecord(wallet), status: 'imported' })
-  if (wallet.name !== name) io.warn(`The name @${name} was taken in the meantime. The wallet is @${wallet.name}.`)
+  if (wallet.name !== name) io.warn(`The name @${name} was taken in the meantime. The wallet is named @${wallet.name}.`)
   io.note('Keep both the file and its password.')
   io.note(`Use @${wallet.name} instead of its address in any command, such as --receiver @${wallet.name}.`)
 }

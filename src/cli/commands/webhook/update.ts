@@ -7,7 +7,7 @@ import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { eventTypes } from './event-flag.ts'
-import { webhookView } from './webhook-view.ts'
+import { WEBHOOK_VIEW } from './webhook-view.ts'
 
 export interface UpdateFlags extends OutputFlags, DataDirFlags {
   event?: string[][]
@@ -42,7 +42,7 @@ export function command(deps: Deps, run = update): GdnCommand {
 
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, webhookView(io))
+  const output = createOutput(io, flags, WEBHOOK_VIEW)
   if (flags.url === undefined && flags.event === undefined) {
     throw new GdnError('usage', 'no change is specified', { hint: 'Add --url <url>, --event <a,b>, or both.' })
   }
@@ -52,7 +52,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const { changeWebhook } = await import('../../../server/admin/webhooks.ts')
   const webhook = await onDatabase(deps, flags, (store) => changeWebhook(store, id, changes, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
-  io.note(`The webhook to ${safe(webhook.url)} has ${webhook.events.join(', ')}.`)
+  io.note(`The webhook to ${safe(webhook.url)} receives ${webhook.events.join(', ')}.`)
   if (target?.isPrivate)
     io.warn(
       'Only a backend with --allow-private-files delivers to a private address, or to a port other than 80 and 443.',

@@ -24,7 +24,7 @@ import { spentText } from '../../../cost/spent.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
-import { isAskedFor, type Output } from '../../../render/output.ts'
+import type { Output } from '../../../render/output.ts'
 import { stillPending } from '../../chain/still-pending.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
@@ -74,9 +74,7 @@ export async function applySettings(
     const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
     if (flags.dryRun) {
       await deps.quote?.({ ...spending, most: offer.most }, null)
-      // The columns of a terminal would cut the values.
-      if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
-      else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
+      await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
     }
     if (node !== null) {
@@ -98,7 +96,7 @@ export async function applySettings(
       const { changes: left } = await compare()
       const unseen = left.find(({ setting }) => !offer.costs.has(setting))
       if (unseen !== undefined) {
-        throw new GdnError('refused', `${unseen.setting} was changed by another transaction meanwhile`, {
+        throw new GdnError('refused', `another transaction has changed ${unseen.setting}`, {
           hint: 'Nothing was sent. Run the same command again to see what differs now.',
         })
       }
@@ -133,7 +131,7 @@ export async function applySettings(
     }
     if (flags.newOwner !== undefined) {
       io.note(
-        `The new owner accepts it: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>`,
+        `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>`,
       )
     }
   })
@@ -203,8 +201,8 @@ async function priceChanges(
       costs.set(setting, { gas, most: worstCost(used, { data: dataFee, offered: fees.maxFeePerGas }) })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      throw new GdnError('refused', `the network rejects the change of ${setting}: ${safe(error.message)}`, {
-        hint: `Nothing was sent. The gas is paid by ${from}: check its funds.`,
+      throw new GdnError('refused', `the network rejected the change to ${setting}: ${safe(error.message)}`, {
+        hint: `Nothing was sent. Check the balance of ${from}, which pays for the gas.`,
       })
     }
   }
@@ -216,7 +214,11 @@ async function priceChanges(
 async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: SetFlags, wanted: Hex): Promise<Signer> {
   const role = acceptOwner ? 'new owner' : 'owner'
   if (wallet === undefined) {
-    throw flagError('--wallet', `is required: the ${role} ${wanted} signs the changes`, await walletHint(deps, wanted))
+    throw flagError(
+      '--wallet',
+      `is required: the ${role} ${wanted} must sign the changes`,
+      await walletHint(deps, wanted),
+    )
   }
   const file = await findKeystore(deps, wallet, '--wallet')
   const password = await knownPassword(deps.io, passwordFile)
@@ -243,12 +245,6 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
-/** Formats the old and the new value of a setting as a line. */
-function textOfChange({ setting, before, after }: Change): string {
-  const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
-  return `${safe(`${setting}: ${old === null ? '' : `${textOf(old)} → `}${wanted === null ? 'none' : textOf(wanted)}`)}\n`
-}
-
 interface Plan {
   isPublic: boolean
   contract: Hex
@@ -262,7 +258,10 @@ async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<voi
   const { isPublic, contract, blockchain, changes, offer } = plan
   const final = changes.flatMap((change) => change.final ?? [])
   if (yes || (!isPublic && final.length === 0)) return
-  for (const change of changes) io.note(textOfChange(change).trimEnd())
+  for (const { setting, before, after } of changes) {
+    const old = before === null ? '' : `${textOf(before)} → `
+    io.note(safe(`${setting}: ${old}${after === null ? 'none' : textOf(after)}`))
+  }
   const settings = changes.map(({ setting }) => setting).join(', ')
   const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''

@@ -64,7 +64,7 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
     })
   }
   if (flags.freeze && !current.frozen) {
-    changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all its NFTs permanently'))
+    changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all NFTs permanently'))
   }
   changes.push(...ownershipOf(flags, current, plain))
   return changes

@@ -89,7 +89,7 @@ export async function readCreation(deps: Deps, connection: Connection, contract:
   const known = findByAddress(await knownCollections(deps, connection), contract)
   if (known === undefined) {
     deps.io.warn(
-      `This machine has no record of the creation of ${contract}, so its description and image are not kept. To keep them, add --description and --image with their values.`,
+      `This machine has no record of the creation of ${contract}, so the change removes its description and image. To keep them, add --description and --image with their values.`,
     )
     return {}
   }
