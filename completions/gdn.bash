@@ -205,7 +205,7 @@ __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3' ;;
     'collection show') REPLY='flags-883978 server-12647a output-1891a3' ;;
-    'collection set') REPLY='settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3' ;;
+    'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3' ;;
     'collection list') REPLY='server-12647a output-1891a3' ;;
     'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3' ;;
     'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3' ;;
@@ -338,8 +338,8 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-3e4bf9') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
---royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
+    'settings-d2cf0d') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection

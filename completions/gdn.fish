@@ -275,7 +275,7 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-1891a3'
     case 'collection set'
-      printf '%s\n' 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
+      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     case 'collection list'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft mint'
@@ -499,9 +499,9 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-3e4bf9'
+    case 'settings-d2cf0d'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
-        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
+        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \

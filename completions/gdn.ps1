@@ -201,7 +201,7 @@ mcp Serve the commands to coding agents as MCP tools'
   $bundles = @{
     'collection create' = 'flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3'
     'collection show' = 'flags-883978 server-12647a output-1891a3'
-    'collection set' = 'settings-3e4bf9 flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
+    'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     'collection list' = 'server-12647a output-1891a3'
     'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
     'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3'
@@ -331,8 +331,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-883978' = '--blockchain -b =blockchain Blockchain of the collections'
-    'settings-3e4bf9' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
---royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
+    'settings-d2cf0d' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection

@@ -35,6 +35,8 @@ export interface Setting<Value> {
 export interface Settings {
   /** The active profile, if there is one. */
   profile: string | null
+  /** The source of the active profile's name. */
+  profileFrom: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
   /** An address, or a name such as `@alice`. */
@@ -98,6 +100,7 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
 
   return {
     profile: profileName,
+    profileFrom: active?.from.flag ?? active?.from.file ?? null,
     blockchain: blockchainOf(layers, target),
     contract: pick(layers, target, 'contract', flags.contract, env.GDN_CONTRACT, 'GDN_CONTRACT'),
     wallet: pick(layers, target, 'wallet', flags.wallet),
@@ -152,7 +155,10 @@ function activeProfile(
     [env.GDN_PROFILE || undefined, { flag: 'GDN_PROFILE' }],
     [project?.config.profile, { file: project?.path, field: 'profile' }],
     [user.profile, { file: userConfigFile(env), field: 'profile' }],
-    [user.profiles !== undefined && Object.hasOwn(user.profiles, 'default') ? 'default' : undefined, {}],
+    [
+      user.profiles !== undefined && Object.hasOwn(user.profiles, 'default') ? 'default' : undefined,
+      { file: userConfigFile(env) },
+    ],
   ]
   for (const [name, from] of sources) if (name !== undefined) return { name, from }
   return null

@@ -10,6 +10,10 @@ import { fileField } from './compare.ts'
 /** With fewer values, people may well have exchanged them: two titles, or a trait of a few rows. */
 const MIN_VALUES = 5
 
+/** Rows beyond an exact exchange: other edits, or changes since the manifest was copied. */
+const MAX_EXCESS = 2
+const MAX_EXCESS_PART = 0.1
+
 /** Transfers that exchange receivers, from which on a plan warns even if there are only few wallets. */
 const MIN_TRANSFERS = 5
 const MIN_SWAPPED = 0.9
@@ -25,7 +29,7 @@ const MIN_SWAPPED = 0.9
  */
 export function refuseExchanged(sql: Sql, drop: Drop): string[] {
   const exchanged = exchangedFields(sql)
-  const found = exchanged.filter(({ values, moved, changed }) => values >= MIN_VALUES && seemChanged(moved, changed))
+  const found = exchanged.filter(isExchanged)
   const [first] = found.filter(isRefused)
   if (first === undefined) {
     const notes = found.map((one) => `${textOf(one)}. If a column was sorted alone, restore it`)
@@ -52,12 +56,19 @@ export function refuseExchanged(sql: Sql, drop: Drop): string[] {
   })
 }
 
-/** Whether nearly all transfers are to wallets that lose as many NFTs as they get, as after sorting their column. */
-const arePermuted = ({ field, swapped, changed }: ExchangedField): boolean =>
-  field === 'receiver' && swapped >= MIN_TRANSFERS && swapped >= changed * MIN_SWAPPED
+/**
+ * Whether rows exchange the values of a field. People who move NFTs among a few wallets, or rows among a few titles,
+ * rarely give as many rows to each of them as they take. Edits beside a sorted column do so for few rows.
+ */
+const isExchanged = ({ values, moved, changed, excess }: ExchangedField): boolean =>
+  values >= MIN_VALUES && seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
 
-const noteOfReceivers = ({ swapped, changed }: ExchangedField): string =>
-  `${swapped} of ${changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
+/** Whether nearly all transfers are to wallets that lose as many NFTs as they get, as after sorting their column. */
+const arePermuted = ({ field, moved, changed }: ExchangedField): boolean =>
+  field === 'receiver' && moved >= MIN_TRANSFERS && moved >= changed * MIN_SWAPPED
+
+const noteOfReceivers = ({ moved, changed }: ExchangedField): string =>
+  `${moved} of ${changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
 
 const isRefused = ({ field }: ExchangedField): boolean => !/^(?:attr|extra)[:#]/u.test(field)
 

@@ -131,7 +131,8 @@ export async function ownerHistories(
   return histories
 }
 
-interface Moved {
+/** A row with an NFT whose owner is not its receiver. */
+export interface Moved {
   candidate: Candidate
   nft: NftRecord
 }

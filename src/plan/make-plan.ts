@@ -21,6 +21,7 @@ import { createTables } from '../state/temporary-tables.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { readPage } from './burned-copies.ts'
 import { type Abilities, BURNED, type Change, isMoved } from './compare.ts'
+import { addDriftedReceivers } from './drifted-receivers.ts'
 import { refuseExchanged } from './exchanged.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, ownerHistories, type Place, readRecords } from './find-nfts.ts'
@@ -159,7 +160,7 @@ class Planner {
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#findPairs()
     await this.#labels.begin([...this.#pairs.values()])
-    await state.scratch((sql) => createTables(sql, 'changes', 'burns', 'named'))
+    await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'burns', 'named'))
     await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
       await this.#comparePage(page, { place, scope, can })
@@ -250,6 +251,7 @@ class Planner {
         await this.#comparer.changesOf(candidate, nftOf(candidate), { ...can, noTransfers }, history),
       ])
     }
+    await addDriftedReceivers(this.#store, moved, histories, new Map(changed))
     this.#count(changed)
     for (const { sent, named } of candidates) if (named !== null && isUnknown(sent?.state)) this.#mintedUnsettled++
     this.#doubts.add(candidates, changed)

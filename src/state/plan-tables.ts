@@ -32,22 +32,39 @@ export interface ExchangedField {
   field: string
   /** The number of rows that change in it. */
   changed: number
-  /** Number of them that get a value that an equal number of rows lose. */
+  /** Number of them that get a value that another row loses. Each lost value counts once. */
   moved: number
   /** The number of these values. */
   values: number
-  /** Number of rows that get a value that another row loses. Each lost value counts once. */
-  swapped: number
+  /** Number of rows that get one of the lost values after all rows that lose it are matched. */
+  excess: number
 }
 
-// Rows that can't be changed, for example because they are frozen, are edited as well. Wallets have several spellings.
+/** A receiver in the manifest: as the manifest had it last, and now. */
+export interface DriftedReceiver {
+  position: number
+  was: string
+  now: string
+  /** Whether the plan has a transfer to it. */
+  isOpen: boolean
+}
+
+/** Adds the receiver of a row whose NFT somebody else transferred. */
+export function addDrifted(sql: Sql, { position, was, now, isOpen }: DriftedReceiver): void {
+  sql.run('INSERT INTO temp.drifted VALUES (?, ?, ?, ?)', position, was, now, isOpen ? 1 : 0)
+}
+
+// Rows that can't be changed, for example because they are frozen, are edited as well. The receiver of a row whose NFT
+// somebody else transferred is compared with its earlier receiver, not with the owner. Wallets have several spellings.
 const EDITS = `edits AS MATERIALIZED (
     SELECT position, field, is_open, iif(field = 'receiver', lower(was), was) AS was,
         iif(field = 'receiver', lower(now), now) AS now
       FROM (SELECT c.position, f.value ->> 'field' AS field, c.change ->> 'action' <> 'impossible' AS is_open,
           f.value ->> 'from' AS was, f.value ->> 'to' AS now
         FROM temp.changes c, json_each(c.change, '$.fields') f
-        WHERE c.change ->> 'action' IN ('update', 'transfer', 'impossible')))`
+        WHERE c.change ->> 'action' IN ('update', 'transfer', 'impossible')
+          AND (f.value ->> 'field' <> 'receiver' OR c.position NOT IN (SELECT position FROM temp.drifted))
+        UNION ALL SELECT position, 'receiver', is_open, was, now FROM temp.drifted WHERE lower(was) <> lower(now)))`
 
 /**
  * Returns the fields in which a plan exchanges values between rows, those with most rows first, without fields in
@@ -59,12 +76,12 @@ export function exchangedFields(sql: Sql): ExchangedField[] {
     `WITH ${EDITS},
       changed AS (SELECT field, is_open, was AS what, 1 AS is_lost FROM edits
         UNION ALL SELECT field, is_open, now, 0 FROM edits),
-      tallies AS (SELECT field, max(is_open) AS is_open, sum(is_lost) AS n, what IS NOT NULL AS is_value,
-          sum(is_lost) * 2 = count(*) AS is_exchanged, min(sum(is_lost), count(*) - sum(is_lost)) AS swapped
-        FROM changed GROUP BY field, what)
-      SELECT field, sum(n) AS changed, sum(n * is_value * is_exchanged) AS moved,
-          sum(is_value * is_exchanged) AS "values", sum(is_value * swapped) AS swapped FROM tallies
-        GROUP BY field HAVING sum(is_value * swapped) > 0 AND max(is_open) ORDER BY moved DESC, field`,
+      tallies AS (SELECT field, what IS NOT NULL AS is_value, max(is_open) AS is_open, sum(is_lost) AS lost,
+          count(*) - sum(is_lost) AS gained FROM changed GROUP BY field, what)
+      SELECT field, sum(lost) AS changed, sum(min(lost, gained) * is_value) AS moved,
+          sum(lost > 0 AND gained > 0 AND is_value) AS "values",
+          sum(iif(lost > 0 AND is_value, max(gained - lost, 0), 0)) AS excess
+        FROM tallies GROUP BY field HAVING moved > 0 AND max(is_open) ORDER BY moved DESC, field`,
   )
 }
 

@@ -84,7 +84,7 @@ beforeEach(async () => {
   await writePassword(join(home.dir, 'pw'))
 })
 
-const run = (flags: readonly string[], more: { permit?: PermitSpending; quote?: QuoteSpending } = {}) =>
+const run = (flags: readonly string[], more: Parameters<typeof cli>[1] = {}) =>
   cli(['collection', 'set', contract, '-b', 'polygon', '--rpc-url', network.url, ...flags], {
     env: { ...home.env, GDN_API_KEY: 'key' },
     cwd: home.dir,
@@ -131,6 +131,14 @@ describe('gdn collection set', () => {
     expect(stdout).toMatch(/^royalty\t\t5% to 0x[0-9a-fA-F]{40}\tplanned/m)
     expect(stderr).toMatch(/Nothing was sent\. The changes cost at most 0\.\d+ POL\./)
     expect(await read('enableApi')).toBe(true)
+  })
+
+  test('shows the old and the new values in full with --dry-run in a terminal of 80 columns', async () => {
+    const receiver = `0x${'5B'.repeat(20)}`
+    const dry = ['--royalty', '5%', '--royalty-receiver', receiver, '--no-enable-api', '--dry-run']
+    const { code, stdout } = await run(dry, { tty: true, columns: 80 })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^enable_api: yes → no\nroyalty: 5% to 0x(?:5b){20}\n$/i)
   })
 
   test('refuses before the first change what the owner cannot pay in full, and says what is missing', async () => {
@@ -222,7 +230,7 @@ describe('gdn collection set', () => {
 
   test('names the old and the new value of each setting before it prompts', async () => {
     const { stderr } = await set('--royalty', '5%', '--no-enable-api', ...as('owner'))
-    expect(stderr).toMatch(/^enable_api: true → false\nroyalty: 5% to 0x\w{40}\nerror: confirmation required/m)
+    expect(stderr).toMatch(/^enable_api: yes → no\nroyalty: 5% to 0x\w{40}\nerror: confirmation required/m)
   })
 
   test('shows only the fields of the metadata that change, keeps the others, and uploads nothing for a dry run', async () => {

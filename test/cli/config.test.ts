@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, tempHome } from './harness.ts'
 
+const CONTRACT = `0x${'c'.repeat(40)}`
+
 async function home() {
   const { dir, env } = await tempHome()
   const gdn = (argv: string[], more: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) =>
@@ -17,7 +19,7 @@ test('applies a setting in its profile until it is unset', async () => {
   await gdn(['config', 'set', 'rate', '2.5', '--profile', 'test'])
   expect((await gdn(['config', 'get', 'base_url'])).stdout).toBe('https://a.test\n')
   expect(JSON.parse((await gdn(['config', 'list', '--profile', 'test', '--json'])).stdout)).toEqual([
-    { name: 'profile', value: 'test', from: null },
+    { name: 'profile', value: 'test', from: '--profile' },
     { name: 'base_url', value: null, from: null },
     { name: 'blockchain', value: 'polygon', from: 'profile test' },
     { name: 'contract', value: null, from: null },
@@ -28,11 +30,21 @@ test('applies a setting in its profile until it is unset', async () => {
   expect((await gdn(['config', 'get', 'base_url'])).code).toBe(2)
 })
 
+test('config list says where the name of the profile comes from', async () => {
+  const { gdn, file } = await home()
+  await gdn(['config', 'set', 'rate', '2', '--profile', 'test'])
+  const profileIn = async (env: NodeJS.ProcessEnv) =>
+    JSON.parse((await gdn(['config', 'list', '--json'], { env })).stdout)[0]
+  expect(await profileIn({ GDN_PROFILE: 'test' })).toEqual({ name: 'profile', value: 'test', from: 'GDN_PROFILE' })
+  await gdn(['config', 'set', 'profile', 'test'])
+  expect(await profileIn({})).toEqual({ name: 'profile', value: 'test', from: file })
+})
+
 test('config set profile selects the profile in use', async () => {
   const { gdn } = await home()
-  await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
+  await gdn(['config', 'set', 'contract', CONTRACT, '--profile', 'test'])
   await gdn(['config', 'set', 'profile', 'test'])
-  expect((await gdn(['config', 'get', 'contract'])).stdout).toBe('0xc\n')
+  expect((await gdn(['config', 'get', 'contract'])).stdout).toBe(`${CONTRACT}\n`)
 })
 
 test.each([
@@ -42,6 +54,9 @@ test.each([
   [['rate', '0x10'], 'must be a positive number'],
   [['rate', '-1'], 'must be a positive number'],
   [['contract', 'a\nb'], 'must be one line of text'],
+  [['contract', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
+  [['wallet', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
+  [['contract', '0xc'], 'must have 40 hex digits after 0x, has 1'],
 ])('config set rejects %j and changes nothing', async ([name = '', value = ''], message) => {
   const { gdn, file } = await home()
   const { code, stderr } = await gdn(['config', 'set', name, '--', value])
@@ -113,7 +128,7 @@ test.each([
   [['config', 'unset', 'contrct'], 'Did you mean contract?'],
 ])('rejects an unknown profile or setting and writes nothing: %j', async (argv, hint) => {
   const { gdn, file } = await home()
-  await gdn(['config', 'set', 'contract', '0xc', '--profile', 'test'])
+  await gdn(['config', 'set', 'contract', CONTRACT, '--profile', 'test'])
   const before = await readFile(file, 'utf8')
   const { code, stderr } = await gdn(argv)
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })

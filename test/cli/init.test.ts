@@ -134,12 +134,12 @@ test('replaces a profile for another server only with --yes, and drops the setti
   const { gdn, config } = await home()
   const old = 'https://old.test'
   await gdn(['config', 'set', 'base_url', old])
-  await gdn(['config', 'set', 'contract', '0xc'])
+  await gdn(['config', 'set', 'contract', `0x${'c'.repeat(40)}`])
   const { url } = await server()
   const argv = ['init', '--base-url', url, '--key-file', '-']
   const refused = await gdn(argv, { stdin: KEY })
   expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('--yes') })
-  expect((await config()).profiles.default).toEqual({ base_url: old, contract: '0xc' })
+  expect((await config()).profiles.default).toEqual({ base_url: old, contract: `0x${'c'.repeat(40)}` })
   expect((await gdn([...argv, '--yes'], { stdin: KEY })).code).toBe(0)
   expect((await config()).profiles.default).toEqual({ base_url: url })
 })

@@ -4,7 +4,7 @@ import { PASSWORD } from '../helpers/keystore-file.ts'
 import { SCENARIOS, type Scenario } from './contract/scenarios.ts'
 import { CSV, folder, TARGET } from './drop.ts'
 import { CONTRACT, OWNER } from './fake-api.ts'
-import { cli } from './harness.ts'
+import { cli, tempHome } from './harness.ts'
 
 // Keystores with the default cost would take seconds.
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
@@ -104,4 +104,13 @@ test('an export of the database is never a stream', async () => {
   for (const verb of ['export', 'import']) {
     expect(await cli(['db', verb, '-'])).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a file') })
   }
+})
+
+test('a password file that does not exist has no hint to pipe it in', async () => {
+  const { env } = await tempHome()
+  const { stderr } = await cli(['wallet', 'generate', '--offline', '--name', 'a', '--password-file', 'nowhere'], {
+    env,
+  })
+  expect(stderr).toContain("nowhere: doesn't exist")
+  expect(stderr).not.toContain('Pipe it in')
 })

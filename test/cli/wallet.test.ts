@@ -398,6 +398,7 @@ describe('gdn wallet export', () => {
     const { code, stdout, stderr } = await gdn(argv)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).not.toContain(LIGHT.key)
+    expect(stderr).toContain(`Wrote the unencrypted private key of alice to ${path('key')}.`)
     expect(await readFile(path('key'), 'utf8')).toBe(key)
     expect((await stat(path('key'))).mode & 0o777).toBe(0o600)
   })

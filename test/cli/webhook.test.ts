@@ -65,7 +65,7 @@ describe('gdn webhook add', () => {
     expect((await gdn([...argv, '--email', 'b@example.com'])).stderr).not.toContain('twice')
   })
 
-  test('has a list that shows whole URLs on a terminal of 80 columns', async () => {
+  test('has a list that shows whole URLs on a terminal of 80 columns, and all events to a program', async () => {
     const { dataDir, env } = await withDataDir()
     await withStore(dataDir, async (store) => {
       await openLocalAccount(store, dataDir, Date.now())
@@ -78,6 +78,8 @@ describe('gdn webhook add', () => {
     const stdout = await list()
     expect(stdout).toMatch(/^ID +URL +EVENTS$/m)
     expect(stdout.match(/https:\/\/example\.com\/hooks\/gdn +(2 types|\*)$/gm)).toHaveLength(2)
+    const { stdout: piped } = await cli(['webhook', 'list', '--data-dir', dataDir, '--fields', 'events'], { env })
+    expect(piped.split('\n')).toContain('["nft.deployed","nft.failed"]')
     expect(await list('--fields', 'id,email,failed')).toMatch(/^ID +EMAIL +FAILED$/m)
   })
 

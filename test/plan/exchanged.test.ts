@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -6,6 +7,7 @@ import type { Drop } from '../../src/state/drops.ts'
 import { addChanges } from '../../src/state/plan-tables.ts'
 import { addRows } from '../../src/state/rows.ts'
 import { createTables } from '../../src/state/temporary-tables.ts'
+import { runs } from '../helpers/runs.ts'
 import { ALICE, Machine, row, Server } from './world.ts'
 
 let server: Server
@@ -128,12 +130,165 @@ describe('a column that was sorted without the others', () => {
   })
 })
 
+/** 24 rows, four for each of six receivers, and a copy of their receivers in order. */
+const held = Array.from({ length: 24 }, (_, at) => row(`x${at}`, WALLETS[at % 6]))
+const withReceivers = (of: readonly ManifestRow[], receivers: readonly string[]): ManifestRow[] =>
+  of.map((one, at) => ({ ...one, receiver: receivers[at] ?? '' }))
+const receiversOf = (of: readonly ManifestRow[]) => of.map(({ receiver }) => receiver)
+const moveOne = (receiver = ''): ManifestRow[] => held.map((one, at) => (at === 3 ? { ...one, receiver } : one))
+
+describe('receivers that were sorted after a change of an owner stop a plan', () => {
+  const refused = { code: 'edited_rows', message: expect.stringContaining('with a changed receiver') }
+
+  test('that was applied, in a copy without it', async () => {
+    await machine.mint(held)
+    await machine.applyAndNote(moveOne(WALLETS[0]), ['transfer'])
+    const sorted = withReceivers(held, receiversOf(held).sort())
+    for (const each of [machine, await Machine.start(server)]) {
+      await expect(each.plan(sorted)).rejects.toMatchObject(refused)
+    }
+  })
+
+  test('that was made by hand, with that row edited to match', async () => {
+    await machine.mint(held)
+    server.transfer('x3', WALLETS[5] ?? '')
+    const edited = moveOne(WALLETS[5])
+    await machine.applyAndNote(edited, [])
+    const sorted = withReceivers(edited, receiversOf(edited).sort())
+    for (const each of [machine, await Machine.start(server)]) {
+      await expect(each.plan(sorted)).rejects.toMatchObject(refused)
+    }
+  })
+
+  test('of which a third are sales, with and without --take-over', async () => {
+    await machine.mint(held)
+    for (const at of [0, 1, 2, 3, 4, 5, 11, 16]) server.sell(`x${at}`, `0x${String(at).padStart(40, 'b')}`)
+    const sorted = withReceivers(held, receiversOf(held).sort())
+    for (const each of [machine, await Machine.start(server)]) {
+      for (const takeOver of [false, true]) {
+        await expect(each.plan(sorted, { takeOver })).rejects.toMatchObject(refused)
+        expect((await each.plan(held, { takeOver })).notes.join()).not.toContain('exchange')
+      }
+    }
+  })
+})
+
+const COLUMNS = ['title', 'description', 'image', 'receiver'] as const
+type Sheet = Record<(typeof COLUMNS)[number], string>[]
+const at = fc.nat(11)
+const wallet = fc.nat(7).map((n) => WALLETS[n] ?? '')
+const fresh = fc.nat(99).map((n) => `0x${String(n).padStart(40, 'c')}`)
+
+/** Drops with what happens before the manifest is edited, and the edits. */
+const drops = fc.record({
+  size: fc.integer({ min: 12, max: 30 }),
+  receivers: fc.integer({ min: 2, max: 8 }),
+  /** Rows per title, description and file. */
+  copies: fc.integer({ min: 1, max: 3 }),
+  events: fc.array(fc.record({ kind: fc.constantFrom('apply', 'by hand', 'sale'), at, to: fc.oneof(wallet, fresh) }), {
+    maxLength: 2,
+  }),
+  edits: fc.array(fc.record({ column: fc.constantFrom(...COLUMNS), at }), { maxLength: 2 }),
+  isElsewhere: fc.boolean(),
+  column: fc.constantFrom(...COLUMNS),
+  order: fc.constantFrom('sorted', 'descending', 'shuffled' as const),
+  seed: fc.nat(),
+})
+type DropCase = typeof drops extends fc.Arbitrary<infer Case> ? Case : never
+
+const manifestOf = (sheet: Sheet): ManifestRow[] =>
+  sheet.map(({ title, description, image, receiver }, n) => {
+    const one = row(`x${n}`, receiver)
+    return { ...one, metadata: { title, description, file_fields: [{ key: 'image', url: image }] } }
+  })
+
+/** Mints a drop on a machine. Receivers are transferred by it, by hand with the same edit of the manifest, and by others. */
+async function mintDrop({ size, receivers, copies, events }: DropCase) {
+  const world = new Server()
+  const minter = await Machine.start(world)
+  const sheet: Sheet = Array.from({ length: size }, (_, n) => {
+    const value = `${(Math.floor(n / copies) * 7) % 31}`
+    const receiver = WALLETS[(n * 5) % receivers] ?? ''
+    return {
+      title: `Title ${value}`,
+      description: `About ${value}`,
+      image: `https://files.example/${value}.png`,
+      receiver,
+    }
+  })
+  await minter.mint(manifestOf(sheet))
+  for (const { kind, at, to } of events) {
+    const [line, nft] = [sheet[at], world.nfts[at]]
+    if (line === undefined || nft === undefined) throw new Error('no such row')
+    if (kind !== 'apply') nft.owner = to
+    if (kind === 'by hand') nft.transfers++
+    if (kind !== 'sale') line.receiver = to
+    await minter.applyAndNote(manifestOf(sheet), ['transfer'])
+  }
+  return { world, minter, sheet }
+}
+
+function reordered(values: readonly string[], { order, seed }: DropCase): string[] {
+  if (order !== 'shuffled') return order === 'sorted' ? values.toSorted() : values.toSorted().reverse()
+  const rank = (n: number) => createHash('sha256').update(`${seed} ${n}`).digest('hex')
+  return values
+    .map((value, n) => [rank(n), value] as const)
+    .toSorted()
+    .map(([, value]) => value)
+}
+
+/** The thresholds of the documentation: half of the changed rows, and five values. */
+function isDocumentedSwap(was: readonly string[], now: readonly string[]): boolean {
+  const changed = was.flatMap((value, n) => (value === now[n] ? [] : [n]))
+  const lost = changed.map((n) => was[n] ?? '')
+  const free = [...lost]
+  const moved = changed.filter((n) => {
+    const index = free.indexOf(now[n] ?? '')
+    if (index >= 0) free.splice(index, 1)
+    return index >= 0
+  })
+  return moved.length * 2 >= changed.length && new Set(moved.map((n) => now[n])).size >= 5
+}
+
+test('a column that was reordered alone stops a plan, and plain edits do not, after any transfers', async () => {
+  let swaps = 0
+  await fc.assert(
+    fc.asyncProperty(drops, async (drop) => {
+      const { world, minter, sheet } = await mintDrop(drop)
+      // Another machine doesn't know whether the manifest had the owner that somebody else transferred an NFT to.
+      const others = new Set(drop.events.flatMap(({ kind, at }) => (kind === 'apply' ? [] : [at])))
+      const knownReceiver = (n: number) =>
+        (drop.isElsewhere && others.has(n) ? world.nfts[n]?.mintedTo : sheet[n]?.receiver) ?? ''
+      const planner = drop.isElsewhere ? await Machine.start(world) : minter
+      const edited = sheet.map((line) => ({ ...line }))
+      for (const [n, { column, at }] of drop.edits.entries()) {
+        Object.assign(edited[at] ?? {}, {
+          [column]: column === 'receiver' ? `0x${String(n).padStart(40, 'e')}` : `${n}`,
+        })
+      }
+      const { notes } = await planner.plan(manifestOf(edited))
+      expect(notes.join()).not.toMatch(/exchange|of another row/u)
+      const was = sheet.map((line, n) => (drop.column === 'receiver' ? knownReceiver(n) : line[drop.column]))
+      const now = reordered(
+        edited.map((line) => line[drop.column]),
+        drop,
+      )
+      if (!isDocumentedSwap(was, now)) return
+      swaps++
+      const mixed = edited.map((line, n) => ({ ...line, [drop.column]: now[n] ?? '' }))
+      await expect(planner.plan(manifestOf(mixed))).rejects.toMatchObject({ code: 'edited_rows' })
+    }),
+    { numRuns: runs(5) },
+  )
+  expect(swaps).toBeGreaterThan(0)
+})
+
 type Edit = readonly [from: string | null, to: string | null, field?: string]
 
 /** Returns the notes of a plan that changes a field of rows from one value to another. Throws as the plan. */
 async function judge(edits: readonly Edit[]): Promise<string[]> {
   return await machine.state((sql) => {
-    createTables(sql, 'draft', 'changes')
+    createTables(sql, 'draft', 'changes', 'drifted')
     const bare = { reference: null, content: '', twin: null, receivers: 0, files: 0, body: Buffer.from('') }
     addRows(
       sql,

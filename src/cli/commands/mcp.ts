@@ -70,8 +70,9 @@ export function command(deps: Deps, run = mcp): GdnCommand {
 export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
   const limit = sessionLimit(flags)
   const root = await directory(resolve(deps.cwd, flags.root ?? '.'))
+  const passwordFile = flags.passwordFile === undefined ? null : await checkedPasswordFile(deps, flags.passwordFile)
   const { stateDir } = await deps.settings(flags)
-  const { baseUrl, local, profile, passwordFile } = flags
+  const { baseUrl, local, profile } = flags
   // Some commands resolve paths against the directory of the process.
   process.chdir(root)
   deps.signals.own()
@@ -90,7 +91,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
         ...(profile === undefined ? [] : [`--profile=${profile}`]),
         `--state-dir=${stateDir}`,
       ],
-      passwordFile: passwordFile === undefined ? null : resolve(deps.cwd, passwordFile),
+      passwordFile,
       toolsets: flags.toolsets ?? ['default'],
       callTimeout: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
       stateDir,
@@ -109,6 +110,14 @@ async function localFilesIn({ env }: Deps, root: string, path: string, options: 
   const { map, unknown_columns } = project?.config ?? {}
   const files = await manifest.localFilesIn(path, { ...options, defaultMap: Object.entries(map ?? {}) })
   return project === null || (map ?? unknown_columns) === undefined ? files : new Set([...files, project.path])
+}
+
+/** Returns the path of a password file, which a session could not ask for later. @throws GdnError `invalid_input` */
+async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string> {
+  const { readPasswordFile } = await import('../../keystore/password.ts')
+  const path = resolve(cwd, file)
+  readPasswordFile(path)
+  return path
 }
 
 /** Returns the real path of a directory. @throws GdnError `usage` */

@@ -40,7 +40,8 @@ const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
   ...['unknown', 'not_minted', 'left'],
 ]
-const VIEW: View = withRunPaid({ fields: [...FIELDS, 'left_rows'], columns: FIELDS, id: 'run' })
+const ROWS = ['unrevealed_rows', 'unrevealed_rows_left_out']
+const VIEW: View = withRunPaid({ fields: [...FIELDS, ...ROWS], columns: FIELDS, id: 'run' })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
@@ -127,7 +128,8 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         unknown: unknown.count,
         not_minted: plan.notMinted,
         left: plan.left,
-        left_rows: plan.leftRows,
+        unrevealed_rows: plan.leftRows,
+        unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
         ...paid,
       })
       const problem = ended ?? problemOf(outcomes) ?? noneMinted(plan)

@@ -14,7 +14,7 @@ export interface View {
   /** A column that gives way to the others: its cells are cut at their starts, or it is left out. */
   yields?: string
   /** Cells of a table that are not fields of the record. */
-  cells?(record: DataRecord): DataRecord
+  cells?: ((record: DataRecord) => DataRecord) | undefined
   /** Names of cells that are neither fields nor always columns. */
   more?: readonly string[]
   /** Returns the card that people see for one record, if it shows more than the fields. */

@@ -15,6 +15,7 @@ test.each([
   ],
   [['--toolsets', ''], /--toolsets: must be a comma-separated list/],
   [['--root', 'nowhere'], /--root: .*nowhere is not a directory/],
+  [['--password-file', 'nowhere'], /nowhere: doesn't exist/],
 ])('gdn mcp rejects %j', async (flags, message) => {
   const { code, stdout, stderr } = await cli(['mcp', ...flags, '--no-input'])
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(message) })

@@ -1,3 +1,4 @@
+import { addressProblem, blockchainLike } from '../../../api/address.ts'
 import { checkProfileName, refuseUnknownProfile } from '../../../config/profile-names.ts'
 import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
@@ -68,10 +69,18 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   }
   // Reports a mistyped name now, not when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
-  const changed = { ...config.profiles?.[profile], ...parseSetting(setting, value) } satisfies ProfileSettings
+  const parsed = parseSetting(setting, value)
+  if (setting === 'contract' || (setting === 'wallet' && !value.startsWith('@'))) refuseOtherThanAddress(setting, value)
+  const changed = { ...config.profiles?.[profile], ...parsed } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
   await print(output, flags, { name: setting, value: changed[setting] ?? null, profile })
+}
+
+/** @throws GdnError `usage` for a text that is an address on no blockchain */
+function refuseOtherThanAddress(field: string, value: string): void {
+  const problem = addressProblem(value, blockchainLike(value))
+  if (problem !== null) throw new GdnError('usage', `${value} ${problem}`, { place: { field } })
 }
 
 /** Prints what was set, if a flag asks for output. */

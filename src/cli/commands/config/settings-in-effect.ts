@@ -30,14 +30,15 @@ export interface SettingInEffect {
  * are left out.
  */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
-  const { profile, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } = settings
+  const { profile, profileFrom, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } =
+    settings
   const row = (name: SettingName, setting: { value: string | number; from: string } | null): SettingInEffect => ({
     name,
     value: setting?.value ?? null,
     from: setting?.from ?? null,
   })
   return [
-    { name: 'profile', value: profile, from: null },
+    { name: 'profile', value: profile, from: profileFrom },
     row('base_url', baseUrl),
     row('blockchain', blockchain),
     row('contract', contract),

@@ -23,6 +23,14 @@ import { addPasswordFlag, knownPassword } from './password.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
+/** What the file of a format contains. */
+const CONTENTS = {
+  keystore: 'keystore',
+  'private-key': 'unencrypted private key',
+  keypair: 'unencrypted keypair',
+  answer: 'unencrypted response',
+} as const
+
 export interface ExportFlags extends CommonFlags {
   format?: (typeof FORMATS)[number]
   to?: string
@@ -77,7 +85,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
     return
   }
   if (target === null) await io.data(content)
-  else io.note(`Wrote the ${format} of ${safe(basename(file, KEYSTORE_ENDING))} to ${safe(target)}.`)
+  else io.note(`Wrote the ${CONTENTS[format]} of ${safe(basename(file, KEYSTORE_ENDING))} to ${safe(target)}.`)
 }
 
 /** Records the export of a wallet of this machine, for `gdn doctor`. */
@@ -101,7 +109,7 @@ interface Found {
 async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: ExportFlags) {
   const isSolana = isSolanaKeystore(keystore)
   const isAnswer = !isSolana && keystore.ciphertext.length > PRIVATE_KEY_BYTES
-  const format = isAnswer ? 'answer' : (flags.format ?? 'keystore')
+  const format: keyof typeof CONTENTS = isAnswer ? 'answer' : (flags.format ?? 'keystore')
   const written = keystore.address === null ? null : checksumAddress(keystore.address)
   if (format === 'keypair' && !isSolana) {
     throw flagError('--format', 'keypair is for Solana wallets, but this is an EVM wallet', 'Use --format private-key.')

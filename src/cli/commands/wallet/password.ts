@@ -1,4 +1,5 @@
-import { GdnError, systemCode } from '../../../core/errors.ts'
+import { existsSync } from 'node:fs'
+import { GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -67,7 +68,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
     return readPasswordFile(file, problemOf)
   } catch (error) {
     // Shells and clusters often pass secrets as pipes or links, which standard input can read.
-    if (!(error instanceof GdnError) || error.hint !== undefined || systemCode(error.cause) === 'ENOENT') throw error
+    if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
     throw error.with({ hint: `Pipe it in with ${FLAG} - instead.` })
   }
 }

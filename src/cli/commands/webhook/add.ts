@@ -8,17 +8,13 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
 import { eventTypes } from './event-flag.ts'
-import { WEBHOOK_VIEW } from './webhook-view.ts'
+import { webhookView } from './webhook-view.ts'
 
 export interface AddFlags extends OutputFlags, DataDirFlags {
   event?: string[][]
   email?: string
 }
-
-/** No other record contains the secret. */
-const ADDED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'signing_secret'] }
 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
@@ -45,7 +41,7 @@ export function command(deps: Deps, run = add): GdnCommand {
 
 export async function add(deps: Deps, text: string, flags: AddFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, ADDED_VIEW, { shownOnce: 'signing_secret' })
+  const output = createOutput(io, flags, webhookView(io, 'signing_secret'), { shownOnce: 'signing_secret' })
   if (flags.event === undefined) {
     throw requiredFlag(
       '--event',

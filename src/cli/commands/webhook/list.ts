@@ -4,7 +4,7 @@ import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { WEBHOOK_VIEW } from './webhook-view.ts'
+import { webhookView } from './webhook-view.ts'
 
 export type ListFlags = OutputFlags & DataDirFlags
 
@@ -26,7 +26,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
+  const output = createOutput(deps.io, flags, webhookView(deps.io))
   const { getWebhooks } = await import('../../../server/admin/webhooks.ts')
   const webhooks = await onDatabase(deps, flags, (store) => getWebhooks(store, deps.now()))
   if (webhooks.length === 0)

@@ -6,15 +6,12 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { duration, wordList } from '../../flags/parse.ts'
 import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
-import { WEBHOOK_VIEW } from './webhook-view.ts'
+import { webhookView } from './webhook-view.ts'
 
 export interface ReplayFlags extends OutputFlags, DataDirFlags {
   id?: string[][]
   since?: number
 }
-
-const REPLAYED_VIEW: View = { ...WEBHOOK_VIEW, fields: [...WEBHOOK_VIEW.fields, 'replayed'] }
 
 export function command(deps: Deps, run = replay): GdnCommand {
   const replayCommand = new GdnCommand({
@@ -37,7 +34,7 @@ export function command(deps: Deps, run = replay): GdnCommand {
 }
 
 export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, REPLAYED_VIEW)
+  const output = createOutput(deps.io, flags, webhookView(deps.io, 'replayed'))
   if (flags.id !== undefined && flags.since !== undefined) {
     throw new GdnError('usage', "can't be used together with --id", { place: { flag: '--since' } })
   }

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
-import { WEBHOOK_VIEW } from './webhook-view.ts'
+import { webhookView } from './webhook-view.ts'
 
 export interface RmFlags extends OutputFlags, DataDirFlags {
   yes?: boolean
@@ -27,7 +27,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
 }
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
+  const output = createOutput(deps.io, flags, webhookView(deps.io))
   const { dropWebhook, showWebhook } = await import('../../../server/admin/webhooks.ts')
   if (!flags.yes) {
     const { url } = await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))

@@ -3,7 +3,7 @@ import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/dat
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { WEBHOOK_VIEW } from './webhook-view.ts'
+import { webhookView } from './webhook-view.ts'
 
 export type ShowFlags = OutputFlags & DataDirFlags
 
@@ -19,7 +19,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, WEBHOOK_VIEW)
+  const output = createOutput(deps.io, flags, webhookView(deps.io))
   const { showWebhook } = await import('../../../server/admin/webhooks.ts')
   await output.one({
     ...(await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))),

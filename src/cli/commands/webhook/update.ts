@@ -7,7 +7,7 @@ import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { eventTypes } from './event-flag.ts'
-import { WEBHOOK_VIEW } from './webhook-view.ts'
+import { webhookView } from './webhook-view.ts'
 
 export interface UpdateFlags extends OutputFlags, DataDirFlags {
   event?: string[][]
@@ -42,7 +42,7 @@ export function command(deps: Deps, run = update): GdnCommand {
 
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, WEBHOOK_VIEW)
+  const output = createOutput(io, flags, webhookView(io))
   if (flags.url === undefined && flags.event === undefined) {
     throw new GdnError('usage', 'no change is specified', { hint: 'Add --url <url>, --event <a,b>, or both.' })
   }

@@ -1,14 +1,21 @@
+import type { Io } from '../../io/io.ts'
 import type { View } from '../../render/view.ts'
 
-export const WEBHOOK_VIEW: View = {
+const VIEW: View = {
   fields: [
     ...['id', 'url', 'events', 'email', 'status', 'waiting', 'delivered', 'failed', 'failing_since', 'created_at'],
   ],
   columns: ['id', 'url', 'events', 'email', 'status', 'waiting', 'failed'],
   id: 'id',
   sparse: ['email', 'waiting', 'failed'],
-  cells: ({ events, ...record }) => ({ ...record, events: shortEvents(events) }),
 }
+
+/** Returns the view of webhooks, of which a terminal shows several event types by their number. */
+export const webhookView = ({ stdoutTty }: Pick<Io, 'stdoutTty'>, ...more: string[]): View => ({
+  ...VIEW,
+  fields: [...VIEW.fields, ...more],
+  cells: stdoutTty ? ({ events, ...record }) => ({ ...record, events: shortEvents(events) }) : undefined,
+})
 
 /** Lists one type, and counts several, so that a table has room for the URL. */
 const shortEvents = (events: unknown) =>

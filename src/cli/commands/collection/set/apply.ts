@@ -24,7 +24,7 @@ import { spentText } from '../../../cost/spent.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
-import type { Output } from '../../../render/output.ts'
+import { isAskedFor, type Output } from '../../../render/output.ts'
 import { stillPending } from '../../chain/still-pending.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
@@ -74,7 +74,9 @@ export async function applySettings(
     const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
     if (flags.dryRun) {
       await deps.quote?.({ ...spending, most: offer.most }, null)
-      await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
+      // The columns of a terminal would cut the values.
+      if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
+      else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
     }
     if (node !== null) {
@@ -245,6 +247,12 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
+/** Formats the old and the new value of a setting as a line. */
+function textOfChange({ setting, before, after }: Change): string {
+  const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
+  return `${safe(`${setting}: ${old === null ? '' : `${textOf(old)} → `}${wanted === null ? 'none' : textOf(wanted)}`)}\n`
+}
+
 interface Plan {
   isPublic: boolean
   contract: Hex
@@ -258,10 +266,7 @@ async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<voi
   const { isPublic, contract, blockchain, changes, offer } = plan
   const final = changes.flatMap((change) => change.final ?? [])
   if (yes || (!isPublic && final.length === 0)) return
-  for (const { setting, before, after } of changes) {
-    const old = before === null ? '' : `${textOf(before)} → `
-    io.note(safe(`${setting}: ${old}${after === null ? 'none' : textOf(after)}`))
-  }
+  for (const change of changes) io.note(textOfChange(change).trimEnd())
   const settings = changes.map(({ setting }) => setting).join(', ')
   const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''

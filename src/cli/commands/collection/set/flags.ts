@@ -41,7 +41,11 @@ export function addSetFlags(command: GdnCommand): void {
   const setting = (flags: string, description: string, parse?: Parse<unknown>) =>
     valueFlag(command, flags, description, { group: SETTINGS, parse })
   setting('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
-  setting('--royalty-receiver <address>', 'Receiver of the royalty: an address or @name (the owner)', address)
+  setting(
+    '--royalty-receiver <address>',
+    'Receiver of the royalty: an address or @name (the current receiver, or else the owner)',
+    address,
+  )
   setting('--description <text>', 'Description of the collection')
   setting('--image <file-or-url>', 'Image of the collection', notEmpty)
   setting('--banner <file-or-url>', 'Banner of the collection', notEmpty)

@@ -1,0 +1,32 @@
+import { partsOf, rowOfParts } from '../batch/rows/row-text.ts'
+import type { RunStore } from '../batch/runs/run-store.ts'
+import { addDrifted, type DriftedReceiver } from '../state/plan-tables.ts'
+import { recordedRow } from '../state/row-outcomes.ts'
+import type { Change } from './compare.ts'
+import type { Moved, OwnerHistory } from './find-nfts.ts'
+
+/**
+ * Records the earlier receivers of rows whose NFTs somebody else transferred, for example a buyer on a marketplace. The
+ * receiver that this machine recorded last is the earlier one, or else the receiver of the mint.
+ */
+export async function addDriftedReceivers(
+  { state, drop, id }: RunStore,
+  moved: readonly Moved[],
+  histories: ReadonlyMap<number, OwnerHistory>,
+  changed: ReadonlyMap<number, readonly Change[]>,
+): Promise<void> {
+  const others = moved.filter(({ candidate }) => histories.get(candidate.row.position)?.isOurs === false)
+  if (others.length === 0) return
+  const drifted = await state.read((sql) =>
+    others.flatMap(({ candidate: { row }, nft }): DriftedReceiver[] => {
+      const { position } = row
+      const body = drop.setId === null ? null : recordedRow(sql, id, nft.nft_gdn_id)
+      const was = body === null ? nft.minted_to : rowOfParts(partsOf(body)).receiver
+      const isOpen = changed.get(position)?.some(({ action }) => action === 'transfer') ?? false
+      return typeof was === 'string' ? [{ position, was, now: row.row.receiver, isOpen }] : []
+    }),
+  )
+  await state.scratch((sql) => {
+    for (const one of drifted) addDrifted(sql, one)
+  })
+}
