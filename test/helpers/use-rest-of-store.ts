@@ -58,6 +58,7 @@ export async function useRestOfStore(
   await startRun(db, { ...limited, started_at: 1 })
   await runCosts.findUnlimited(db, { accountId: account_id, run: 'limited' })
   await runCosts.lockUnsigned(db, limited)
+  await runCosts.assignRunOf(db, 'none', ['none'])
   await runCosts.lockRun(db, { accountId: account_id, run: 'limited' })
   await runCosts.setLimit(db, limited, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
   await nfts.listMintable(db, collectionId, 1, { except: ['limited'] })

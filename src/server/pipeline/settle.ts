@@ -16,6 +16,7 @@ import { countRevert, setOwner, updateSignedNfts } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findCursor, lockOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
+import { assignRunOf } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../store/transactions.ts'
 import { countTransferRevert, findTransferOf, forgetReverts, returnTransfer } from '../store/transfers.ts'
@@ -79,6 +80,9 @@ function directoryOf({ transaction: { collection_id: collectionId }, outcome: { 
 async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Promise<void> {
   const { id, kind, collection_id: collectionId } = transaction
   if (verdict.verdict === 'none') return
+  if (verdict.verdict === 'again' && isEvm(transaction.blockchain as Blockchain)) {
+    await assignRunOf(db, id, await requestsOfTransaction(db, transaction))
+  }
   if (isTransfer(transaction)) return applyToTransfer(db, transaction, outcome, verdict)
   if (isUpdate(transaction)) return applyToUpdates(db, transaction, verdict)
   if (collectionId === null) return

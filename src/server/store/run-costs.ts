@@ -130,6 +130,28 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
   await assign([...(await sharesOfChanges(db, { collection_id, run })).keys()])
 }
 
+/**
+ * Assigns a run to a transaction that ends without a run, before its rows get another transaction: the run may get a
+ * limit later, and the rows no longer lead to this one. Of several runs, the first by name pays.
+ *
+ * @param requests of its rows
+ */
+export async function assignRunOf(db: Db, id: string, requests: readonly string[]): Promise<void> {
+  if (requests.length === 0) return
+  const run = await db
+    .selectFrom('requests')
+    .innerJoin('runs', (join) =>
+      join.onRef('runs.account_id', '=', 'requests.account_id').onRef('runs.run', '=', 'requests.run'),
+    )
+    .select(['runs.run', 'runs.collection_id as run_collection_id'])
+    .where('requests.id', 'in', requests)
+    .orderBy('runs.run')
+    .limit(1)
+    .executeTakeFirst()
+  if (run === undefined) return
+  await db.updateTable('transactions').set(run).where('id', '=', id).where('run', 'is', null).execute()
+}
+
 /** The part of a run in a transaction with changes: those from `first` to `first + count`, of `total`. */
 export interface Share {
   first: number
@@ -355,7 +377,7 @@ export async function feesOfMint(db: Db, nftId: string) {
   return row ?? null
 }
 
-/** Returns what reverted and cancelled transactions of a run with a limit have used and paid. */
+/** Returns what reverted and cancelled transactions of a run have used and paid. */
 export async function feesPaidInVain(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db
     .selectFrom('transactions')

@@ -231,7 +231,7 @@ export interface TransactionsTable extends Work {
   gas_used: string | null
   /** Fee that it paid in a block, including the fee for its data: wei, as decimal digits. Null while it is pending. */
   fee_paid: Generated<string | null>
-  /** The run that pays for it, if the run has a limit, and the collection of that run. */
+  /** The run that pays for it and its collection, if the run has a limit or the transaction ended without effect. */
   run: Generated<string | null>
   run_collection_id: Generated<string | null>
   /** While it is signed: its result in a block that isn't deep enough yet; null if it waits for a block. */
