@@ -6,7 +6,10 @@ import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Fees, Hex } from '../../../src/server/chain/evm/network.ts'
 import { hasMaxCost } from '../../../src/server/chain/fees.ts'
 import { feesWithin, mayReplace, waitingForCost } from '../../../src/server/pipeline/evm/limit-fees.ts'
+import { replacementCost } from '../../../src/server/pipeline/evm/public-network/replacement-cost.ts'
+import { stateDb } from '../../../src/server/state/state-db.ts'
 import { insertAttempts } from '../../../src/server/store/attempts.ts'
+import { rememberChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { limitedRuns, setLimit, transactionsOfRun } from '../../../src/server/store/run-costs.ts'
 import { WALLETS } from '../../helpers/backend.ts'
@@ -244,4 +247,27 @@ it('a stuck transaction gets higher fees only as far as the limit allows', async
   await limit(ONE)
   expect(await may(signed(2000n, 300n))).toBe(true)
   expect(await may(signed(2000n, 301n))).toBe(false)
+})
+
+it('the most that a replacement can cost includes what other pending transactions of its run leave', async () => {
+  const chain = { blockchain: 'polygon', network: 'remote', genesis_timestamp: 0, factory_address: ALICE } as const
+  await rememberChain(store.db, { ...chain, created_at: NOW })
+  const other = await signed(2000n, 300n)
+  await addTransaction(other, 'signed', { id: 'other', nonce: 1, hash: '0x1', start_id: '2' })
+  const raw = await signed(2000n, 300n)
+  await addTransaction(raw, 'signed')
+  await limit(1_200_000n)
+  const row = await store.db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('id', '=', 't-signed')
+    .executeTakeFirstOrThrow()
+  const cost = await replacementCost(store, row, 'bump', { cap: null, current: null })
+  expect(cost).toMatchObject({ before: 600_000n, limitedBy: 'the limit of its run' })
+  const final = { state: 'final', gas_used: '2000', fee_paid: '2000' } as const
+  await stateDb(store.db).updateTable('transactions').set(final).where('id', '=', 'other').execute()
+  const most = 1_198_000n / 2000n
+  expect(await mayReplace(store.db, CURRENT, row, [raw], await signed(2000n, most + 1n))).toBe(false)
+  expect(await mayReplace(store.db, CURRENT, row, [raw], await signed(2000n, most))).toBe(true)
+  expect(2000n * most).toBeLessThanOrEqual(cost?.after ?? 0n)
 })

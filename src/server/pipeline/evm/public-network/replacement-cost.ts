@@ -63,9 +63,9 @@ export async function replacementCost(
   if (cap !== null) limits.push({ after: costAt(cap), limitedBy: 'max_fee_gwei' })
   if (maxFee !== null) limits.push({ after: costAt(BigInt(maxFee)), limitedBy: 'the limit of its run' })
   if (run !== undefined && hasMaxCost(run)) {
-    const { max, paid, pending } = await budgetOf(db, run, fees)
-    const left = max - paid - pending
-    limits.push({ after: before + (left > 0n ? left : 0n), limitedBy: 'the limit of its run' })
+    // Not less what others reserve: once they are final, what they haven't paid is left for this one.
+    const { max, paid } = await budgetOf(db, run, fees)
+    limits.push({ after: atLeast(before, max - paid), limitedBy: 'the limit of its run' })
   }
   const lowest = limits.reduce<(typeof limits)[number] | null>(
     (low, one) => (low === null || (one.after ?? 0n) < (low.after ?? 0n) ? one : low),
