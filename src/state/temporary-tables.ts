@@ -16,7 +16,7 @@ const TABLES = {
    * the draft.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
-  /** The receivers of rows whose NFTs somebody else transferred. `addDrifted` fills it, and `exchangedFields` reads it. */
+  /** Receivers of rows whose NFTs others transferred. `addDrifted` fills it, and `exchangedFields` reads it. */
   drifted: '(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_open INTEGER NOT NULL)',
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
   burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',

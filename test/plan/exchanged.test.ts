@@ -202,7 +202,7 @@ const manifestOf = (sheet: Sheet): ManifestRow[] =>
     return { ...one, metadata: { title, description, file_fields: [{ key: 'image', url: image }] } }
   })
 
-/** Mints a drop on a machine. Receivers are transferred by it, by hand with the same edit of the manifest, and by others. */
+/** Mints a drop on a machine. Its receivers are then changed by it, by hand with the same edit, and by sales. */
 async function mintDrop({ size, receivers, copies, events }: DropCase) {
   const world = new Server()
   const minter = await Machine.start(world)
