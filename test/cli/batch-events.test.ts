@@ -6,7 +6,7 @@ import { EventLines } from '../../src/cli/batch/event-lines.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi } from './fake-api.ts'
-import { cli, errorOf } from './harness.ts'
+import { cli, errorOf, timeUpWhileWaiting } from './harness.ts'
 import { counts, planned } from './progress/events.ts'
 
 type Line = { event: string; [field: string]: unknown }
@@ -199,6 +199,23 @@ describe('the events of a batch', () => {
     const { events, told } = await setUp()
     events.tell(event)
     expect(await told()).toEqual([line])
+  })
+
+  test('say why accepted rows wait after the look that found it', async () => {
+    const { path, options } = await folder()
+    const { createnft, getnfts } = service()
+    const pending_reason = 'no node responds'
+    const api = await fakeApi({
+      createnft,
+      getnfts(body: { nft_gdn_ids: string[] }) {
+        const { requests, nfts } = getnfts(body).body as { requests: object; nfts: object[] }
+        return { body: { requests, nfts: nfts.map((one) => ({ ...one, status: 'initiated', pending_reason })) } }
+      },
+    })
+    const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '-o', 'ndjson']
+    const { stdout } = await cli(argv, { ...options, ...timeUpWhileWaiting() })
+    const waiting = linesOf(stdout).filter(({ event }) => event === 'waiting')
+    expect(waiting.at(-1)).toMatchObject({ pending: 2, reason: pending_reason })
   })
 
   test('limits rows events to two per second, and writes the latest before another event and the summary', async () => {

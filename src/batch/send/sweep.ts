@@ -52,10 +52,9 @@ export class Sweeper {
   async waitForAll(deadline: number): Promise<void> {
     const context = this.#context
     const { store, now, halt } = context
+    const tell = () => context.emit({ type: 'waiting', pending: store.counts.accepted, reason: this.waitsFor })
     const look = async () => {
-      const pending = store.counts.accepted
-      if (pending === 0 || halt.aborted) return true
-      if (this.#noResponse === null) context.emit({ type: 'waiting', pending, reason: this.waitsFor })
+      if (store.counts.accepted === 0 || halt.aborted) return true
       this.#pendingReason = null
       await this.#sweep(() => now() < deadline)
       const isOver = store.counts.accepted === 0
@@ -64,8 +63,10 @@ export class Sweeper {
         context.emit({ type: 'holding', reason: 'unreachable', ms: PACE.maxMs, message: noResponse })
       const reason = isOver || noResponse !== null ? null : await context.whyWaiting(this.waitsFor)
       if (noResponse === null) this.waitsFor = reason ?? this.#pendingReason
+      if (!isOver && noResponse === null) tell()
       return isOver || undefined
     }
+    if (store.counts.accepted > 0 && !halt.aborted && this.#noResponse === null) tell()
     await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), look, PACE)
   }
 

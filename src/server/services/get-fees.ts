@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { getfees } from '../../api/endpoints/getfees.ts'
+import { withTimeout } from '../../core/with-timeout.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
@@ -7,6 +8,8 @@ import { badRequest, notNow, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const RETRY_SECONDS = 5
+/** Maximum wait for fees that a response can do without. */
+const WITHIN_MS = 1_000
 
 /** Returns what a blockchain charges now. Solana has fixed fees, which aren't estimated. */
 export async function getFees(
@@ -55,12 +58,15 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
 export const feesOf = (gas: GasFacts): ReturnType<GasFacts['fees']> => answered(gas, gas.fees(), 'its fees')
 
-/** Returns the current fees; null while no node responds. */
-export const feesIfKnown = (gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> =>
-  feesOf(gas).catch((error: unknown) => {
+/** Returns the current fees; null while no node responds, without waiting for one that may never do. */
+export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> {
+  try {
+    return await withTimeout(feesOf(gas), WITHIN_MS)
+  } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return null
-  })
+  }
+}
 
 /** Resolves with the response of a node. @throws Refusal 503 if none does */
 export async function answered<Answer>(gas: GasFacts, asked: Promise<Answer>, what: string): Promise<Answer> {

@@ -45,3 +45,20 @@ it('says that an NFT waits because of the limit of its run, also where the signe
   const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, asked)
   expect(nfts[0]?.pending_reason).toMatch(/^waiting for lower fees: the next blocks need up to .+ --max-fee-gwei /)
 })
+
+it('says that no node responds where the fees for the limit of a run would be read from one', async () => {
+  await place.addNfts(1)
+  await setLimit(place.store.db, { account_id: 'a', run: 'run' }, { max_fee: '1' })
+  const noResponse = () => new Promise<never>(() => {})
+  const network = { chainId: 137, request: noResponse, publicNetwork: { feeCap: 1000n, suggestFees: noResponse } }
+  const chains = {
+    network: async () => network,
+    remote: {
+      ...{ problem: () => null, silence: () => 'no node responds', has: () => true },
+      ...{ newestBlock: async () => null, network: () => network },
+    },
+  } as never
+  const asked = { accountId: 'a', parsed: { nft_gdn_ids: ['n0'] } } as never
+  const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, asked)
+  expect(nfts[0]?.pending_reason).toBe("the network polygon can't be used: no node responds")
+})
