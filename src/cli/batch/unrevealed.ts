@@ -166,7 +166,7 @@ interface Committing {
   limit: RunLimit
 }
 
-/** Commits to the rows on chain, once, and waits until that is final. */
+/** Commits to the rows on chain, once, and waits for its confirmations. */
 async function commit(
   deps: Deps,
   connection: Connection,
