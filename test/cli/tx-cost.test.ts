@@ -168,3 +168,16 @@ test('gdn tx show lists attempts in words on a terminal, and as JSON for program
     { hash: '0x02', max_fee_gwei: '30', cancels: true },
   ])
 })
+
+test('gdn tx cancel and gdn tx show say why the backend waits with a replacement', async () => {
+  // An eighth above 30 gwei is the least that replaces the transaction.
+  const { argv, options } = await place('tx cancel', { max_fee_gwei: 33 })
+  const waits = 'it needs up to 0.0007088 POL at the current fees, and max_fee_gwei allows 0.000693 POL'
+  const { code, stderr } = await cli([...argv, '--yes'], options)
+  expect(code, stderr).toBe(0)
+  expect(stderr).toContain(`The backend can't sign the replacement yet: ${waits}.`)
+  expect(stderr).toContain('The backend replaces this transaction when fees fall, or the limit is raised. To see the result, run')
+  const show = argv.map((word) => (word === 'cancel' ? 'show' : word))
+  const shown = await cli([...show, '--json'], options)
+  expect(JSON.parse(shown.stdout)).toMatchObject({ pending_reason: `waiting for lower fees: ${waits}` })
+})

@@ -477,7 +477,7 @@ const CHAIN = ['blockchain', 'chain_id']
 const SIGNED = ['id', 'blockchain', 'kind', 'state', 'signer', 'nonce', 'hash', 'nfts', 'collection_id']
 const MINED = ['block_number', 'gas_used', 'explorer_url']
 const TX = [...SIGNED, ...MINED, 'requested_action', 'created_at']
-const REPLACED = ['max_cost_before_wei', 'max_cost_after_wei', 'currency']
+const REPLACED = ['max_cost_before_wei', 'max_cost_after_wei', 'currency', 'pending_reason']
 const COLLECTION_ON_CHAIN = ['collection_id', 'contract_address', 'blockchain', 'tokens']
 const DELIVERIES = ['waiting', 'delivered', 'failed', 'failing_since']
 const WEBHOOK = ['id', 'url', 'events', 'email', 'status', 'created_at', ...DELIVERIES]
@@ -686,7 +686,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     withSetUpNetwork('chain', 'verify', 'polygon', '--to', 'input.json'),
   ),
   'tx list': list(TX, () => withTransaction('tx', 'list')),
-  'tx show': one([...TX, 'attempts'], () => withTransaction('tx', 'show', TRANSACTION)),
+  'tx show': one([...TX, 'attempts', 'pending_reason'], () => withTransaction('tx', 'show', TRANSACTION)),
   'tx bump': one([...TX, ...REPLACED], () => withTransaction('tx', 'bump', TRANSACTION, '--yes')),
   'tx cancel': one([...TX, ...REPLACED], () => withTransaction('tx', 'cancel', TRANSACTION, '--yes')),
   'tx unknown': list([...COLLECTION_ON_CHAIN, ...UNKNOWN_MINT, ...FOUND], () => withUnknownMint('tx', 'unknown')),

@@ -3,8 +3,10 @@ import { parseTransaction, serializeTransaction } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
-import type { EvmNetwork, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createBumper } from '../../../src/server/pipeline/evm/public-network/bump.ts'
+import { replacementCost } from '../../../src/server/pipeline/evm/public-network/replacement-cost.ts'
+import { rememberChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { setLimit } from '../../../src/server/store/run-costs.ts'
@@ -78,8 +80,8 @@ const OFFERED = 800n
 /** An eighth more, which is the least that replaces the offer. */
 const RAISED = 900n
 
-/** Adds a run with a limit of its fees. */
-async function addRun({ db }: Store, max_fee: string): Promise<void> {
+/** Adds a run with a limit. */
+async function addRun({ db }: Store, limit: Parameters<typeof setLimit>[2]): Promise<void> {
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 0 }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(db, { ...request, accepted_at: 0, run: 'run' })
@@ -90,7 +92,7 @@ async function addRun({ db }: Store, max_fee: string): Promise<void> {
     ...{ next_token_id: '1', next_attempt_at: 0 },
   })
   await startRun(db, { account_id: 'a', run: 'run', collection_id: 'c', started_at: 0 })
-  await setLimit(db, { account_id: 'a', run: 'run' }, { max_fee })
+  await setLimit(db, { account_id: 'a', run: 'run' }, limit)
 }
 
 /** Bumps a transaction once. Resolves with the fee that it offers then, and the warnings. */
@@ -100,9 +102,18 @@ async function bumpOnce(
     feeCap,
     balance,
     maxFee = null,
+    maxCost = null,
     isAssigned = true,
-  }: { feeCap: bigint; balance: bigint; maxFee?: string | null; isAssigned?: boolean },
-): Promise<{ offers: bigint | undefined; gas: bigint | undefined; warnings: string[] }> {
+    suggested = { maxFeePerGas: 500n, maxPriorityFeePerGas: 5n },
+  }: {
+    feeCap: bigint
+    balance: bigint
+    maxFee?: string | null
+    maxCost?: string | null
+    isAssigned?: boolean
+    suggested?: Fees
+  },
+): Promise<{ offers: bigint | undefined; gas: bigint | undefined; warnings: string[]; waitsFor?: object | null }> {
   const dir = await freshDataDir()
   const store = await openTestStore(dir.path)
   const signer = createSigner(generatePrivateKey())
@@ -110,8 +121,10 @@ async function bumpOnce(
     ...{ type: 'eip1559', chainId: 137, to: SIGNER as Hex, nonce: NONCE, gas: GAS },
     ...{ maxFeePerGas: OFFERED, maxPriorityFeePerGas: 8n },
   })
-  if (maxFee !== null) await addRun(store, maxFee)
-  const of = maxFee === null ? { collection_id: null } : { collection_id: 'c', run: 'run', run_collection_id: 'c' }
+  if (maxFee !== null) await addRun(store, { max_fee: maxFee })
+  if (maxCost !== null) await addRun(store, { max_cost: maxCost, nft_gas: 1, nft_bytes: 1 })
+  const isLimited = maxFee !== null || maxCost !== null
+  const of = !isLimited ? { collection_id: null } : { collection_id: 'c', run: 'run', run_collection_id: 'c' }
   await insertTransaction(store.db, {
     ...{ id: 't', blockchain: 'polygon', signer: signer.address, nonce: NONCE, kind: 'mint', ...of },
     ...{ start_id: '1', token_count: 1, directory: 'd', raw, hash: '0xaa', state: 'signed', requested_action: action },
@@ -123,18 +136,27 @@ async function bumpOnce(
   const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
   const publicNetwork = {
     ...{ stuckMs: STUCK_MS, feeCap, nextNonce: async () => NONCE, balance: async () => balance },
-    suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),
+    suggestFees: async () => suggested,
   } as unknown as PublicNetwork
-  const request = (maxFee === null ? noRequest : pricesOf) as EvmNetwork['request']
+  const request = (isLimited ? pricesOf : noRequest) as EvmNetwork['request']
   const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
   // A row that was read before its run got a limit has no run.
   const claimed = async () => ({ ...(await read()), ...(isAssigned ? {} : { run: null, run_collection_id: null }) })
+  const told: { waitsFor?: object | null } = {}
+  if (action !== null && maxCost !== null) {
+    await rememberChain(store.db, {
+      ...{ blockchain: 'polygon', network: 'remote', chain_id: 137 },
+      ...{ genesis_timestamp: 0, factory_address: SIGNER, created_at: 0 },
+    })
+    const current = { suggested, data: { bytes: 1, fee: 0n, gas: 0n } }
+    told.waitsFor = (await replacementCost(store, await read(), action, { cap: feeCap, current }))?.waitsFor ?? null
+  }
   for (clock of [0, STUCK_MS])
     await bumper.bump({ chainId: 137, request, broadcast, publicNetwork }, [await claimed()], new Map())
   const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
   await store.close()
   await dir.remove()
-  return { offers: maxFeePerGas, gas, warnings }
+  return { offers: maxFeePerGas, gas, warnings, ...told }
 }
 
 describe.each([
@@ -218,6 +240,27 @@ it('a stuck transaction of a run offers at most its limit, and an operator may c
     })
   }
   expect(await bumpOnce('cancel', { ...funded, maxFee: tooLow })).toMatchObject({ offers: RAISED, gas: 21_000n })
+})
+
+it('a requested replacement offers what the cost limit of its run allows, if the next block takes that', async () => {
+  const suggested = { maxFeePerGas: 8010n, maxPriorityFeePerGas: 10n, baseFee: 4000n }
+  const funded = { feeCap: 10_000n, balance: 10n ** 18n, suggested }
+  // The transaction can cost 80,000,000. An empty one with 21,000 gas costs 84,210,000 at the base fee and the tip.
+  expect(await bumpOnce('cancel', { ...funded, maxCost: '90000000' })).toMatchObject({ offers: 4285n, gas: 21_000n })
+  expect(await bumpOnce('cancel', { ...funded, maxCost: '84210000' })).toMatchObject({
+    offers: 4010n,
+    gas: 21_000n,
+    waitsFor: null,
+  })
+  const warnings = ['a transaction is stuck and the limit of its run allows no higher fees']
+  const unchanged = { offers: OFFERED, gas: GAS, warnings }
+  expect(await bumpOnce('cancel', { ...funded, maxCost: '84209999' })).toEqual({
+    ...unchanged,
+    waitsFor: { limit: 'the limit of its run', needed: 84_210_000n, left: 84_209_999n },
+  })
+  expect(await bumpOnce('bump', { ...funded, maxCost: '401000000' })).toMatchObject({ offers: 4010n, gas: GAS })
+  expect(await bumpOnce('bump', { ...funded, maxCost: '400999999' })).toMatchObject(unchanged)
+  expect(await bumpOnce('bump', { ...funded, maxCost: '900000000' })).toMatchObject({ offers: 8010n, gas: GAS })
 })
 
 it('a stuck transaction whose run has got a limit since it was read is not signed again', async () => {

@@ -10,5 +10,6 @@ export const command = (deps: Deps) =>
     question: ({ blockchain }, { costsMoney, nowText, atMostText }) =>
       costsMoney ? `Raise the fees of this transaction on ${blockchain}${nowText}${atMostText}?` : null,
     declined: 'nothing was sent',
-    next: 'raises the fees of this transaction at the next check. To see the new fees',
+    does: 'raises the fees of this transaction',
+    see: 'To see the new fees',
   })

@@ -14,5 +14,6 @@ export const command = (deps: Deps) =>
       return `Cancel this transaction, so that ${what} on ${blockchain}${atMostText}?${others}`
     },
     declined: 'nothing was canceled',
-    next: 'replaces this transaction at the next check. To see the result',
+    does: 'replaces this transaction',
+    see: 'To see the result',
   })

@@ -29,8 +29,12 @@ const FEES_MS = 5_000
 /** A transaction with the most that it can cost before and after it is replaced. */
 const REPLACEMENT_VIEW: View = {
   ...TX_VIEW,
-  fields: [...TX_VIEW.fields, 'max_cost_before_wei', 'max_cost_after_wei', 'currency'],
-  card: (record) => [...TX_VIEW.fields.map((field) => [field, record[field]] as const), ['max_cost', costText(record)]],
+  fields: [...TX_VIEW.fields, 'max_cost_before_wei', 'max_cost_after_wei', 'currency', 'pending_reason'],
+  card: (record) => [
+    ...TX_VIEW.fields.map((field) => [field, record[field]] as const),
+    ['max_cost', costText(record)],
+    ['pending_reason', record.pending_reason],
+  ],
 }
 
 function costText({ max_cost_before_wei: before, max_cost_after_wei: after, currency }: DataRecord): string | null {
@@ -47,6 +51,8 @@ interface Replacement {
   nowText: string
   /** End of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
   atMostText: string
+  /** Why the backend can't sign it at the current fees; null if nothing prevents that. */
+  waitsFor: string | null
   /** The fields of the view. */
   data: DataRecord
 }
@@ -62,13 +68,15 @@ interface Texts {
   question(transaction: ShownTransaction, cost: Replacement): string | null
   /** The message for the answer no. */
   declined: string
-  /** The end of its last note: the next action of the backend, and its result. */
-  next: string
+  /** What the backend does. */
+  does: string
+  /** What `gdn tx show` is for. */
+  see: string
 }
 
 /** Returns a command that requests the replacement of a pending transaction from the running backend. */
 export function replacementCommand(deps: Deps, action: TransactionAction, texts: Texts): GdnCommand {
-  const { about, example, yes, question, declined, next } = texts
+  const { about, example, yes, question, declined, does, see } = texts
   const line = `gdn tx ${action} 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d`
   const command = new GdnCommand({ about, examples: [[example, line]] })
   command.argument('<transaction>')
@@ -83,16 +91,19 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     const transaction = await onPlace(deps, place, (store) => findReplaceable(store, name))
     const on = { name, blockchain: transaction.blockchain as EvmBlockchain }
     const cost = await replacementOf(deps, place, on, action)
+    const { waitsFor } = cost
+    if (waitsFor !== null) deps.io.note(`The backend can't sign the replacement yet: ${waitsFor}.`)
     const asked = question(transaction, cost)
     if (asked !== null && !flags.yes) await deps.io.confirm(asked, '--yes', { message: declined })
     const replaced = await onPlace(deps, place, (store) => requestAction(store, name, action, deps.now()))
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
-    deps.io.note(keepPlace(`The backend ${next}, run \`gdn tx show ${name}\`.`, flags))
+    const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
+    deps.io.note(keepPlace(`The backend ${does} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
   }) as GdnCommand
 }
 
 /** Returns what it costs to raise the fees of a pending transaction or to cancel it. */
-async function replacementOf(
+export async function replacementOf(
   deps: Deps,
   place: DatabasePlace,
   { name, blockchain }: { name: string; blockchain: EvmBlockchain },
@@ -112,15 +123,18 @@ async function replacementOf(
   )
   const chainId = settings?.chainId ?? chainIdNamed(blockchain)
   const currency = chainId === null ? null : coinOf(chainId)
+  const coin = currency ?? 'coins'
+  const waitsFor = cost === null ? null : waitsForOf(cost, coin)
   const data = {
     max_cost_before_wei: cost === null ? null : String(cost.before),
     max_cost_after_wei: cost?.after == null ? null : String(cost.after),
     currency,
+    pending_reason: waitsFor === null ? null : `waiting for lower fees: ${waitsFor}`,
   }
-  if (cost === null || isFree) return { costsMoney: false, nowText: '', atMostText: '', data }
-  const coin = currency ?? 'coins'
+  if (cost === null || isFree) return { costsMoney: false, nowText: '', atMostText: '', waitsFor, data }
   return {
     costsMoney: true,
+    waitsFor,
     nowText: ` (now at most ${inCoins(cost.before, 'up')} ${coin})`,
     atMostText: atMostOf(cost, coin),
     data,
@@ -132,6 +146,13 @@ function atMostOf({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: st
   const now = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
   if (after === null) return `, for at most the max_fee_gwei of the backend${now === null ? '' : ` (${now})`}`
   return `, for at most ${inCoins(after, 'up')} ${coin} (${now === null ? limitedBy : `${limitedBy}; ${now}`})`
+}
+
+function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null {
+  if (waitsFor === null) return null
+  const { limit, needed, left } = waitsFor
+  const leaves = limit === 'max_fee_gwei' ? 'allows' : 'leaves'
+  return `it needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, and ${limit} ${leaves} ${inCoins(left)} ${coin}`
 }
 
 /** Returns the configuration of a network; null if it is not in this place, such as on another machine. */

@@ -1,6 +1,13 @@
-import type { ShownAttempt } from '../../../server/admin/transactions.ts'
+import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import type { ShownAttempt, ShownTransaction } from '../../../server/admin/transactions.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import {
+  addDataDirFlag,
+  administeredPlace,
+  type DatabasePlace,
+  type DataDirFlags,
+  onPlace,
+} from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -10,10 +17,11 @@ import { TX_VIEW, withLinks } from './tx-view.ts'
 
 const VIEW: View = {
   ...TX_VIEW,
-  fields: [...TX_VIEW.fields, 'attempts'],
-  card: ({ attempts, ...record }) => [
+  fields: [...TX_VIEW.fields, 'attempts', 'pending_reason'],
+  card: ({ attempts, pending_reason, ...record }) => [
     ...TX_VIEW.fields.map((field) => [field, record[field]] as const),
     ['attempts', attemptsText(attempts as readonly ShownAttempt[])],
+    ['pending_reason', pending_reason],
   ],
 }
 
@@ -47,6 +55,19 @@ export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<
   const output = createOutput(deps.io, flags, VIEW)
   const name = txName(word)
   const { showTransaction } = await import('../../../server/admin/transactions.ts')
-  const found = await onDatabase(deps, flags, (store) => showTransaction(store, name))
-  await output.one({ ...(await withLinks(deps, flags, [found]))[0] })
+  const place = await administeredPlace(deps, flags)
+  const found = await onPlace(deps, place, (store) => showTransaction(store, name))
+  await output.one({
+    ...(await withLinks(deps, flags, [found]))[0],
+    pending_reason: await reasonOf(deps, place, found),
+  })
+}
+
+/** Returns why the backend hasn't done yet what an operator requested; null if it has, or if nothing prevents it. */
+async function reasonOf(deps: Deps, place: DatabasePlace, transaction: ShownTransaction): Promise<unknown> {
+  const { id: name, blockchain, requested_action: action } = transaction
+  if (action === null) return null
+  const { replacementOf } = await import('./replacement.ts')
+  const { data } = await replacementOf(deps, place, { name, blockchain: blockchain as EvmBlockchain }, action)
+  return data.pending_reason
 }

@@ -116,6 +116,40 @@ export async function feesFor(
   return fees
 }
 
+/** What tells the run of a pending transaction. */
+type OfRun = Pick<TransactionRow, 'run' | 'run_collection_id'>
+
+/** Returns the run of a pending transaction if it has a limit of its cost; null otherwise. */
+async function costLimitOf(
+  db: Db,
+  { run: name, run_collection_id: collectionId }: OfRun,
+): Promise<CostLimitedRun | null> {
+  if (name === null || collectionId === null) return null
+  const run = (await limitedRuns(db, collectionId)).find((one) => one.run === name)
+  return run !== undefined && hasMaxCost(run) ? run : null
+}
+
+/**
+ * Returns the maximum gas price at which a call may replace a pending transaction, so that its run stays within the
+ * limit of its cost; null without a limit.
+ *
+ * @param signings of the transaction until now
+ */
+export async function payableFee(
+  db: Db,
+  current: CurrentFees,
+  transaction: OfRun,
+  signings: readonly string[],
+  { gas, data }: Pick<ReservedCall, 'gas' | 'data'>,
+): Promise<bigint | null> {
+  const run = await costLimitOf(db, transaction)
+  if (run === null) return null
+  const { max, paid, pending } = await budgetOf(db, run, current)
+  const left = max - paid - pending
+  const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, current)
+  return (worstOfSignings(signings, current) + (left > 0n ? left : 0n) - dataFee) / gas
+}
+
 /**
  * Whether a pending transaction may be signed again at a higher cost. NFTs of its run that aren't signed for wait
  * instead. Locks the run until the database transaction ends.
@@ -125,24 +159,20 @@ export async function feesFor(
 export async function mayReplace(
   db: Db,
   current: CurrentFees | null,
-  { run: name, run_collection_id: collectionId }: Pick<TransactionRow, 'run' | 'run_collection_id'>,
+  transaction: OfRun,
   signings: readonly string[],
   raw: Hex,
 ): Promise<boolean> {
-  if (name === null || collectionId === null || current === null) return true
-  const run = (await limitedRuns(db, collectionId)).find((one) => one.run === name)
-  if (run === undefined || !hasMaxCost(run)) return true
-  const { max_cost } = await lockRun(db, { accountId: run.account_id, run: name })
+  const run = current === null ? null : await costLimitOf(db, transaction)
+  if (run === null || current === null) return true
+  const { max_cost } = await lockRun(db, { accountId: run.account_id, run: run.run })
   const { max, paid, pending } = await budgetOf(db, { ...run, max_cost: max_cost ?? run.max_cost }, current)
   const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
   return more === 0n || more <= max - paid - pending
 }
 
 /** Returns the maximum gas price of the run of a pending transaction; null without a limit. */
-export async function maxFeeOf(
-  db: Db,
-  { run, run_collection_id: collectionId }: Pick<TransactionRow, 'run' | 'run_collection_id'>,
-): Promise<string | null> {
+export async function maxFeeOf(db: Db, { run, run_collection_id: collectionId }: OfRun): Promise<string | null> {
   if (run === null || collectionId === null) return null
   return (await limitedRuns(db, collectionId)).find((one) => one.run === run)?.max_fee ?? null
 }

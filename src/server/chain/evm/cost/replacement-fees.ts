@@ -51,6 +51,17 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
   }
 }
 
+/**
+ * Returns the suggested fees, lowered as far as the next block allows if only a lower maximum price can be paid for. A
+ * gas price can't be lowered: it is what blocks take already.
+ */
+export function lowerFees(suggested: Fees, payable: bigint): Fees {
+  const { maxFeePerGas, maxPriorityFeePerGas: tip, baseFee, legacy } = suggested
+  if (legacy || baseFee === undefined || payable >= maxFeePerGas) return suggested
+  const least = baseFee + tip
+  return { ...suggested, maxFeePerGas: payable > least ? payable : least }
+}
+
 /** Whether no block includes a transaction with these fees. The suggested fee is twice the base fee, plus the tip. */
 export const isTooLow = (fees: Fees, suggested: Fees): boolean =>
   2n * fees.maxFeePerGas < suggested.maxFeePerGas || fees.maxPriorityFeePerGas < suggested.maxPriorityFeePerGas

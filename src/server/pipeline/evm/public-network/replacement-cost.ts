@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
-import { emptyCall, feesOf, highestFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
+import { emptyCall, feesOf, highestFees, lowerFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../../chain/evm/network.ts'
@@ -28,6 +28,15 @@ export interface ReplacementCost {
   limitedBy: 'max_fee_gwei' | 'the limit of its run'
   /** The most that its replacement costs at the current fees; null without them. */
   atCurrentFees: bigint | null
+  /** Why it can't be replaced at the current fees; null if nothing prevents it, or without them. */
+  waitsFor: { limit: ReplacementCost['limitedBy']; needed: bigint; left: bigint } | null
+}
+
+/** A limit of the cost of a transaction. */
+interface Limit extends Pick<ReplacementCost, 'limitedBy'> {
+  after: bigint
+  /** The most that a replacement may cost now. */
+  now: bigint
 }
 
 const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
@@ -53,29 +62,40 @@ export async function replacementCost(
   // Its signature and the rest of its envelope are as long as before.
   const bytes = Math.ceil((row.raw.length - (call.data ?? '0x').length + data.length) / 2)
   const before = worstOfSignings([row.raw, ...earlier.map(({ raw }) => raw)], fees)
-  const costAt = (price: bigint) => atLeast(before, gas * price + dataCost(bytes, fees))
+  const exactCostAt = (price: bigint) => gas * price + dataCost(bytes, fees)
+  const costAt = (price: bigint) => atLeast(before, exactCostAt(price))
 
   const { run: runName, run_collection_id: collectionId } = row
   const runs = runName === null || collectionId === null ? [] : await limitedRuns(db, collectionId)
   const run = runs.find((one) => one.run === runName)
   const maxFee = cancels ? null : (run?.max_fee ?? null)
-  const limits: Pick<ReplacementCost, 'after' | 'limitedBy'>[] = []
-  if (cap !== null) limits.push({ after: costAt(cap), limitedBy: 'max_fee_gwei' })
-  if (maxFee !== null) limits.push({ after: costAt(BigInt(maxFee)), limitedBy: 'the limit of its run' })
+  const limits: Limit[] = []
+  const limitPrice = (price: bigint, limitedBy: Limit['limitedBy']) =>
+    limits.push({ after: costAt(price), now: exactCostAt(price), limitedBy })
+  if (cap !== null) limitPrice(cap, 'max_fee_gwei')
+  if (maxFee !== null) limitPrice(BigInt(maxFee), 'the limit of its run')
   if (run !== undefined && hasMaxCost(run)) {
-    // Not less what others reserve: once they are final, what they haven't paid is left for this one.
-    const { max, paid } = await budgetOf(db, run, fees)
-    limits.push({ after: atLeast(before, max - paid), limitedBy: 'the limit of its run' })
+    const { max, paid, pending } = await budgetOf(db, run, fees)
+    limits.push({
+      // Not less what others reserve: once they are final, what they haven't paid is left for this one.
+      after: atLeast(before, max - paid),
+      now: before + atLeast(0n, max - paid - pending),
+      limitedBy: 'the limit of its run',
+    })
   }
-  const lowest = limits.reduce<(typeof limits)[number] | null>(
-    (low, one) => (low === null || (one.after ?? 0n) < (low.after ?? 0n) ? one : low),
-    null,
-  )
-  const atCurrentFees =
-    current === null
-      ? null
-      : costAt(raiseFees(highestFees(feesOf(call), earlier), limitFees(current.suggested, maxFee)).maxFeePerGas)
-  return { before, after: null, limitedBy: 'max_fee_gwei', ...lowest, atCurrentFees }
+  const lowest = limits.reduce<Limit | null>((low, one) => (low === null || one.after < low.after ? one : low), null)
+  const raised = (suggested: Fees) =>
+    raiseFees(highestFees(feesOf(call), earlier), limitFees(suggested, maxFee)).maxFeePerGas
+  const needed = current === null ? null : exactCostAt(raised(lowerFees(current.suggested, 0n)))
+  const prevents = limits.find(({ now }) => needed !== null && needed > now)
+  return {
+    before,
+    after: lowest?.after ?? null,
+    limitedBy: lowest?.limitedBy ?? 'max_fee_gwei',
+    atCurrentFees: current === null ? null : costAt(raised(current.suggested)),
+    waitsFor:
+      prevents === undefined || needed === null ? null : { limit: prevents.limitedBy, needed, left: prevents.now },
+  }
 }
 
 const atLeast = (least: bigint, amount: bigint): bigint => (amount > least ? amount : least)

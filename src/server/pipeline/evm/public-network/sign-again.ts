@@ -2,7 +2,14 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
 import { readNetworkFees } from '../../../chain/evm/cost/network-fees.ts'
-import { chooseFees, emptyCall, type FeeLimit, feesOf, highestFees } from '../../../chain/evm/cost/replacement-fees.ts'
+import {
+  chooseFees,
+  emptyCall,
+  type FeeLimit,
+  feesOf,
+  highestFees,
+  lowerFees,
+} from '../../../chain/evm/cost/replacement-fees.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { FindSigner, SignedBytes } from '../../../chain/evm/evm-signer.ts'
 import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
@@ -11,7 +18,7 @@ import { type AttemptRow, CANCELS, insertAttempts } from '../../../store/attempt
 import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
 import { delaysOthers, lockRunOf, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
-import { maxFeeOf, mayReplace } from '../limit-fees.ts'
+import { maxFeeOf, mayReplace, payableFee } from '../limit-fees.ts'
 
 export interface SignAgainOptions {
   store: Store
@@ -113,26 +120,33 @@ function cancelsFor(cause: Cause, earlier: readonly AttemptRow[]): number {
 /** Chooses fees, and signs with them. Nothing is stored. */
 async function signReplacement(
   { store, findSigner, maxFee }: SignAgainOptions,
-  { chainId, publicNetwork }: BumpNetwork,
+  network: BumpNetwork,
   { transaction, earlier }: Pending,
   { cause, cancels }: { cause: Cause; cancels: number },
 ): Promise<Replacement | Obstacle> {
   // Also if it can't pay for anything new: the stuck transaction may reserve its funds.
   const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
   if (signer === null) return { reason: 'key' }
+  const { chainId, publicNetwork } = network
   const call = parseTransaction(transaction.raw as Hex)
+  const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
   // Freeing a nonce isn't limited: other work waits for it.
   const runLimit = cancels === CANCELS.nothing ? await maxFeeOf(store.db, transaction) : null
+  // A replacement that was asked for need not stay valid while fees double, if the limit only pays for less.
+  const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
+  const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
+  const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })
+  const suggested = await publicNetwork.suggestFees()
   const fees = chooseFees({
     before: highestFees(feesOf(call), earlier),
-    suggested: limitFees(await publicNetwork.suggestFees(), runLimit),
+    suggested: limitFees(payable === null ? suggested : lowerFees(suggested, payable), runLimit),
     runLimit: runLimit === null ? null : BigInt(runLimit),
     maxFee,
     cap: publicNetwork.feeCap,
     isRequested: cause !== null,
   })
   if (typeof fees === 'string') return { reason: fees }
-  const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
+  if (payable !== null && fees.maxFeePerGas > payable) return { reason: 'run_limit' }
   // No node accepts it, and each signing would make it more expensive once the funds are back.
   if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) return { reason: 'funds' }
   try {
