@@ -162,7 +162,7 @@ test('gdn tx show lists attempts in words on a terminal, and as JSON for program
   await sign({ number: 1, hash: '0x01', cancels: 0 })
   await sign({ number: 2, hash: '0x02', cancels: 1 })
   const { stdout } = await cli(argv, { ...options, tty: true, stderrTty: true })
-  expect(stdout).toMatch(/^ATTEMPTS +0x01 at 30 gwei\n +0x02 at 30 gwei, cancels it$/m)
+  expect(stdout).toMatch(/^ATTEMPTS +0x01 at 30 gwei\n +0x02 at 30 gwei, cancels the transaction$/m)
   expect(JSON.parse((await cli([...argv, '--json'], options)).stdout).attempts).toMatchObject([
     { hash: '0x01', max_fee_gwei: '30', cancels: false },
     { hash: '0x02', max_fee_gwei: '30', cancels: true },
