@@ -176,7 +176,9 @@ test('gdn tx cancel and gdn tx show say why the backend waits with a replacement
   const { code, stderr } = await cli([...argv, '--yes'], options)
   expect(code, stderr).toBe(0)
   expect(stderr).toContain(`The backend can't sign the replacement yet: ${waits}.`)
-  expect(stderr).toContain('The backend replaces this transaction when fees fall, or the limit is raised. To see the result, run')
+  expect(stderr).toContain(
+    'The backend replaces this transaction when fees fall, or the limit is raised. To see the result, run',
+  )
   const show = argv.map((word) => (word === 'cancel' ? 'show' : word))
   const shown = await cli([...show, '--json'], options)
   expect(JSON.parse(shown.stdout)).toMatchObject({ pending_reason: `waiting for lower fees: ${waits}` })
