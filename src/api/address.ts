@@ -131,7 +131,7 @@ export function evmAddressProblem(address: string): string | null {
   if (/^0X/.test(address)) return 'must begin with 0x, not 0X'
   if (!/^(0x)?[0-9a-fA-F]+$/.test(address)) return 'is not an EVM address (0x and 40 hex digits)'
   if (!address.startsWith('0x')) return 'must begin with 0x, followed by 40 hex digits'
-  return `must have 40 hex digits after 0x, has ${address.length - 2}`
+  return `must have 40 hex digits after 0x, but has ${address.length - 2}`
 }
 
 /** Returns the problem of a Solana address (base58 of 32 bytes), or null. */

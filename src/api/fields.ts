@@ -19,7 +19,7 @@ export const blockchain = z.string().pipe(
 /** Blockchains on which the service transfers (API reference v1.1, Blockchain identifiers). */
 export const transferBlockchain = blockchain.check((context) => {
   if (!isEvm(context.value)) {
-    context.issues.push({ code: 'custom', message: 'transfer is unsupported on Solana', input: context.value })
+    context.issues.push({ code: 'custom', message: 'transfers are unsupported on Solana', input: context.value })
   }
 })
 

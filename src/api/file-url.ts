@@ -17,8 +17,9 @@ export function fileUrlProblem(url: string): string | null {
   if (url === '') return 'is empty: use an http(s), ipfs or ar URL'
   if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
   if (/^(?:ipfs|ar):.*\/\.\.?(?:\/|$)/is.test(url)) return 'has . or .. in its path'
-  if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// is followed by a CID'
-  if (/^ar:/i.test(url)) return ARWEAVE.test(url) ? null : 'is not an ar URL: ar:// is followed by a transaction ID'
+  if (/^ipfs:/i.test(url)) return IPFS.test(url) ? null : 'is not an ipfs URL: ipfs:// must be followed by a CID'
+  if (/^ar:/i.test(url))
+    return ARWEAVE.test(url) ? null : 'is not an ar URL: ar:// must be followed by a transaction ID'
   if (!/^https?:\/\//i.test(url)) return 'must be an http(s), ipfs or ar URL'
   if (/[\s\\]/.test(url)) return 'has whitespace or a backslash, which must be encoded'
   const parsed = parseUrl(url)

@@ -11,7 +11,7 @@ interface StuckTransaction {
 
 /** Returns why a signed transaction waits that the limit of its run keeps from higher fees. */
 export const stuckReason = ({ hash, offered, needed, flags }: StuckTransaction): string =>
-  `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, it offers ${inGwei(offered)} gwei at most, and the limit of its run allows no higher fee; repeat its command with ${flags} or more to raise the limit`
+  `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, but the transaction offers at most ${inGwei(offered)} gwei, and the limit of its run allows no higher fee; repeat the run's command with ${flags} or more to raise the limit`
 
 /** Whether the limit of a run keeps a signed transaction from higher fees, by the reason why it waits. */
 export const isStuck = (reason: string | null | undefined): boolean =>
@@ -19,6 +19,6 @@ export const isStuck = (reason: string | null | undefined): boolean =>
 
 /** Returns the flags that a reason to wait names, with higher limits; null if it names none. */
 export const raisingFlag = (reason: string | null | undefined): string | null =>
-  /; repeat its command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit/
+  /; repeat the run's command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit/
     .exec(reason ?? '')?.[1]
     ?.trimEnd() ?? null

@@ -98,6 +98,6 @@ async function describePlan(
 function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered
-    ? 'Rows are grouped by receiver, and requests in flight together may be processed in either order (--in-order keeps the order of the manifest)'
-    : 'Rows are sent in the order of the manifest, but requests in flight together may be processed in either order (--in-order prevents that)'
+    ? 'Rows are grouped by receiver, and the server may process concurrent requests in any order (--in-order keeps the order of the manifest)'
+    : 'Rows are sent in the order of the manifest, but the server may process concurrent requests in any order (--in-order prevents that)'
 }

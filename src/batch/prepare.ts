@@ -69,7 +69,7 @@ export async function prepare(
   gathered.changes = withoutRenamed(gathered.changes, renamedOf(pairs), own)
   before.adopted.unshift(...pairedOnServer)
   if (before.adopted.length > 0) {
-    before.notes.push(`Rows that the server already has, which are not sent: ${before.adopted.length}`)
+    before.notes.push(`Rows not sent, because the server already has them: ${before.adopted.length}`)
     if (isNew && (options.label ?? null) === null && plan.rows > 0) before.notes.push(WITHOUT_LABEL)
   }
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, before) : { count: 0, rows: [] }

@@ -208,7 +208,9 @@ export function checkOptions({
     throw new GdnError('usage', `the contract address ${contractAddress} ${problem}`, { place: { flag: '--contract' } })
   }
   if (!Number.isSafeInteger(chunkSize) || chunkSize < 1) {
-    throw new GdnError('usage', 'the chunk size must be a whole number from 1', { place: { flag: '--chunk-size' } })
+    throw new GdnError('usage', 'the chunk size must be a whole number of at least 1', {
+      place: { flag: '--chunk-size' },
+    })
   }
-  if (!Number.isSafeInteger(inFlight) || inFlight < 1) throw new Error('inFlight must be a whole number from 1')
+  if (!Number.isSafeInteger(inFlight) || inFlight < 1) throw new Error('inFlight must be a whole number of at least 1')
 }

@@ -14,7 +14,7 @@ export async function findDrift(root, { paths, generate, command }) {
       else if (!committed.has(file)) lines.push(`${file}: is missing`)
       else if (!committed.get(file).equals(made.get(file))) lines.push(`${file}: differs`)
     }
-    return lines.length === 0 ? '' : `${lines.join('\n')}\nto bring them up to date: ${command}`
+    return lines.length === 0 ? '' : `${lines.join('\n')}\nto update these files, run: ${command}`
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }

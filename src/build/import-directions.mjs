@@ -126,7 +126,8 @@ export async function findWrongImports(src) {
     }
   }
   for (const [from, to] of loadsLater) {
-    if (allReached(loads, from).has(to)) found.add(`src/${from} imports src/${to} lazily, but loads it anyway`)
+    if (allReached(loads, from).has(to))
+      found.add(`src/${from} imports src/${to} lazily, but a static import also loads it`)
   }
   return [...found, ...findCircles(withinFolders)].sort()
 }
@@ -171,11 +172,11 @@ function unnamedFolder(path) {
 function reasonAgainst(from, to) {
   const [folder, target] = [folderOf(from), folderOf(to)]
   if (KNOWS_NO_KIND.test(from) && !KNOWS_KINDS.includes(from) && isOfKind(to)) {
-    return 'modules of one kind of blockchain are behind server/pipeline/driver.ts and facts.ts'
+    return 'only server/pipeline/driver.ts and facts.ts may import modules of one kind of blockchain'
   }
   if (folder === target) {
     if (folder !== 'server' || subfolderOf(from) === subfolderOf(to) || layerOf(from) > layerOf(to)) return null
-    return `server/${subfolderOf(to)} is not below server/${subfolderOf(from)}`
+    return `server/${subfolderOf(to)} is not in a layer below server/${subfolderOf(from)}`
   }
   const allowed = MAY_IMPORT[folder] ?? []
   if (allowed.includes(target) || allowed.includes(to)) return null

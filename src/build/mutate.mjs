@@ -232,7 +232,7 @@ async function main(args) {
   })
   const oneLineIn = Number(values['one-line-in'])
   if (!Number.isInteger(oneLineIn) || oneLineIn < 1) {
-    process.stderr.write('--one-line-in: must be an integer from 1 on\n')
+    process.stderr.write('--one-line-in: must be a positive integer\n')
     return 2
   }
   const unknown = groups.filter((name) => GROUPS[name] === undefined)

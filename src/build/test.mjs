@@ -16,7 +16,7 @@ const SUITES = {
   rest: {
     projects: ['core', 'isolated', 'long', 'postgres'],
     args: [],
-    leftOut: 'browsers, shells, containers and chaos (`npm run test:all`), and long forms (`npm run soak`)',
+    leftOut: 'browsers, shells, containers and chaos (`npm run test:all`), and soak tests (`npm run soak`)',
   },
 }
 

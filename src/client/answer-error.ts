@@ -27,7 +27,7 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   }
   if (answer.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
     return new GdnError('refused', words, {
-      hint: 'Nothing was created. Use another ID for the new content, or send the content that the ID was used for.',
+      hint: 'Nothing was created. Use another ID, or send the content that belongs to this ID.',
       details,
     })
   }

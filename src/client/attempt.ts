@@ -37,7 +37,7 @@ export class Attempt {
   /** Called just before the first byte leaves. Returns false if the attempt is over, so that nothing may leave. */
   leave(): boolean {
     if (this.settled) return false
-    if (this.#request.mayLeave?.() === false) this.fail('not sent: the permission to send has expired')
+    if (this.#request.mayLeave?.() === false) this.fail('not sent: the time window for sending has passed')
     else this.sent = true
     return this.sent
   }

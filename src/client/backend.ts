@@ -42,7 +42,7 @@ export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBa
   const now = seen.id === null ? 'has no ID' : `has the ID ${seen.id}`
   throw new GdnError(
     'wrong_backend',
-    `${what} belongs to the backend ${recorded.id}, last at ${recorded.url}; the server at ${seen.url} ${now}`,
+    `${what} belongs to the backend ${recorded.id}, last seen at ${recorded.url}; the server at ${seen.url} ${now}`,
     {
       hint: [
         'Nothing was sent. Start that backend and select it with --local or --base-url <url>.',

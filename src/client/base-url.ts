@@ -25,11 +25,11 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
   if (url.search !== '' || url.hash !== '') {
     throw invalid(
       `the base URL ${url.origin}${url.pathname} has a query or a fragment`,
-      'End it after the host or path.',
+      'Remove the query and the fragment.',
     )
   }
   if (url.pathname.replace(/\/+$/, '').endsWith('/api/v1')) {
-    throw invalid('the base URL ends with /api/v1', 'Leave that out. gdn adds the path of each endpoint.')
+    throw invalid('the base URL ends with /api/v1', 'Remove /api/v1. gdn adds the path of each endpoint.')
   }
   if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopback(url)) {
     throw invalid(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')

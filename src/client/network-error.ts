@@ -31,8 +31,8 @@ export function unreachable(url: string, error: TransportError): GdnError {
 
 function certificateHint(code: string): string {
   return code === 'CERT_HAS_EXPIRED'
-    ? 'It has expired. Check the clock of this machine too.'
-    : 'Check the host name. For a private authority, set NODE_EXTRA_CA_CERTS.'
+    ? 'The certificate has expired. Check the clock of this machine too.'
+    : 'Check the host name. For a private certificate authority, set NODE_EXTRA_CA_CERTS.'
 }
 
 /** The system's code of the innermost cause. Addresses that were tried in sequence are in one AggregateError. */

@@ -108,7 +108,7 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
 export function unknownOutcome(
   name: string,
   reason: string,
-  hint = 'Check whether it took effect before you repeat it.',
+  hint = 'Check whether the request took effect before you repeat it.',
   cause?: unknown,
 ): GdnError {
   return new GdnError('unknown_outcome', `${name} was sent, but its outcome is unknown (${reason})`, {

@@ -24,9 +24,13 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
   const variable = env.GDN_API_KEY
   if (variable !== undefined && variable !== '') {
     if (server.source !== 'project' || isOwn(server.origin, user)) return new Secret(variable)
-    throw new GdnError('unauthorized', `GDN_API_KEY is not sent to ${server.origin}: only ${server.from} sets it`, {
-      hint: `If you trust it, add --base-url ${server.baseUrl}, or set GDN_BASE_URL or the base_url of a profile.`,
-    })
+    throw new GdnError(
+      'unauthorized',
+      `GDN_API_KEY is not sent to ${server.origin}: only ${server.from} specifies this server`,
+      {
+        hint: `If you trust this server, add --base-url ${server.baseUrl}, or set GDN_BASE_URL or the base_url of a profile.`,
+      },
+    )
   }
   const { savedApiKey } = await import('./saved-keys.ts')
   const saved = await savedApiKey(env, server.origin, openKeyring)

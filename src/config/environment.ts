@@ -10,7 +10,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BASE_URL', what: 'URL of the server', flag: '--base-url' },
   {
     name: 'GDN_API_KEY',
-    what: 'API key of that server. gdn does not send it to a server that only the project file sets',
+    what: 'API key for the server. gdn does not send it to a server that only the project file sets',
   },
   { name: 'GDN_PROFILE', what: 'Profile to use', flag: '--profile' },
   { name: 'GDN_CONFIG', what: 'Path of your configuration file' },
@@ -39,12 +39,12 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GDN_DATABASE_URL',
-    what: 'URL of the PostgreSQL database of a backend. If the URL has a password, set this instead of the flag',
+    what: 'URL of the PostgreSQL database of a backend. If the URL has a password, set this variable instead of the flag',
     flag: '--database-url',
   },
   {
     name: 'GDN_DATABASE_DIRECT_URL',
-    what: 'URL of the database that bypasses a pooler such as pgbouncer, for notifications. Behind a pooler, processes poll every 2 s without it',
+    what: 'Database URL that bypasses a pooler such as pgbouncer, for notifications. Without it, processes behind a pooler poll every 2 s',
   },
   {
     name: 'GDN_IPFS_GATEWAY',

@@ -43,7 +43,7 @@ function outOfReach(origin: string): (error: unknown) => never {
   return (cause) => {
     const reason = cause instanceof GdnError ? cause.message : `can't read the system keyring: ${messageOf(cause)}`
     throw new GdnError('unauthorized', `the API key for ${origin} is stored in the system keyring: ${reason}`, {
-      hint: `Unlock it, set GDN_API_KEY, or run \`gdn auth login --store file --base-url ${origin}\` to save the key in a file.`,
+      hint: `Unlock the keyring, set GDN_API_KEY, or run \`gdn auth login --store file --base-url ${origin}\` to save the key in a file.`,
       cause,
     })
   }

@@ -162,7 +162,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly str
     }
   })
   const [first] = issues
-  throw new GdnError('invalid_config', first?.message ?? 'is not a configuration of gdn', {
+  throw new GdnError('invalid_config', first?.message ?? 'is not a gdn configuration', {
     place: first?.place ?? { file },
     hint: first?.hint,
     details: { issues },

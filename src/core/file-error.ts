@@ -32,7 +32,7 @@ export function fileError(error: unknown): GdnError | null {
   if (reason === undefined || typeof path !== 'string') return null
   return new GdnError('file_error', reason, {
     place: { file: path },
-    hint: 'Make room, or fix the permissions, and run the same command again.',
+    hint: 'Free some space or fix the permissions, then run the same command again.',
     details: { system: messageOf(error) },
     cause: error,
   })

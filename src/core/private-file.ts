@@ -197,7 +197,7 @@ export function readPrivateText(path: string, options: ReadSecret = {}): string 
 
 /** Returns the error for a file with a secret that others may read. */
 function loose(path: string, code: ErrorCode): GdnError {
-  return new GdnError(code, 'may be read or changed by others, but has a secret', {
+  return new GdnError(code, 'contains a secret, but others can read or change it', {
     hint: `Run \`chmod 600 ${quoted(path)}\`.`,
     place: { file: path },
   })

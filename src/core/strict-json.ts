@@ -86,8 +86,7 @@ function expect(text: string, at: number, char: string): number {
 }
 
 function unexpected(text: string, at: number, wanted: string): string {
-  if (text[at] === '"' && match(STRING, text, at) === undefined)
-    return 'has a string that does not end, or is not valid'
+  if (text[at] === '"' && match(STRING, text, at) === undefined) return 'has an unterminated or invalid string'
   return at >= text.length
     ? `ends where ${wanted} is expected`
     : `has ${JSON.stringify(text[at])} where ${wanted} is expected`

@@ -99,7 +99,7 @@ export function createAsker(options: FetcherOptions): Asker {
         // Named by the first URL, because the user knows that one, and the hops between would make a long chain.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (seen.has(withoutHash(target.url))) {
-          throw new FetchFailure(`${first.label} redirects in a circle`, { lasting: true })
+          throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
         }
         if (seen.size > maxRedirects) {
           throw new FetchFailure(`${first.label} redirects more than ${maxRedirects} times`, { lasting: true })
@@ -161,7 +161,7 @@ export function startClock(timeoutMs: number, outer: AbortSignal | undefined): C
         if (error instanceof FetchFailure) throw error
         if (outer?.aborted) throw outer.reason
         if (timeUp.signal.aborted) {
-          const hint = 'It will be retried. Use a faster server or a smaller file.'
+          const hint = 'The download will be retried. Use a faster server or a smaller file.'
           throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { lasting: false, hint })
         }
         throw explainFailure(error, target.label)

@@ -23,7 +23,7 @@ export class FetchFailure extends GdnError {
   constructor(message: string, options: FetchFailureOptions) {
     const { lasting, hint, cause, isPrivate = false, retryAfterMs = null } = options
     super(lasting ? 'invalid_input' : 'unreachable', message, {
-      hint: hint ?? (lasting ? 'Use a URL that returns the file itself.' : 'It will be retried.'),
+      hint: hint ?? (lasting ? 'Use a URL that returns the file itself.' : 'The download will be retried.'),
       cause,
     })
     this.name = 'FetchFailure'

@@ -13,7 +13,7 @@ const passing = (says: string): Reason => ({ says, lasting: false })
 const UNKNOWN_HOST: Reason = {
   says: 'has an unknown host',
   lasting: false,
-  hint: 'Check the spelling of the host. It will be retried, because new names take time to spread.',
+  hint: 'Check the spelling of the host. The download will be retried, because new names take time to propagate.',
 }
 const BAD_CERTIFICATE: Reason = {
   says: 'has a certificate that is not trusted',
@@ -25,7 +25,7 @@ const BROKEN_COMPRESSION: Reason = { says: 'returned invalid compressed data', l
 const BY_CODE: Record<string, Reason> = {
   ENOTFOUND: UNKNOWN_HOST,
   ENODATA: UNKNOWN_HOST,
-  EAI_AGAIN: passing('has a host that could not be resolved at the moment'),
+  EAI_AGAIN: passing("has a host that can't be resolved at the moment"),
   ECONNREFUSED: passing('refused the connection'),
   ECONNRESET: passing('closed the connection early'),
   EPIPE: passing('closed the connection early'),

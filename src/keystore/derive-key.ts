@@ -39,7 +39,7 @@ export async function deriveKey(password: Secret, kdf: Kdf): Promise<Buffer> {
     return await scryptKey(bytes, salt, DERIVED_BYTES, { N: n, r, p, maxmem })
   } catch (error) {
     throw new GdnError('unexpected', `can't derive the key from the password: ${messageOf(error)}`, {
-      hint: 'Free some memory: the derivation needs a quarter of a gigabyte.',
+      hint: 'Free some memory: the derivation usually needs 256 MiB.',
       cause: error,
     })
   } finally {

@@ -82,13 +82,13 @@ export async function openKeystore(text: string, password: Secret, name: string)
   const fail = (message: string) => new GdnError('invalid_input', message, { place: { file: name } })
   const isSolana = isSolanaKeystore(keystore)
   const size = isSolana ? KEYPAIR_BYTES : PRIVATE_KEY_BYTES
-  if (keystore.ciphertext.length > size) throw fail('has something other than a private key')
+  if (keystore.ciphertext.length > size) throw fail('contains something other than a private key')
   const bytes = await decrypt(keystore, password, name)
   // A few old writers omitted leading zeros.
   const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
     const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
-    if (address === null) throw fail('has a number that is not a private key of this curve')
+    if (address === null) throw fail('contains a number that is not a valid private key for this curve')
     if (keystore.address !== null && keystore.address !== address) {
       throw fail(`contains the address ${keystore.address}, but its key belongs to ${address}`)
     }

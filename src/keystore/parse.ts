@@ -20,7 +20,7 @@ export interface Keystore {
 const hex = (bytes?: number) =>
   z
     .string({ error: 'must be hex digits in a string' })
-    .regex(/^([0-9a-fA-F]{2})+$/, { error: 'must be hex digits, two for a byte' })
+    .regex(/^([0-9a-fA-F]{2})+$/, { error: 'must be hex digits, two per byte' })
     .transform((digits) => Uint8Array.from(Buffer.from(digits, 'hex')))
     .refine((value) => bytes === undefined || value.length === bytes, { error: `must have ${bytes} bytes` })
 

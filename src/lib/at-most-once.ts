@@ -75,7 +75,8 @@ export class AtMostOnce {
         options.timeoutMs,
       )
       if (record?.contract_address) await this.#remember({ ...recorded, contract_address: record.contract_address })
-      if (problem !== null) throw problem.withHint('Fix the cause, and create it with a new idempotency key.')
+      if (problem !== null)
+        throw problem.withHint('Fix the cause, and create the collection with a new idempotency key.')
       const { transaction_gdn_ids: _, ...seen } = record ?? {}
       return { operationId, collection: { ...seen, ...accepted } }
     })
@@ -368,7 +369,7 @@ function checkReferences(request: unknown): void {
     if (fieldOf(request, field) === undefined) continue
     throw new GdnError('invalid_input', `${field} is set by this call`, {
       place: { field },
-      hint: 'Leave it out. The ID of the operation is the reference ID.',
+      hint: 'Omit this field. The ID of the operation is the reference ID.',
     })
   }
 }
@@ -394,17 +395,17 @@ async function closeState(session: Promise<Session>): Promise<void> {
   opened?.state.close()
 }
 
-const SAME_KEY = 'Call it again with the same idempotency key'
+const SAME_KEY = 'Repeat the call with the same idempotency key'
 
 /** Hints for callers, where those of the command line name commands and flags. */
 const HINTS: Partial<Record<GdnError['code'], string>> = {
-  unknown_outcome: `${SAME_KEY}: it first determines the outcome of the request.`,
+  unknown_outcome: `${SAME_KEY}. It first determines the outcome of the request.`,
   pending: `${SAME_KEY} to keep waiting.`,
   nft_failed: 'A failed NFT is not minted. Fix the cause, and mint it with a new idempotency key.',
-  run_busy: `${SAME_KEY}, which waits for the other process.`,
-  backend_restored: `${SAME_KEY}: it first checks which requests the backend still has.`,
+  run_busy: `${SAME_KEY} to wait for the other process.`,
+  backend_restored: `${SAME_KEY}. It first checks which requests the backend still has.`,
   seems_minted:
-    'The state directory may be a copy, so an earlier call may have minted them. Nothing was sent. Check the NFTs in `details`.',
+    'The state directory may be a copy, so an earlier call may have minted these NFTs. Nothing was sent. Check the NFTs in `details`.',
 }
 
 /** Adds the ID of the operation to errors, and says how the caller goes on. */

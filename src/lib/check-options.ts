@@ -34,7 +34,7 @@ function checkCall(options: unknown, known: readonly string[]): void {
   if (unknown !== undefined) throw invalid(unknown, 'is not an option of this call', listOf(known))
   const { timeoutMs = 0 } = given
   if (typeof timeoutMs === 'number' && timeoutMs >= 0) return
-  throw invalid('timeoutMs', 'must be a number of milliseconds, and not negative')
+  throw invalid('timeoutMs', 'must be a non-negative number of milliseconds')
 }
 
 /** @throws GdnError `invalid_input` for anything but a list of IDs */

@@ -132,7 +132,7 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   const results = resultColumns(names)
   if (results.length > 0) {
     const hint = `To use the file as a manifest, remove these columns: ${results.join(', ')}.`
-    report(undefined, 'has the columns of the results of a run', hint)
+    report(undefined, 'has the columns of run results', hint)
     return { columns, issues, unknown, missing: null }
   }
   if (LIST_COLUMNS.every((name) => names.includes(name))) {

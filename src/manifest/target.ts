@@ -70,7 +70,7 @@ export class TargetCheck {
     const { blockchain } = this.#target
     if (blockchain === null) return
     if (kind === 'sender' && !isEvm(blockchain)) {
-      report.add(column ?? kind, `sender can't be used: transfer is unsupported on ${blockchain}`)
+      report.add(column ?? kind, `sender can't be used: transfers are unsupported on ${blockchain}`)
     }
     // Searching for it among the valid ones would take longer.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return

@@ -45,7 +45,7 @@ export async function refuseLookAlikes(
   const shown = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
   throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shown}`, {
     hint: [
-      `The state directory may be a copy (${copied.reason}), so an earlier command may have minted them.`,
+      `The state directory may be a copy (${copied.reason}), so an earlier command may have minted these NFTs.`,
       'Nothing was sent. To mint another NFT, add --again.',
     ].join('\n'),
     details: { nft_gdn_ids: alike },

@@ -76,7 +76,7 @@ async function refuseDuplicate(
 ) {
   if (again || since === undefined) return
   if (!(await state.write((sql) => hasEndedSince(sql, name, { since, now: now() }), signal))) return
-  throw new GdnError('run_busy', 'the same command ended in another process after this one was started', {
+  throw new GdnError('run_busy', 'another process finished the same command after this one started', {
     hint: 'Nothing was sent. Run the command again to send another request.',
   })
 }

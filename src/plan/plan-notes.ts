@@ -52,8 +52,8 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
 
 const noteOfUnedited = (count: number): string =>
   count === 1
-    ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply would undo that'
-    : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply would undo that`
+    ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply would undo that change'
+    : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply would undo that change`
 
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
@@ -90,7 +90,9 @@ function notesOfGone({ gone: { count, first, unnamed }, newUnnamed, prunes, hasU
   if (count <= 0 || prunes) return []
   const rows = count === 1 ? '1 row that the run has sent is' : `${count} rows that the run has sent are`
   const edited =
-    unnamed > 0 && newUnnamed > 0 ? '. Without an id, an edited row is a new row: it would be minted in addition' : ''
+    unnamed > 0 && newUnnamed > 0
+      ? '. Without an id, an edited row is a new row, and would be minted as an additional NFT'
+      : ''
   const notes = [`${rows} no longer in the manifest${edited}`]
   const more = count > first.length ? `, and ${count - first.length} more` : ''
   if (first.length > 0) notes.push(`Without a row: ${first.join(', ')}${more}`)

@@ -148,7 +148,7 @@ async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: 
     const cid = CID.createV1(0x70, createDigest(0x12, Buffer.from(digest.slice(2), 'hex')))
     return `ipfs://${cid}/${at}.json`
   }
-  throw new Unreadable('the contract has no batch of this token')
+  throw new Unreadable('the contract has no metadata directory for this token')
 }
 
 async function readFile(storage: StorageReader, url: string): Promise<Metadata> {

@@ -219,7 +219,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   const { settingsFile, database, role = 'all' } = options
   const place = await databaseOf({ dataDir, settingsFile, database })
   if (place === null && role !== 'all') {
-    throw new GdnError('usage', `a process that is only ${role === 'api' ? 'an API' : 'a worker'} needs PostgreSQL`, {
+    throw new GdnError('usage', `a process with the role ${role} requires PostgreSQL`, {
       hint: 'Set GDN_DATABASE_URL, --database-url, or database_url_file in backend.yaml.',
     })
   }

@@ -94,7 +94,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     const drain = async (enough?: AbortSignal) => {
       if (drainMs === 0) return
       stopping()
-      log.info({ ms: drainMs }, 'draining before the stop')
+      log.info({ ms: drainMs }, 'draining requests before shutdown')
       await delay(drainMs, undefined, { signal: enough }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
@@ -168,7 +168,7 @@ function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Bac
       tlsServer.setSecureContext({ ...TLS_OPTIONS, ...(await readTlsPair(files)) })
       log.info({ file: files.certFile }, 'the certificate was reloaded')
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'the certificate could not be reloaded, the old one stays in use')
+      log.error({ error: messageOf(error) }, 'the certificate could not be reloaded; the old one stays in use')
     }
   }
 }

@@ -239,8 +239,8 @@ function versionOf(path: string, sql: Sql): number {
   const isEmpty = sql.get('SELECT 1 FROM sqlite_master') === undefined
   if (isEmpty && version === 0) return 0
   if (pragma(sql, 'application_id') !== APPLICATION_ID) {
-    throw new GdnError('data_dir', `${path} is not a database of gdn`, {
-      hint: 'Move it away, or choose another directory with --state-dir or GDN_STATE_DIR.',
+    throw new GdnError('data_dir', `${path} is not a gdn database`, {
+      hint: 'Move this file, or choose another directory with --state-dir or GDN_STATE_DIR.',
     })
   }
   if (version < FIRST_VERSION || version > SCHEMA_VERSION) throw otherSchema(path, version)

@@ -121,7 +121,7 @@ export function findOperation(sql: Sql, name: OperationName, id: string): Operat
   if (row === undefined) {
     const live = findLive(sql, name)
     if (live === null) return null
-    throw new GdnError('usage', `this request has the operation ${live.id}, which has not ended`, {
+    throw new GdnError('usage', `this request belongs to the operation ${live.id}, which is not finished`, {
       place,
       hint: `Nothing was sent. Use --operation ${live.id}.`,
     })
@@ -129,7 +129,7 @@ export function findOperation(sql: Sql, name: OperationName, id: string): Operat
   const server = serverId(sql, name.origin)
   const isSame = row.server_id === server && row.kind === name.kind && row.identity === name.identity
   if (isSame && row.collection_id === collectionId(sql, server, name)) return operationOf(sql, row)
-  throw new GdnError('usage', `the operation ${id} is another request`, {
+  throw new GdnError('usage', `the operation ${id} belongs to another request`, {
     place,
     hint: 'Nothing was sent. Run `gdn batch list --all` to show the operations.',
   })
@@ -217,7 +217,7 @@ function nftsOf(sql: Sql, id: string): Accepted['nfts'] {
 
 /** Returns the error for a stored request whose hash is wrong. */
 export const otherRequest = (hint: string) =>
-  new GdnError('data_dir', 'the state is damaged: a stored request is not the one that was written', { hint })
+  new GdnError('data_dir', 'the state is damaged: a stored request differs from the one that was written', { hint })
 
 function readRequest(sql: Sql, id: number): OperationRequest {
   const row = sql.get<RequestRow>(
@@ -225,7 +225,7 @@ function readRequest(sql: Sql, id: number): OperationRequest {
     id,
   )
   if (row === undefined || hashOf(row.body) !== row.sha256) {
-    throw otherRequest('Nothing was sent. Check on the server whether it took effect. If it did not, add --again.')
+    throw otherRequest('Nothing was sent. Check on the server whether the request took effect. If not, add --again.')
   }
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
   const { idempotency_key: key, body, listed_at: listedAt, sent_at: sentAt } = row

@@ -110,8 +110,8 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
 export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
   // First, because a reader is alone with the seal from here on.
   const { counter, sealed_at } = counterOf(sql)
-  if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the database that was here before is missing'
-  if (!isKnownPlace(sql, place)) return 'it was not used at this location before'
+  if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
+  if (!isKnownPlace(sql, place)) return 'it was not used in this location before'
   if (seal.counter !== counter)
     return 'state.db and state.db-seal do not match, as after a restored backup or a killed command'
   return seal.changedAt === sealed_at ? null : 'something else changed state.db-seal'

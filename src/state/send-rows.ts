@@ -31,7 +31,7 @@ export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number)
       moveOperation(sql, operation, 'intended')
     } catch (error) {
       if (!messageOf(error).includes('one_live_operation')) throw error
-      throw new GdnError('already_accepted', `line ${row.line}: another run has this row again`, {
+      throw new GdnError('already_accepted', `line ${row.line}: another run has already sent this row`, {
         hint: 'This request was not sent. Run the same command again to show the other run.',
       })
     }
@@ -171,7 +171,7 @@ export function settleOpen(sql: Sql, runId: string): void {
   }
 }
 
-export const NO_ANSWER = 'it was sent, or about to be, and no response was recorded'
+export const NO_ANSWER = 'the request may have been sent, but no response was recorded'
 
 /** Adds rows that were minted before, as a request that this run never sent. */
 export function enterFound(

@@ -20,7 +20,7 @@ export function otherSchema(path: string, version: number): GdnError {
   const next =
     version > SCHEMA_VERSION
       ? 'Update gdn.'
-      : `Finish its runs with the gdn that made it, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
+      : `Finish its runs with the version of gdn that created it, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
   return new GdnError('data_dir', `${path} has schema ${version}, and this gdn uses schema ${SCHEMA_VERSION}`, {
     hint: `Nothing was changed. ${next}`,
   })
@@ -43,7 +43,7 @@ export function stateError(path: string, error: unknown): unknown {
     ? `no space left in the state directory ${stateDir}`
     : `can't use the state directory ${stateDir}: ${problem ?? messageOf(error)}`
   return new GdnError('data_dir', message, {
-    hint: `${isFull ? 'Free some space' : 'Fix this'}, or choose another directory with --state-dir or GDN_STATE_DIR.`,
+    hint: `${isFull ? 'Free some space' : 'Fix this problem'}, or choose another directory with --state-dir or GDN_STATE_DIR.`,
     cause: error,
   })
 }

@@ -87,7 +87,7 @@ async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer
 
 function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
   return new GdnError('unknown_outcome', `the response of ${origin} was lost: ${reason}`, {
-    hint: 'The service may have generated a wallet whose key is lost. Nothing was sent to it, and it has no name. Run the command again to generate another wallet.',
+    hint: 'The service may have generated a wallet whose key is lost. That wallet has no name and no assets. Run the command again to generate another wallet.',
     cause,
   })
 }

@@ -57,7 +57,7 @@ export async function readKey(text: string, file: string, { kind, path }: ReadKe
     throw fail('is a Solana address: its private key has 64 bytes, which are 86 to 88 characters')
   }
   throw fail(
-    'is not in a format of keys that gdn supports',
+    'is not in a key format that gdn supports',
     'Pass a private key (0x and 64 hex digits, or base58 of Solana), a mnemonic, a keystore or a Solana keypair file.',
   )
 }

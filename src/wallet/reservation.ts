@@ -162,7 +162,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
     await rm(draft, { force: true })
     throw nameTaken(name, path)
   }
-  throw new GdnError('invalid_input', 'was left by a gdn process that was stopped, and may have a key', {
+  throw new GdnError('invalid_input', 'was left by a gdn process that was stopped, and may contain a key', {
     place: { file: draft },
     hint: `Check the file. If you don't need it, run \`rm ${quoted(draft)}\`.`,
   })

@@ -32,7 +32,7 @@ describe('an EVM address', () => {
   it.each([
     ['a flipped letter of the checksum', '0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', /wrong checksum/],
     ['a changed digit', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d358', /wrong checksum/],
-    ['39 digits', ADDRESS.slice(0, -1), /40 hex digits after 0x, has 39/],
+    ['39 digits', ADDRESS.slice(0, -1), /40 hex digits after 0x, but has 39/],
     ['41 digits', `${ADDRESS}0`, /has 41/],
     ['0X', `0X${ADDRESS.slice(2)}`, /must begin with 0x, not 0X/],
     ['no 0x', ADDRESS.slice(2), /must begin with 0x, followed by/],

@@ -64,7 +64,7 @@ describe('blockchains', () => {
       expect(result.ok).toBe(taken)
       if (!result.ok)
         expect(result.issues.map((issue) => [issue.field, issue.message])).toEqual([
-          ['blockchain', 'transfer is unsupported on Solana'],
+          ['blockchain', 'transfers are unsupported on Solana'],
         ])
     }
   })

@@ -36,7 +36,7 @@ describe('generated files', () => {
         'one.txt: differs',
         'out/a.txt: is missing',
         'out/b.txt: is no longer generated',
-        'to bring them up to date: node make.mjs',
+        'to update these files, run: node make.mjs',
       ]),
     )
   })

@@ -61,7 +61,7 @@ describe('findWrongImports', () => {
   test('rejects an import between folders of src/server in the same layer, or from a higher one', async () => {
     const text = (path: string) => `import '../${path}'\n`
     expect(await found('server/storage/s.ts', text('pipeline/loop.ts'), 'server/pipeline/loop.ts')).toEqual([
-      'src/server/storage/s.ts imports src/server/pipeline/loop.ts: server/pipeline is not below server/storage',
+      'src/server/storage/s.ts imports src/server/pipeline/loop.ts: server/pipeline is not in a layer below server/storage',
     ])
     await rm(join(folder, 'src'), { recursive: true })
     expect(await found('server/storage/s.ts', text('state/nfts.ts'), 'server/state/nfts.ts')).toHaveLength(1)
@@ -100,7 +100,7 @@ describe('findWrongImports', () => {
   ])('rejects that %s imports %s, which is of one kind of blockchain', async (from, to) => {
     const text = `import '${'../'.repeat(from.split('/').length - 1)}${to}'\n`
     expect(await found(from, text, to)).toEqual([
-      `src/${from} imports src/${to}: modules of one kind of blockchain are behind server/pipeline/driver.ts and facts.ts`,
+      `src/${from} imports src/${to}: only server/pipeline/driver.ts and facts.ts may import modules of one kind of blockchain`,
     ])
     await rm(join(folder, 'src'), { recursive: true })
     expect(await found('server/pipeline/chain-facts.ts', `import '../../${to}'\n`, to)).toEqual([])
@@ -137,7 +137,7 @@ describe('findWrongImports', () => {
     await write('src/core/b.ts', "export { c as b } from './c.ts'\n")
     await write('src/core/c.ts', 'export const c = 1\n')
     expect(await findWrongImports(join(folder, 'src'))).toEqual([
-      'src/core/a.ts imports src/core/c.ts lazily, but loads it anyway',
+      'src/core/a.ts imports src/core/c.ts lazily, but a static import also loads it',
     ])
     await write('src/core/b.ts', "import type { c } from './c.ts'\nexport const b: typeof c = 1\n")
     expect(await findWrongImports(join(folder, 'src'))).toEqual([])

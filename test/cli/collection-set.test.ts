@@ -195,7 +195,7 @@ describe('gdn collection set', () => {
     const { code, stderr } = await run(['--royalty', '5%', ...asOwner()], { permit })
     expect([code, await nonce()]).toEqual([5, sent])
     expect(stderr).toContain(
-      'It changed nothing. Fees have risen above the price that was approved. Run the same command again to see the cost now.',
+      'It changed nothing. Fees have risen above the price that was approved. Run the same command again to see the current cost.',
     )
   })
 
@@ -431,7 +431,7 @@ describe('gdn collection set', () => {
       const flags = ['-b', 'polygon', '--rpc-url', network.url, '--royalty', '5%']
       const { code, stderr } = await cli(['collection', 'set', stranger.address, ...flags], { env: home.env })
       expect(code).toBe(5)
-      expect(stderr).toContain('is not a collection of gdn')
+      expect(stderr).toContain('is not a gdn collection')
     })
 
     test('a node of another chain', async () => {

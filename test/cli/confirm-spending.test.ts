@@ -55,7 +55,7 @@ async function rawRequest(request: object): Promise<Prepared> {
 const HAS_VALUE: Reply = {
   status: 412,
   headers: { 'error-code': 'blockchain_has_value' },
-  body: { error: { title: 'Precondition Failed', message: 'polygon is a public network of this server' } },
+  body: { error: { title: 'Precondition Failed', message: 'the coins of polygon have value on this server' } },
 }
 
 /** Commands that send nothing in their scenario, or have none. */
@@ -115,7 +115,7 @@ describe.each(SPENDING.filter(({ command }) => !FOR_GOOD.includes(command)))('gd
       expect(result.code, result.stderr).toBe(3)
       expect(errorOf(result)).toMatchObject({
         code: 'not_confirmed',
-        message: expect.stringContaining('polygon is a public network of this server'),
+        message: expect.stringContaining('the coins of polygon have value on this server'),
       })
     },
   )

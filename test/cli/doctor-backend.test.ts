@@ -115,7 +115,7 @@ test('writes and reads a file in the data directory, reports free space, and lea
   expect(of('data dir')).toMatchObject([
     { status: 'ok', message: expect.stringMatching(/is writable, [\d.]+ GiB free/) },
   ])
-  expect(of('database')).toMatchObject([{ status: 'ok', message: expect.stringContaining('none yet') }])
+  expect(of('database')).toMatchObject([{ status: 'ok', message: expect.stringContaining('no database yet') }])
   expect(await readdir(join(dir, 'data'))).toEqual([])
 })
 
@@ -161,7 +161,7 @@ const SPOILT: Readonly<Record<string, (s3: S3StandIn) => unknown>> = {
   'rejects writes': (s3) => {
     s3.answer = ({ method }) => (method === 'PUT' ? { status: 403 } : null)
   },
-  'returns other bytes': (s3) => {
+  'returns different bytes': (s3) => {
     s3.content = (bytes) => Buffer.from(bytes).reverse()
   },
 }
@@ -169,7 +169,7 @@ const SPOILT: Readonly<Record<string, (s3: S3StandIn) => unknown>> = {
 test.each([
   ['is unreachable', 6, /can't be reached/],
   ['rejects writes', 4, /403/],
-  ['returns other bytes', 2, /does not return the stored file/],
+  ['returns different bytes', 2, /does not return the stored file/],
 ])('reports a bucket that %s, with exit code %i', async (what, exitCode, message) => {
   const s3 = await bucket()
   await SPOILT[what]?.(s3)

@@ -151,7 +151,7 @@ describe('nft grant', () => {
     [
       'Solana',
       ['nft', 'grant', '-c', '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T', '-b', 'solana', '--title', 'x'],
-      '--blockchain: transfer is unsupported on Solana',
+      '--blockchain: transfers are unsupported on Solana',
     ],
     ['a manifest', ['nft', 'grant', '-f', 'drop.csv'], 'drop.csv is a manifest'],
   ])('rejects %s with its location, and sends nothing', async (_what, argv, message) => {

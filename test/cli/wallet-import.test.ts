@@ -198,7 +198,11 @@ describe('gdn wallet import rejects', () => {
   const keystore = JSON.stringify(OF_CAST.json)
 
   test.each([
-    ['a truncated keystore', keystore.slice(0, -30), /key:1:\d+: is not a keystore: has a string that does not end/],
+    [
+      'a truncated keystore',
+      keystore.slice(0, -30),
+      /key:1:\d+: is not a keystore: has an unterminated or invalid string/,
+    ],
     ['an empty file', '', /key: is empty/],
     ['a keystore of another version', keystore.replace('"version":3', '"version":4'), /version must be 3/],
     [
@@ -209,7 +213,7 @@ describe('gdn wallet import rejects', () => {
     ['scrypt with 2^23 · 8 steps', hostile({ n: 2 ** 23 }), /requires too much: 8192 MiB of memory/],
     ['scrypt with p=2^30', hostile({ p: 2 ** 30 }), /crypto\.kdfparams\.p/],
     ['a keystore with another password', keystore, /key: the password is wrong, or the file was changed/],
-    ['an image', '\u0000PNG\r\n', /is not in a format of keys that gdn supports/],
+    ['an image', '\u0000PNG\r\n', /is not in a key format that gdn supports/],
   ])('%s', async (_what, content, said) => {
     const result = await file(content)
     expect(result.stderr).toMatch(said)

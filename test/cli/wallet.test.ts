@@ -148,7 +148,7 @@ describe('gdn wallet generate', () => {
     const { code, stdout, stderr, service } = await generate({ answer: (response) => void response.destroy() })
     expect({ code, stdout }).toEqual({ code: 9, stdout: '' })
     expect(stderr).toContain('was lost')
-    expect(stderr).toContain('Nothing was sent to it')
+    expect(stderr).toContain('That wallet has no name and no assets.')
     expect(service.calls).toHaveLength(1)
     expect(await filesOf(wallets)).toEqual([])
   })

@@ -117,7 +117,7 @@ describe('batch mint adopts rows that the backend already has by reference ID', 
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 0,
       stderr: expect.stringMatching(
-        new RegExp(`  No rows to send\\n  Rows that the server already has, which are not sent: ${ROWS}\\n`),
+        new RegExp(`  No rows to send\\n  Rows not sent, because the server already has them: ${ROWS}\\n`),
       ),
     })
   })

@@ -190,8 +190,8 @@ describe('permanent failures, without a retry', () => {
     ],
     ['returned headers that are too long', (_, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('x')],
     ['returned something that is not HTTP', (_, response) => response.socket?.end('220 smtp ready\r\n')],
-    ['redirects in a circle', redirectTo('/art.png')],
-    ['redirects in a circle', redirectTo('#again')],
+    ['redirects in a loop', redirectTo('/art.png')],
+    ['redirects in a loop', redirectTo('#again')],
     [
       'redirects more than 3 times',
       (request, response) => response.writeHead(302, { location: `${request.url}x` }).end(),
@@ -290,7 +290,7 @@ describe('temporary failures, which may succeed on a retry', () => {
       throw Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
     }
     expect(await failureOf(URL_OF_FILE, { lookup })).toMatchObject({
-      message: `${URL_OF_FILE} has a host that could not be resolved at the moment`,
+      message: `${URL_OF_FILE} has a host that can't be resolved at the moment`,
       lasting: false,
     })
   })

@@ -97,7 +97,7 @@ test.each(Object.entries(WHOLE))('accepts a whole file: %s', async (name, conten
 })
 
 test.each(['a.txt', 'drop.csv', 'a.json'])('warns of a text: %s', async (name) => {
-  const text = `is a text (${name.slice(name.indexOf('.'))}), which marketplaces may not show`
+  const text = `is a text file (${name.slice(name.indexOf('.'))}), which marketplaces may not show`
   expect(await inspect(name, '{"title": 1}')).toEqual({ problem: null, warning: text })
 })
 
@@ -177,7 +177,7 @@ test('warns of content that it does not know, and of larger files than a marketp
   expect(await inspect('a.png', padded(bytes))).toEqual({ problem: null, warning: null })
   expect(await inspect('a.png', padded(bytes + 100_000))).toEqual({
     problem: null,
-    warning: 'has 30.1 MB, more than the limit of Crypto.com NFT (30 MB)',
+    warning: 'is 30.1 MB, more than the limit of Crypto.com NFT (30 MB)',
   })
 })
 

@@ -85,7 +85,7 @@ const lasting: [string, RequestListener][] = [
   ['returned an empty file', (_, response) => response.end()],
   ['is larger than 1 MiB', inParts(Buffer.concat([PNG, Buffer.alloc(MAX)]))],
   ['is larger than 1 MiB', (_, response) => response.writeHead(200, { 'content-length': MAX + 1 }).write(PNG)],
-  ['redirects in a circle', redirectTo('/art.png')],
+  ['redirects in a loop', redirectTo('/art.png')],
   [
     'redirects to http://169.254.169.254/, which resolves to a private address (169.254.169.254)',
     redirectTo('http://169.254.169.254/'),

@@ -334,7 +334,7 @@ describe('an unknown outcome', () => {
     const error = await failure(gdn.mint(MINT, { idempotencyKey: 'order-42' }))
     expect(error).toMatchObject({
       code: 'unknown_outcome',
-      hint: 'Call it again with the same idempotency key: it first determines the outcome of the request.',
+      hint: 'Repeat the call with the same idempotency key. It first determines the outcome of the request.',
       operationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
     service.hidden.clear()
@@ -414,7 +414,7 @@ describe('waiting', () => {
     const error = await failure(gdn.mint(MINT, { idempotencyKey: 'order-42', timeoutMs: 1 }))
     expect(error).toMatchObject({
       code: 'pending',
-      hint: 'Call it again with the same idempotency key to keep waiting.',
+      hint: 'Repeat the call with the same idempotency key to keep waiting.',
       details: { nft_gdn_ids: ['nft-1'] },
     })
     expect(error.operationId).toBeDefined()
@@ -445,7 +445,7 @@ describe('waiting', () => {
       const error = await failure(call('order-42'))
       expect(error).toMatchObject({ code: 'pending', operationId: expect.any(String), details: expect.anything() })
       expect(error.message).toContain("accepted, but the status can't be read: ")
-      expect(error.hint).toBe('Call it again with the same idempotency key to keep waiting.')
+      expect(error.hint).toBe('Repeat the call with the same idempotency key to keep waiting.')
       service.request = Service.prototype.request
       await call('order-42')
       expect(served.paths.filter((path) => /^(create|transfer)/.test(path))).toHaveLength(1)

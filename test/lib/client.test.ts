@@ -68,7 +68,7 @@ describe('createClient', () => {
 
   test('rejects a base URL with the path of the API', () => {
     expect(refusal({ baseUrl: 'https://api.example.com/api/v1/', apiKey: KEY })).toBe(
-      'invalid_config: the base URL ends with /api/v1: Leave that out. gdn adds the path of each endpoint.',
+      'invalid_config: the base URL ends with /api/v1: Remove /api/v1. gdn adds the path of each endpoint.',
     )
   })
 
@@ -99,7 +99,7 @@ describe('gdn.api', () => {
     const { blockchain, ...rest } = ENDPOINTS.transfernft.example.request as TransfernftRequest
     await expect(client().api.transfernft(rest as TransfernftRequest)).rejects.toMatchObject({
       ...{ code: 'invalid_input', place: { field: 'blockchain' }, message: 'blockchain is required' },
-      hint: 'Set blockchain. Only version 1.2 of the API accepts requests without it.',
+      hint: 'Set blockchain. Such a request is valid only in version 1.2 of the API.',
     })
     const broken = { ...rest, nft_gdn_id: 7 } as unknown as TransfernftRequest
     await expect(client().api.transfernft(broken)).rejects.toMatchObject({ code: 'invalid_input', hint: undefined })
@@ -183,7 +183,7 @@ describe('readManifest', () => {
         ...{ file: path, line: 3, column: 2, field: 'title', message: 'title is required' },
         text: `${path}:3:2: title is required`,
       },
-      { text: `${path}:4:4: receiver must have 40 hex digits after 0x, has 2` },
+      { text: `${path}:4:4: receiver must have 40 hex digits after 0x, but has 2` },
     ])
   })
 

@@ -177,7 +177,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     [
       'stdin:2:1 (title) title is required',
       'stdin:2:4 (image) image must be an http(s), ipfs or ar URL',
-      'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 2',
+      'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, but has 2',
     ],
   ],
   [
@@ -188,7 +188,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'an address of 39 digits',
     `${HEAD}\nDawn,First,${ALICE.slice(0, -1)}\n`,
-    ['stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 39'],
+    ['stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, but has 39'],
   ],
   [
     '0X before an address',
@@ -214,7 +214,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a wrong address under a common name',
     `Name,Description,Wallet\nDawn,First,0x12\n`,
-    ['stdin:2:3 (Wallet) receiver must have 40 hex digits after 0x, has 2'],
+    ['stdin:2:3 (Wallet) receiver must have 40 hex digits after 0x, but has 2'],
   ],
   [
     'bytes that are not UTF-8 behind a cell of several lines',
@@ -254,7 +254,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'an ipfs URL without a CID',
     `${HEAD},image\n${GOOD},ipfs://nothing\n`,
-    ['stdin:2:4 (image) image is not an ipfs URL: ipfs:// is followed by a CID'],
+    ['stdin:2:4 (image) image is not an ipfs URL: ipfs:// must be followed by a CID'],
   ],
   [
     'a local file that does not exist',
@@ -287,7 +287,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `title,nots,description,receiver,image\nDawn,x,First,0x12,/no/such.png\n,y,First,${ALICE},\n`,
     [
       'stdin:1:2 unknown column "nots"',
-      'stdin:2:4 (receiver) receiver must have 40 hex digits after 0x, has 2',
+      'stdin:2:4 (receiver) receiver must have 40 hex digits after 0x, but has 2',
       "stdin:2:5 (image) image doesn't exist: /no/such.png",
       'stdin:3:1 (title) title is required',
     ],
@@ -297,7 +297,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     `${HEAD},title\nDawn,First,0x12,x\n`,
     [
       'stdin:1:4 the column "title" is repeated',
-      'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, has 2',
+      'stdin:2:3 (receiver) receiver must have 40 hex digits after 0x, but has 2',
     ],
   ],
   [
@@ -349,7 +349,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'the results of a run',
     `${HEAD},key,line,status,nft_gdn_id,receiver_wallet_address\n${GOOD},k,2,deployed,id,${ALICE}\n`,
-    ['stdin:1 has the columns of the results of a run'],
+    ['stdin:1 has the columns of run results'],
   ],
   [
     'a list of NFTs',
@@ -426,7 +426,7 @@ describe('limits', () => {
   test('rejects senders on Solana, which has no transfers', async () => {
     const key = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
     const { issues } = await read(`${HEAD},sender\nDawn,First,${key},${key}\n`, { blockchain: 'solana' })
-    expect(issues.map(told)).toEqual(["stdin:2:4 (sender) sender can't be used: transfer is unsupported on solana"])
+    expect(issues.map(told)).toEqual(["stdin:2:4 (sender) sender can't be used: transfers are unsupported on solana"])
   })
 
   test('reports a number in place of an address as spreadsheet damage, on Solana too', async () => {

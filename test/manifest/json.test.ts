@@ -102,7 +102,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
       'stdin:2 is a string, but a row must be an object',
     ],
   ],
-  ['a list without its end', 'json', `[${good}\n`, ['stdin:2 ends before the list of line 1 does']],
+  ['a list without its end', 'json', `[${good}\n`, ['stdin:2 ends inside the list that begins in line 1']],
   ['a list that ends in a comma', 'json', `[${good},\n]`, ['stdin:2 has "]" where an entry is expected']],
   ['an entry without its end', 'json', `[${good},\n{"title":"Da`, ['stdin:2 ends in the middle of an entry']],
   ['a missing comma', 'json', `[${good}\n${good}]`, ['stdin:2 has "{" where , or ] is expected']],

@@ -162,7 +162,7 @@ describe('a copied state', () => {
     await machine.command(service, 'createnft')
     change(join(machine.stateDir, 'state.db'), "UPDATE places SET boot = 'an earlier one'")
     const { events } = await machine.command(service, 'createnft')
-    expect(events).toContainEqual({ type: 'copied', reason: 'it was not used at this location before' })
+    expect(events).toContainEqual({ type: 'copied', reason: 'it was not used in this location before' })
   })
 
   test.each([
@@ -174,7 +174,7 @@ describe('a copied state', () => {
     await lose(join(machine.stateDir, 'state.db'))
     const { error, events } = await machine.command(service, 'createnft')
     expect(error).toMatchObject({ code: 'seems_minted' })
-    expect(events).toContainEqual({ type: 'copied', reason: 'the database that was here before is missing' })
+    expect(events).toContainEqual({ type: 'copied', reason: 'the previous database is missing' })
     expect(service.made).toBe(1)
   })
 })

@@ -302,7 +302,7 @@ describe('--operation', () => {
       await machine.command(service, 'createnft', { ...named, content: TO_OTHER }),
       await machine.command(service, 'createcollection', named),
     ]) {
-      expect(error).toMatchObject({ code: 'usage', message: `the operation ${ID} is another request` })
+      expect(error).toMatchObject({ code: 'usage', message: `the operation ${ID} belongs to another request` })
     }
     expect(service.arrived).toHaveLength(1)
   })

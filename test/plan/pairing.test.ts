@@ -564,7 +564,7 @@ describe('a row without an ID', () => {
   test('that was edited is described as such, and no other row is', async () => {
     const machine = await start()
     await mint(machine, DROPPED)
-    const edited = '. Without an id, an edited row is a new row: it would be minted in addition'
+    const edited = '. Without an id, an edited row is a new row, and would be minted as an additional NFT'
     const gone = '1 row that the run has sent is no longer in the manifest'
     const burns = 'Its NFT is burned only by a plan that was saved with --prune and --out'
     const named = 'Without a row: C'

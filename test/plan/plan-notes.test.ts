@@ -18,7 +18,7 @@ const NOTHING: NotedFacts = {
   mayBeMinted: false,
 }
 const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
-const ELSEWHERE = 'was changed since, for example by another machine. gdn apply would undo that'
+const ELSEWHERE = 'was changed since, for example by another machine. gdn apply would undo that change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
@@ -46,7 +46,7 @@ describe('the notes of a plan', () => {
       'with a row that may be an edit of one that is gone',
       { ...ONE_GONE, newUnnamed: 1 },
       [
-        '1 row that the run has sent is no longer in the manifest. Without an id, an edited row is a new row: it would be minted in addition',
+        '1 row that the run has sent is no longer in the manifest. Without an id, an edited row is a new row, and would be minted as an additional NFT',
         'Without a row: Blue (7)',
         BURNED,
       ],

@@ -97,7 +97,7 @@ const ROWS_LOOSER = [
   [/unknown blockchain|is not a known blockchain/, 'a name may be close to a known one'],
   [/but the run is for|but the flag is|blockchain is required/, 'flags and other rows may set it'],
   [/doesn't exist|is outside|is hidden|is a directory|can't be read/, 'reads the file'],
-  [/transfer is unsupported|sender can't be used/, 'depends on the blockchain of the run'],
+  [/transfers are unsupported|sender can't be used/, 'depends on the blockchain of the run'],
   [/must have one entry for each/, 'counts entries of two lists'],
   [
     /is an EVM address|must begin with 0x|is not an EVM address|is a number, not an address|hex digits/,

@@ -213,10 +213,10 @@ it('rejects a transfer as unsupported', async () => {
   const refusal = (result: { success: boolean; error?: { issues: { message: string }[] } | undefined }) =>
     result.error?.issues.map(({ message }) => message)
   expect(refusal(ENDPOINTS.createnfttrans.request.safeParse({ ...common, metadata: plainMetadata(1) }))).toEqual([
-    'transfer is unsupported on Solana',
+    'transfers are unsupported on Solana',
   ])
   const transfer = { ...common, token_id: solanaWallet('mint'), nft_gdn_id: 'x' }
-  expect(refusal(ENDPOINTS.transfernft.request.safeParse(transfer))).toEqual(['transfer is unsupported on Solana'])
+  expect(refusal(ENDPOINTS.transfernft.request.safeParse(transfer))).toEqual(['transfers are unsupported on Solana'])
 })
 
 describe('an address', () => {

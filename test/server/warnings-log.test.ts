@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createWarningsLog } from '../../src/server/warnings-log.ts'
 
-const WAITS = 'the network cannot be used, and work for it waits'
+const WAITS = "the network can't be used, and its work is delayed"
 const FAILED = 'a pipeline step failed and will be retried'
 
 function people() {

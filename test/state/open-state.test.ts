@@ -94,7 +94,7 @@ describe('the file', () => {
     for (const openIt of [openState, openStateIfThere]) {
       await expect(openIt(stateDir)).rejects.toMatchObject({
         code: 'data_dir',
-        message: expect.stringContaining('not a database of gdn'),
+        message: expect.stringContaining('not a gdn database'),
       })
     }
     expect(await readFile(statePath(stateDir))).toEqual(before)

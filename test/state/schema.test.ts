@@ -147,7 +147,7 @@ test.each(OPENERS.flatMap(([who, open]) => [-1, 0, 1, 6].map((version) => [who, 
       code: 'data_dir',
       exitCode: 2,
       message: `${path} has schema ${version}, and this gdn uses schema ${SCHEMA_VERSION}`,
-      hint: `Nothing was changed. Finish its runs with the gdn that made it, then run \`mv '${path}' '${path}-schema-${version}'\`.`,
+      hint: `Nothing was changed. Finish its runs with the version of gdn that created it, then run \`mv '${path}' '${path}-schema-${version}'\`.`,
     })
     expect(await everyFile()).toEqual(before)
   },
@@ -160,7 +160,7 @@ test('the fix makes a new state, which counts as a copy: what the other sent is 
   const state = await openState(stateDir)
   await state.write((sql) => sql.run("INSERT INTO servers (origin) VALUES ('https://b.test')"))
   const copied = await state.read((sql) => sql.all('SELECT epoch, copied_because FROM state'))
-  expect(copied).toEqual([{ epoch: 1, copied_because: 'the database that was here before is missing' }])
+  expect(copied).toEqual([{ epoch: 1, copied_because: 'the previous database is missing' }])
   state.close()
 })
 

@@ -190,7 +190,7 @@ describe('after gdn was killed', () => {
 
   test('any other file is kept and reported', async () => {
     left(TEXT.slice(0, 300))
-    await expect(reserve(folder, 'alice')).rejects.toThrow('may have a key')
+    await expect(reserve(folder, 'alice')).rejects.toThrow('may contain a key')
     expect(readFileSync(join(folder, '.alice.part'), 'utf8')).toBe(TEXT.slice(0, 300))
   })
 })

@@ -20,7 +20,7 @@ export const commitprovenance = defineCreatingEndpoint({
   creates: {
     ...startingTransaction,
     effect: { in: 'none', reason: 'getprovenances lists it' },
-    hints: { request: 'You can repeat the request: a hash is committed once.', command: REPEAT_LATER },
+    hints: { request: 'You can repeat the request: a hash is committed only once.', command: REPEAT_LATER },
   },
   request: z
     .strictObject({ contract_address: address, provenance, reference_id: referenceId.optional() })

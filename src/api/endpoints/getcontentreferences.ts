@@ -9,7 +9,7 @@ export const MAX_CONTENT_REFERENCES = 1000
 
 export const getcontentreferences = defineEndpoint({
   name: 'getcontentreferences',
-  summary: 'List the NFTs of a label that were minted without an ID',
+  summary: 'List the NFTs of rows without an ID, by label',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z

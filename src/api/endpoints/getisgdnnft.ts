@@ -6,7 +6,7 @@ import { nftGdnId } from '../nft-record.ts'
 
 export const getisgdnnft = defineEndpoint({
   name: 'getisgdnnft',
-  summary: 'Check that the service created an NFT that a wallet owns',
+  summary: 'Check whether the service created an NFT that a wallet owns',
   permissions: ['nft:read'],
   validationStatus: 422,
   request: z

@@ -14,17 +14,20 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     "The ID of the request in the server's log. If the request has an x-request-id, this is its value.",
     '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ),
-  'Idempotency-Supported': header('This server honors Idempotency-Key on every creating request.', 'yes'),
+  'Idempotency-Supported': header(
+    'This server supports Idempotency-Key on every request that creates something.',
+    'yes',
+  ),
   'Reference-Ids-Supported': header(
-    'Extension: every creating request of this server accepts reference IDs, and getreferences looks them up.',
+    'Extension: this server accepts reference IDs in every request that creates something, and getreferences looks them up.',
     'yes',
   ),
   'Reference-Labels-Supported': header(
-    'Extension: this server stores a label and kinds with reference IDs, and relabelreferences replaces the label.',
+    'Extension: this server stores a label and a kind with each reference ID, and relabelreferences replaces the label.',
     'yes',
   ),
   'Reference-Aliases-Supported': header(
-    'Extension: this server has aliasreferences, and getcontentreferences lists NFTs that were minted without an ID.',
+    'Extension: this server has aliasreferences, and getcontentreferences lists NFTs whose rows had no ID.',
     'yes',
   ),
   'Updates-Supported': header(
@@ -37,7 +40,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
   'Blockchains-Without-Value': header(
-    'Extension: the blockchains whose coins have no value on this server, such as embedded chains; * for all. Requests on others may cost money.',
+    'Extension: the blockchains whose coins have no value on this server, such as embedded chains; * for all. Requests on other blockchains may cost money.',
     'polygon-amoy, base',
   ),
   'Gdn-Backend-Id': header(
@@ -54,7 +57,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     IDEMPOTENCY_ERRORS.reused,
   ),
   'RateLimit-Policy': header(
-    'The limit: requests (q) in a window of seconds (w). Without q there is no limit.',
+    'The limit: q requests in a window of w seconds. Without q, there is no limit.',
     '"createnft";q=2;w=1',
   ),
   RateLimit: header('The remaining requests (r), and for how many seconds (t).', '"createnft";r=1;t=1'),
@@ -68,7 +71,7 @@ export const headerRefs = (...names: string[]): Json =>
 const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
   400: [
     TITLES.badRequest,
-    'The request does not match its schema (titled Request Validation Error), or violates a rule of the service. Nothing was accepted.',
+    'The request does not match its schema (title: Request Validation Error), or violates a rule of the service. Nothing was accepted.',
     'contract_address and blockchain are inconsistent: that collection is on polygon',
   ],
   401: [TITLES.unauthorized, 'The API key is missing, unknown, revoked or expired.', 'the header x-api-key is missing'],
@@ -76,7 +79,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
     TITLES.conflict,
-    'A reference ID belongs to an operation with another digest. Nothing was accepted, Error-Code is reference_id_conflict, and error.conflicts has both digests of each. Or a reference ID has another label: Error-Code is reference_label_conflict, and error.conflicts has both labels of each. Or an alias belongs to another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. Or the cost of the rows may exceed the remaining limit of their run: Error-Code is run_max_cost. Or a request with the same Idempotency-Key is still in progress.',
+    'Nothing was accepted, for one of these reasons. A reference ID belongs to an operation with another digest: Error-Code is reference_id_conflict, and error.conflicts has both digests for each ID. A reference ID has another label: Error-Code is reference_label_conflict, and error.conflicts has both labels for each ID. An alias belongs to another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. The request may cost more than the remaining limit of its run: Error-Code is run_max_cost. A request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" belongs to another operation; nothing was accepted',
   ],
   410: [
@@ -87,7 +90,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   412: [
     TITLES.precondition,
     'The request has Gdn-Only-Without-Value, and the coins of its blockchain have value. Nothing was accepted, and Error-Code is blockchain_has_value.',
-    'polygon is a public network of this server, and the request is only for one whose coins have no value; nothing was accepted',
+    'the coins of polygon have value on this server, and the request permits only coins without value; nothing was accepted',
   ],
   413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server accepts'],
   415: [
@@ -102,7 +105,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   422: [
     TITLES.validation,
-    'The request does not match its schema, has a reference ID twice, or its Idempotency-Key was used with another body.',
+    'The request does not match its schema, repeats a reference ID, or has an Idempotency-Key that was used with another body.',
     'nft_gdn_ids must have at least one ID',
   ],
   429: [
@@ -112,8 +115,8 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   500: [
     TITLES.internal,
-    "An unexpected error of the server. The message has the ID of the request in the server's log.",
-    'an unexpected error occurred on the server: its log has the details of the request 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+    "An unexpected server error. The message contains the ID of the request in the server's log.",
+    'an unexpected error occurred on the server: its log has details of the request 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ],
   503: [
     TITLES.unavailable,

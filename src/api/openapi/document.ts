@@ -10,13 +10,13 @@ import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 
 const ABOUT = `Create NFT collections, create and transfer NFTs, and look them up.
 
-The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. The response contains IDs for status requests. Every API request must contain a key in the header \`x-api-key\`.`
+The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. The response contains IDs for status requests. Every API request must contain an API key in the header \`x-api-key\`.`
 
 const versionNote = (version: ApiVersion) =>
   `This is version ${version} of the API. A key is for one version, and all versions have the same paths.`
 
 const TAGS = [
-  { name: 'Collections', description: 'Contracts on a blockchain in which NFTs are created.' },
+  { name: 'Collections', description: 'Contracts on a blockchain that contain NFTs.' },
   { name: 'NFTs', description: 'Create, transfer, list and check NFTs.' },
   { name: 'Wallets', description: 'Addresses with their private keys, generated on demand and not stored.' },
   { name: 'Files', description: 'Upload files for the metadata of NFTs.' },
@@ -36,7 +36,7 @@ const COMPONENTS = {
       name: 'Idempotency-Key',
       in: 'header',
       description:
-        'Any unique text for this request. The same key and body again return the first response, and nothing is created twice.',
+        'Any unique text for this request. If you repeat the request with the same key and body, the server returns the first response and creates nothing.',
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     },
     OnlyWithoutValue: {
@@ -49,7 +49,7 @@ const COMPONENTS = {
     RequestId: {
       name: 'x-request-id',
       in: 'header',
-      description: "Your own ID of this request in the server's log. By default the server generates one.",
+      description: "Your own ID for this request in the server's log. By default the server generates one.",
       schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$' },
     },
   },

@@ -99,7 +99,8 @@ export function operationOf(endpoint: Endpoint): Json {
     requestBody: requestBody(endpoint),
     responses: {
       200: {
-        description: creates === null ? 'The requested data.' : 'Accepted. It is processed afterwards.',
+        description:
+          creates === null ? 'The requested data.' : 'Accepted. The server processes the request afterwards.',
         headers: headerRefs(...headers),
         content: {
           'application/json': {

@@ -145,9 +145,12 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Operation'],
       summary: 'Check whether the server is ready',
       responses: {
-        200: answer('It is ready.', json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] })),
+        200: answer(
+          'The server is ready.',
+          json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] }),
+        ),
         503: answer(
-          'It is not ready, for these reasons.',
+          'The server is not ready, for these reasons.',
           json(jsonSchema(readiness, 'output'), {
             ready: false,
             problems: ["the database can't be read"],

@@ -82,7 +82,7 @@ export class CollectionSweep {
       own.missing > 0
         ? waitingFor(own.missing)
         : unread > 0
-          ? `the server lists ${unread} NFTs that it does not return yet`
+          ? `the server lists ${unread} NFTs, but does not return their details yet`
           : proof === 'unread'
             ? waitingFor(1)
             : null

@@ -19,14 +19,14 @@ export const UNDECIDED = 'undecided: '
  * Prefix of the error of a row that may be minted twice. The reason follows, which ends with the ID of the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
-const LATE_NFT = `${TWICE}its first request, which was absent, or another client minted the same metadata: `
+const LATE_NFT = `${TWICE}its first request was absent, but that request or another client minted the same metadata: `
 const OF_RIVAL = `${TWICE}the run `
 
 /** Prefix of the error of an accepted row that the server doesn't mint yet. */
 const WAITING = 'waiting: '
 
 /** Why a row is undecided although the server accepted its request. */
-export const NOT_SHOWN = 'the server accepted the request, but shows no NFT with this metadata for it'
+export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
 
 /** Why a row is undecided whose NFT was deployed before the backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
@@ -38,7 +38,7 @@ export const ADOPTED_NOT_KNOWN =
 /** Why a row is absent. */
 export const ABSENCE = {
   later_rows: `${ABSENT}it is not in the collection, but rows that were sent later are`,
-  time_alone: `${ABSENT}it is not in the collection after a wait; no row was sent later to compare it with`,
+  time_alone: `${ABSENT}it is not in the collection after a wait, and no later row confirms this`,
   person: `${ABSENT}you marked it as not minted`,
 } as const
 export const MARKED_ABSENT = ABSENCE.person

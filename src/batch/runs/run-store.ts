@@ -106,7 +106,7 @@ export class RunStore {
       this.#waiting = []
       let failed: Waiting | null = null
       try {
-        if (this.#run === null) throw new Error('a run that is only read is not changed')
+        if (this.#run === null) throw new Error("a run that was opened for reading can't be changed")
         const results = await this.#run.write((sql) => {
           const done = batch.map((one) => {
             failed = one

@@ -7,7 +7,8 @@ import { glanceAtState } from '../../state/glance.ts'
 import type { Deps } from '../deps.ts'
 
 /** The errors of a server, or of this machine, about a collection that the server doesn't have. */
-const UNKNOWN_COLLECTION = /(\w+) (?:is not a collection of (?:this account|gdn)$|was not created on this machine)/
+const UNKNOWN_COLLECTION =
+  /(\w+) (?:is not a (?:collection of this account|gdn collection)$|was not created on this machine)/
 
 /**
  * Returns the error for a collection that the local backend doesn't have. Where another backend has it, for example

@@ -296,7 +296,7 @@ export async function shortageOfRun(
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
       const reserved = room < payable ? ' in addition to what is reserved' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${reserved}; repeat its command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${reserved}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
     // What was accepted for other runs counts too. What was accepted for this one is in both `needed` and `counted`.

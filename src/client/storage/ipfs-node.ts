@@ -46,7 +46,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
 function cidIn(answer: TransportAnswer, api: string): string {
   if (answer.status === 401 || answer.status === 403) {
     throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeAnswer(answer)}`, {
-      hint: 'Check ipfs_api: it is the RPC API of a node that allows this machine.',
+      hint: 'Check that ipfs_api is the RPC API of a node that accepts requests from this machine.',
     })
   }
   if (answer.status !== 200) throw strange(answer, api)
@@ -59,7 +59,7 @@ function cidIn(answer: TransportAnswer, api: string): string {
 
 function strange(answer: TransportAnswer, api: string): GdnError {
   return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeAnswer(answer)}`, {
-    hint: 'Check ipfs_api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
+    hint: 'Set ipfs_api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
   })
 }
 

@@ -16,7 +16,7 @@ export async function checkWebp(file: FileWindow): Promise<string | null> {
     const head = Buffer.isBuffer(loaded) ? loaded : await loaded
     const type = head.toString('latin1', 0, 4)
     const length = head.readUInt32LE(4)
-    if (n === 0 && !/^VP8[ LX]$/.test(type)) return 'its first chunk is no image'
+    if (n === 0 && !/^VP8[ LX]$/.test(type)) return 'its first chunk is not an image'
     if (at + 8 + length > end) return ENDS_EARLY
     if (type === 'VP8 ' && head.toString('latin1', 11, 14) !== '\x9d\x01\x2a') return 'its pixels are damaged'
     if (type === 'VP8L' && head[8] !== 0x2f) return 'its pixels are damaged'

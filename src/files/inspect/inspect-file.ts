@@ -62,7 +62,7 @@ async function inspect(window: FileWindow, head: Buffer, extension: string): Pro
     return warning(`${type}, which marketplaces may not show`)
   }
   if (format === 'text' && extension !== '.gltf')
-    return warning(`is a text (${extension}), which marketplaces may not show`)
+    return warning(`is a text file (${extension}), which marketplaces may not show`)
   const { name, check } = FORMATS[format]
   const broken = (await check?.(window)) ?? null
   if (broken !== null) return problem(`${name} that can't be decoded: ${broken}`, AGAIN)

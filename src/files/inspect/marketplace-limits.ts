@@ -27,5 +27,5 @@ export function marketplaceWarning(format: FormatName, size: number): string | n
   const over = MARKETPLACE_LIMITS.filter(({ bytes, formats }) => size > bytes && formats.includes(format))
   if (over.length === 0) return null
   const limits = over.map(({ marketplace, bytes }) => `${marketplace} (${bytes / 1_000_000} MB)`)
-  return `has ${(size / 1_000_000).toFixed(1)} MB, more than the limit of ${limits.join(' and ')}`
+  return `is ${(size / 1_000_000).toFixed(1)} MB, more than the limit of ${limits.join(' and ')}`
 }

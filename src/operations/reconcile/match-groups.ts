@@ -66,7 +66,7 @@ export function decideGroup(group: Group): GroupVerdict {
     const [one, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
       return all(
-        undecided('an NFT with the same metadata still belongs to its sender: it may be one of several rows', true),
+        undecided('an NFT with the same metadata still belongs to its sender, and may match several rows', true),
       )
     }
     one?.matches.push(match)

@@ -86,7 +86,7 @@ export async function findHeld(store: Store, name: string): Promise<Held> {
   })
 }
 
-const FAILED = 'a token of this NFT may exist: its collection was released after its database was restored'
+const FAILED = 'a token of this NFT may exist: the collection was released after the database was restored'
 
 /**
  * Lets a collection mint again after unexplained tokens.

@@ -72,7 +72,7 @@ export interface ChainsOptions {
 /** In a cluster, one process runs the embedded chains, and it isn't this one. */
 export class RunElsewhere extends GdnError {
   constructor(blockchain: Blockchain) {
-    super('unreachable', `another process of this database runs the embedded chain ${blockchain}`, {
+    super('unreachable', `another process on this database runs the embedded chain ${blockchain}`, {
       hint: 'Send the request to that process, or configure the network by RPC URL, which every process can reach.',
     })
   }

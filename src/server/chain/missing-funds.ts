@@ -78,7 +78,7 @@ export function aboveLimits(
   if (balance >= needed) return null
   const has = `the ${role} ${address} has ${text(balance, 'down')} ${coin ?? 'coins'} on ${blockchain}`
   const wait = `${listOf({ nfts, signed: transactions })} ${nfts + transactions === 1 ? 'waits' : 'wait'}`
-  return `${has}, and signing takes ${text(needed, 'up')} at the current fees; ${wait} for lower fees or a higher limit`
+  return `${has}, but signing requires ${text(needed, 'up')} at the current fees; ${wait} for lower fees or a higher limit`
 }
 
 function listOf({
@@ -91,7 +91,7 @@ function listOf({
   const parts = [
     ...(pending === 0 ? [] : [count(pending, 'pending transaction')]),
     ...(signed === 0 ? [] : [count(signed, 'signed transaction')]),
-    ...(nfts === 0 ? [] : [count(nfts, 'waiting NFT')]),
+    ...(nfts === 0 ? [] : [count(nfts, 'pending NFT')]),
     ...(unsent === 0 ? [] : [count(unsent, 'unsent row')]),
     ...(changes === 0 ? [] : [count(changes, 'change')]),
   ]

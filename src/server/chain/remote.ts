@@ -48,16 +48,16 @@ export async function refuseOtherNetworks(
     const { blockchain } = row
     if (!isBlockchain(blockchain)) continue
     const there = isEvm(blockchain)
-      ? nameOf('chain id', chains.get(blockchain)?.chainId)
+      ? nameOf('chain ID', chains.get(blockchain)?.chainId)
       : nameOf('genesis', clusters.get(blockchain)?.genesisHash)
-    const known = isEvm(blockchain) ? nameOf('chain id', row.chain_id) : nameOf('genesis', row.genesis_hash)
+    const known = isEvm(blockchain) ? nameOf('chain ID', row.chain_id) : nameOf('genesis', row.genesis_hash)
     if (row.network === 'embedded' ? there === null : there === known) continue
     const here = row.network === 'embedded' ? 'an embedded chain' : `the network of ${known}`
     throw new GdnError(
       'invalid_config',
-      `the database has ${blockchain} as ${here}, but ${there ?? 'no network'} is configured`,
+      `the database stores ${blockchain} as ${here}, but the configuration has ${there ?? 'no network'}`,
       {
-        hint: 'Use another data directory, or the configuration that belongs to this one.',
+        hint: 'Use another data directory, or the configuration for this directory.',
       },
     )
   }

@@ -121,7 +121,9 @@ async function examineSigners(
         const balance = await network.publicNetwork.balance(address)
         const lack = lackOf(network, { address, balance, ...debtOf([], 0) }, fees)
         if (lack !== null) {
-          throw new GdnError('invalid_config', lack, { hint: `Send coins to ${address}. Until then it can't sign.` })
+          throw new GdnError('invalid_config', lack, {
+            hint: `Send coins to ${address}. Until then, this signer can't sign.`,
+          })
         }
         if (factory !== null && !(await isOperator(network, factory, address))) {
           throw new GdnError('invalid_config', `${address} is not authorized by the factory`, {

@@ -20,7 +20,8 @@ export async function examineDatabase(place: DatabasePlace): Promise<{ found: Ex
   let store: Store | null = null
   const found = await examine('database', async () => {
     const opened = await open(place)
-    if (opened === null) return { message: `${place.dataDir} has none yet, the backend's first start creates it` }
+    if (opened === null)
+      return { message: `${place.dataDir} has no database yet: the backend creates one when it first starts` }
     store = opened
     return await look(opened)
   })

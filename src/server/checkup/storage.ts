@@ -52,8 +52,8 @@ async function there(remote: RemoteFiles): Promise<string> {
   if (Buffer.concat(parts).equals(CONTENT)) {
     return `${remote.name} stores a file in ${written} ms and returns it in ${msSince(since) - written} ms`
   }
-  throw new GdnError('bad_answer', `${remote.name} returns other bytes than were stored`, {
-    hint: 'Check for a proxy between this machine and the storage that alters data.',
+  throw new GdnError('bad_answer', `${remote.name} returns different bytes than were stored`, {
+    hint: 'Check whether a proxy alters data between this machine and the storage.',
   })
 }
 
@@ -68,7 +68,7 @@ async function inDataDir(dataDir: string): Promise<{ message: string; fix?: stri
     } finally {
       await file.close()
     }
-    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it returns other bytes than were written')
+    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it returns different bytes than were written')
   } catch (cause) {
     throw new GdnError('data_dir', `${dataDir} can't be used: ${messageOf(cause)}`, {
       hint: 'Free disk space and check the write permission, or choose another directory with --data-dir.',

@@ -104,7 +104,7 @@ async function readAll(db: Db, file: string) {
     const line = parse(text, refuse)
     if (number === 1) refuseOthers(line, await appliedMigrations(db), refuse)
     else if (Array.isArray(line)) {
-      if (open === null || line.length !== open.table.columns.length) throw refuse('the row belongs to no table')
+      if (open === null || line.length !== open.table.columns.length) throw refuse('the row does not belong to a table')
       open.sum.add(line as Row)
       open.rows.push(line as Row)
       if (open.table.name === 'secrets') counted.secrets.push(line as Row)
@@ -112,7 +112,7 @@ async function readAll(db: Db, file: string) {
     } else if ('table' in line) {
       const table = tables.find(({ name }) => name === line.table)
       if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {
-        throw refuse(`this version has no such table ${String(line.table)}`)
+        throw refuse(`this version of gdn has no table ${String(line.table)} with these columns`)
       }
       open = { table, sum: new TableSum(), rows: [] }
     } else if ('end' in line && open !== null && line.end === open.table.name) {
@@ -123,7 +123,7 @@ async function readAll(db: Db, file: string) {
       if (open.table.name === 'nfts') counted.nfts = open.sum.rows
       open = null
     } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
-    else throw refuse('the line is not valid here')
+    else throw refuse('the line is in an invalid place')
   }
   if (!isComplete) throw refuse('the file is incomplete: it ends here')
   return counted

@@ -86,7 +86,7 @@ export function createErrorHandler(log: Log) {
       { request: id, route: request.routeOptions.url, error: messageOf(error), stack },
       'a request failed unexpectedly',
     )
-    const message = `an unexpected error occurred on the server: its log has the details of the request ${id}`
+    const message = `an unexpected error occurred on the server: its log has details of the request ${id}`
     reply.code(500).send(bodyOf(form, new Refusal(500, TITLES.internal, message)))
   }
 }

@@ -47,7 +47,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   )
   const files = histogram(
     'gdn_storage_operation_duration_seconds',
-    'Storage operations on files, including the time of their source or reader',
+    'Duration of storage operations on files, including the time that the sender or receiver of a file takes',
     'operation',
     'outcome',
   )
@@ -79,7 +79,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     'Age of the oldest pending item at a step; 0 if there is none',
     'step',
   )
-  const unsettled = gauge('gdn_transactions_unsettled', 'Transactions signed and not yet final', 'blockchain')
+  const unsettled = gauge('gdn_transactions_unsettled', 'Transactions that are signed but not final', 'blockchain')
   const height = gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain')
   const followed = gauge(
     'gdn_owners_followed_block',
@@ -89,7 +89,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   const funds = gauge('gdn_signer_balance_coins', 'Balance of a signer for gas, in whole coins', 'blockchain', 'signer')
   const hindrance = gauge(
     'gdn_network_hindered',
-    '1 while a network by RPC URL does not respond, or none of its signers can sign or pay',
+    '1 while a public network does not respond, or none of its signers can sign or pay',
     'blockchain',
   )
   const pendingDeliveries = gauge('gdn_webhook_deliveries_waiting', 'Pending webhook deliveries')

@@ -111,7 +111,7 @@ function createPinStep(
       const request = state === 'asked' && reference !== null ? await service.status(reference) : await ask(publication)
       if (request?.status === 'failed') {
         const why = request.details ?? 'the service gave no reason'
-        log.warn({ cid, why }, 'the pinning service could not pin content, the request is repeated')
+        log.warn({ cid, why }, 'the pinning service could not pin content; the request will be repeated')
       }
       if (request === null || request.status === 'failed') {
         return await postpone(publication, 'waiting', null)

@@ -33,7 +33,7 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
     })
     log.error(
       { blockchain, collection: collection_id, hash, start_id, token_count, reason },
-      'the chain has tokens of a collection that this backend does not know: its mints are blocked until an operator releases it',
+      'a collection has tokens that this backend does not know: its mints are blocked until an operator releases the collection',
     )
   }
 

@@ -160,12 +160,12 @@ function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, req
   const { id, blockchain, hash, kind } = transaction
   const { state, seen } = outcome
   const facts = { blockchain, transaction: id, hash: seen.hash ?? hash, kind }
-  if (state === 'cancelled') log.info(facts, 'a transaction is cancelled')
+  if (state === 'cancelled') log.info(facts, 'a transaction was canceled')
   if (state === 'reverted') log.warn({ ...facts, error: seen.error }, 'a transaction reverted')
   if (verdict.verdict === 'again' && verdict.replacement !== undefined) {
     log.info(
       { ...facts, replaced_by: verdict.replacement.id },
-      'a transaction can never be executed, another was signed',
+      'a transaction can never be executed; another was signed',
     )
   }
   if (requests === undefined || (state !== 'final' && state !== 'reverted')) return

@@ -31,7 +31,7 @@ export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>
         Promise.all([facts.ownerOf(collection, tokenId, holder), facts.state(collection), facts.lifecycle(collection)]),
       )
       if (!lifecycle.enableBurn) {
-        throw badRequest('the collection was created without enable_burn: only its holders can burn their NFTs')
+        throw badRequest('the collection was created without enable_burn: only holders can burn its NFTs')
       }
       refuseUnlessService(state)
       if (owner !== holder) {

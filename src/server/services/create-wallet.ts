@@ -21,7 +21,7 @@ const fromTheFuture = () =>
     403,
     TITLES.forbidden,
     'SIGNED_URL_NOT_YET_VALID',
-    'the signed URL was issued in the future because a clock was set: get a new one',
+    'the issue time of the signed URL is in the future, because a clock was changed: get a new one',
   )
 const expired = () =>
   new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired, get a new one')

@@ -17,7 +17,7 @@ export async function getFees(
   { parsed: { blockchain } }: ServiceRequest<z.output<typeof getfees.request>>,
 ) {
   const { gas } = chainFacts(chains, blockchain)
-  if (gas === undefined) throw badRequest(`the fees of ${blockchain} are not estimated`)
+  if (gas === undefined) throw badRequest(`this server does not estimate fees on ${blockchain}`)
   const { low, typical, high, offered, max, data } = await feesOf(gas)
   const lack = await shortageOf(gas)
   const richest = gas.richest()

@@ -41,7 +41,7 @@ export async function getRunCosts(
   if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
   const blockchain = collection.blockchain as Blockchain
   const { gas } = chainFacts(chains, blockchain)
-  if (gas === undefined) throw badRequest(`the costs of runs on ${blockchain} are not recorded`)
+  if (gas === undefined) throw badRequest(`this server does not record the cost of runs on ${blockchain}`)
   /** The run's NFTs in each transaction. */
   const minted = new Map<string, number>()
   const scope = { collectionId: collection.id, run }

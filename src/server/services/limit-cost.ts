@@ -174,7 +174,7 @@ function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: s
   throw new Refusal(
     409,
     TITLES.conflict,
-    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but ${inCoins(left > 0n ? left : 0n, 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing of it was accepted`,
+    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(left > 0n ? left : 0n, 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isPending ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),

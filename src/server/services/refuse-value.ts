@@ -14,7 +14,7 @@ export function refuseValue(
   throw new Refusal(
     412,
     TITLES.precondition,
-    `${blockchain} is a public network of this server, and the request is only for one whose coins have no value; nothing was accepted`,
+    `the coins of ${blockchain} have value on this server, and the request permits only coins without value; nothing was accepted`,
     { [HEADERS.errorCode]: VALUE_ERRORS.hasValue },
   )
 }

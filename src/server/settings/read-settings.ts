@@ -115,7 +115,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     const { successor } = retired
     throw new GdnError('invalid_config', retirementText(blockchain, retired), {
       place,
-      hint: `Use its successor ${successor} instead. To use it under the old name, add chain_id: ${chainIdOf(successor)}. Remove it to use an embedded chain.`,
+      hint: `Use its successor ${successor} instead. To use ${successor} under the old name, add chain_id: ${chainIdOf(successor)}. For an embedded chain, remove this entry.`,
     })
   }
   const chainId = entry.chain_id ?? chainIdNamed(blockchain)
@@ -161,10 +161,14 @@ function isTestNetwork(
 ): boolean {
   const isTest = isDeclared || (network?.testnet ?? isTestnet(blockchain))
   if (isTest || !isTestnet(blockchain)) return isTest
-  throw new GdnError('invalid_config', `${blockchain} is the name of a testnet, and ${network?.name} is not one`, {
-    place: { file: path, field: `chains.${blockchain}` },
-    hint: 'Configure the network under its own name.',
-  })
+  throw new GdnError(
+    'invalid_config',
+    `${blockchain} is the name of a testnet, but ${network?.name} is not a testnet`,
+    {
+      place: { file: path, field: `chains.${blockchain}` },
+      hint: 'Configure the network under its own name.',
+    },
+  )
 }
 
 function toRemoteSigner(entry: RemoteSignerEntry, path: string): RemoteSignerEntry {

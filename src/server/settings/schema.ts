@@ -33,7 +33,7 @@ const chain = z
       .int({ error: 'must be a whole number' })
       .min(1, { error: 'must be at least 1' })
       .optional()
-      .describe('Chain ID. Required for the name of a network that gdn does not know'),
+      .describe('Chain ID. Required if gdn does not know the name of the network'),
     confirmations: depth
       .default(12)
       .describe('Number of confirmations that a transaction needs, including its own block'),
@@ -63,7 +63,7 @@ const chain = z
       .describe('Accounts that sign and pay'),
     admin: remoteSigner
       .optional()
-      .describe("The factory's admin, if its key is in a remote signer. Only gdn chain setup uses it"),
+      .describe('Admin of the factory, if the key is in a remote signer. Used only by gdn chain setup'),
   })
   .check(refuseUnknownHosts)
   .check((context) => {
@@ -109,16 +109,24 @@ export const settingsFile = z.strictObject({
   require_stored_files: z
     .boolean({ error: 'must be true or false' })
     .default(false)
-    .describe("Mint no NFT with a file that isn't stored here"),
+    .describe("Whether to reject NFTs with files that aren't stored here"),
   api_version: apiVersion.default(DEFAULT_API_VERSION).describe('API version of keys that specify none'),
-  database_url: z.string().min(1).optional().describe('URL of a PostgreSQL database. Prefer a file for a password'),
-  database_url_file: z.string().min(1).optional().describe('Private file with that URL'),
+  database_url: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('URL of a PostgreSQL database. If the URL has a password, use database_url_file instead'),
+  database_url_file: z.string().min(1).optional().describe('Private file that contains the database URL'),
   database_direct_url: z
     .string()
     .min(1)
     .optional()
     .describe('URL of the same database without the pooler, for notifications'),
-  database_direct_url_file: z.string().min(1).optional().describe('Private file with that URL'),
+  database_direct_url_file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Private file that contains the URL without the pooler'),
 })
 
 export type SettingsFile = z.output<typeof settingsFile>

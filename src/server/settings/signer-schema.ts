@@ -9,9 +9,11 @@ const file = z.string().min(1)
 /** The keystore of a key, and its password in a file or in a credential of the service manager. */
 export const keystoreSigner = withSecrets(
   z.strictObject({
-    keystore: file.describe('Encrypted file of the key'),
-    password_file: file.optional().describe('File with its password'),
-    password_credential: credentialName.optional().describe('Credential of the service manager with its password'),
+    keystore: file.describe('Encrypted key file'),
+    password_file: file.optional().describe('File with the password of the keystore'),
+    password_credential: credentialName
+      .optional()
+      .describe('Service manager credential with the password of the keystore'),
   }),
   ['password_file', 'password_credential', 'required'],
 )
@@ -51,10 +53,12 @@ export const remoteSigner = withSecrets(
     remote_signer: signerUrl.describe('URL of a JSON-RPC server that supports eth_signTransaction'),
     address: account.describe('Address of the account that signs'),
     token_file: file.optional().describe('File with the bearer token'),
-    token_credential: credentialName.optional().describe('Credential of the service manager with the bearer token'),
+    token_credential: credentialName.optional().describe('Service manager credential with the bearer token'),
     client_cert_file: file.optional().describe('Client certificate that authenticates this backend to the signer'),
-    client_key_file: file.optional().describe('Key of that certificate'),
-    client_key_credential: credentialName.optional().describe('Credential of the service manager with that key'),
+    client_key_file: file.optional().describe('Private key of the client certificate'),
+    client_key_credential: credentialName
+      .optional()
+      .describe('Service manager credential with the private key of the client certificate'),
     ca_file: file
       .optional()
       .describe("Certificate authorities for the signer's certificate, instead of the public ones"),

@@ -32,7 +32,7 @@ function isHash(text: string): boolean {
 const keypairSigner = withSecrets(
   z.strictObject({
     keypair_file: z.string().min(1).optional().describe('Keypair file from solana-keygen'),
-    keypair_credential: credentialName.optional().describe('Credential of the service manager with the keypair'),
+    keypair_credential: credentialName.optional().describe('Service manager credential with the keypair'),
   }),
   ['keypair_file', 'keypair_credential', 'required'],
 )

@@ -18,7 +18,7 @@ const replaced = z
   .string()
   .min(1)
   .transform((text) => (text.startsWith('s3://') && !text.endsWith('/') ? `${text}/` : text))
-  .describe('Former storage, whose content was copied here completely')
+  .describe('Former storage, whose entire content was copied here')
 
 const files = z.strictObject({ kind: z.literal('files').describe('Files in the data directory') })
 
@@ -52,9 +52,13 @@ const s3 = withSecrets(
       .string()
       .min(1)
       .optional()
-      .describe('File in the format of ~/.aws/credentials. Without it, AWS_* variables and that file are used'),
-    credentials_credential: credentialName.optional().describe('Credential of the service manager with that file'),
-    profile: z.string().min(1).default('default').describe('Profile in that file'),
+      .describe(
+        'File in the format of ~/.aws/credentials. By default, AWS_* variables and ~/.aws/credentials are used',
+      ),
+    credentials_credential: credentialName
+      .optional()
+      .describe('Service manager credential with the content of such a file'),
+    profile: z.string().min(1).default('default').describe('Profile in the credentials file'),
     replaces: replaced.optional(),
   }),
   ['credentials_file', 'credentials_credential', 'optional'],
@@ -69,7 +73,7 @@ const ipfs = withSecrets(
       .min(1)
       .optional()
       .describe('File with the value of the Authorization header, or only a token'),
-    auth_credential: credentialName.optional().describe('Credential of the service manager with that value'),
+    auth_credential: credentialName.optional().describe('Service manager credential with this value'),
     replaces: replaced.optional(),
   }),
   ['auth_file', 'auth_credential', 'optional'],
@@ -83,13 +87,13 @@ export const pinning = withSecrets(
   z.strictObject({
     endpoint: address.describe('URL of the service'),
     token_file: z.string().min(1).optional().describe('File with the access token'),
-    token_credential: credentialName.optional().describe('Credential of the service manager with the access token'),
+    token_credential: credentialName.optional().describe('Service manager credential with the access token'),
     origins: z
       .array(z.string().regex(/^\/\S+$/, { error: 'must be a multiaddress' }))
       .max(MAX_ORIGINS)
       .default([])
       .describe(
-        'Multiaddresses from which the service fetches content. With an IPFS node, its own are sent by default',
+        'Multiaddresses from which the service fetches content. Default with an IPFS node: the addresses of the node',
       ),
   }),
   ['token_file', 'token_credential', 'required'],

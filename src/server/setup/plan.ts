@@ -126,7 +126,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
 /** The error for a transaction that the plan doesn't count, because it was on the chain or pending when it was made. */
 export const notApproved = (what: string): GdnError =>
   new GdnError('refused', `${what} is no longer on the network`, {
-    hint: 'Nothing was sent for it. Run the same command again, which shows what it costs.',
+    hint: 'Nothing was sent for this step. Run the same command again to see the cost.',
   })
 
 /** Returns the maximum gas price of a transaction, in wei. */

@@ -203,7 +203,7 @@ test('a shortage also names what all waiting NFTs need, as gdn cost does, and th
   const { problem, waiting, waiting_nfts } = await until(status, (seen) => seen.needed === '0.009')
   expect({ waiting, waiting_nfts }).toEqual({ waiting: 0, waiting_nfts: 24 })
   const lack =
-    /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 24 waiting NFTs at the current fees$/
+    /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 24 pending NFTs at the current fees$/
   const all = parseUnits(lack.exec(problem)?.[1] ?? '') ?? 0n
   expect(all, problem).toBeGreaterThanOrEqual(funding)
   expect(all - funding, problem).toBeLessThan(10n ** 12n)
@@ -252,13 +252,13 @@ test('a shortage of a run also covers its unsent rows: one payment completes the
   await give(0n)
   baseFee = GWEI
   const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? []
-  await until(warnings, (list) => list.some((warning) => warning.endsWith('10 waiting NFTs at the current fees')))
+  await until(warnings, (list) => list.some((warning) => warning.endsWith('10 pending NFTs at the current fees')))
   await until(
     () => cost('drop.csv'),
     (wei) => wei === drop,
   )
   const lack =
-    /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 10 waiting NFTs and 30 unsent rows at the current fees/
+    /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 10 pending NFTs and 30 unsent rows at the current fees/
   const argv = ['batch', 'mint', path('drop.csv'), ...target, '-y', '-o', 'ndjson', ...PATIENT]
   const { payment, summary } = await mintAndPay(argv, { ...options, env }, lack)
   expect(summary).toMatchObject({ deployed: 30, failed: 0 })

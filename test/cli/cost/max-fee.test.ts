@@ -40,7 +40,7 @@ describe('batch mint --max-fee-gwei', () => {
   test('waits for cheaper blocks and says so, and the same command with another value changes the limit', async () => {
     const { mint, run } = await drop()
     const reason =
-      /waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers 0\.000000001 gwei at most; repeat its command with --max-fee-gwei [0-9.]+ or more to raise the limit/
+      /waiting for lower fees: the next blocks need up to [0-9.]+ gwei, but the run offers at most 0\.000000001 gwei; repeat the run's command with --max-fee-gwei [0-9.]+ or more to raise the limit/
     const waiting = await mint('--max-fee-gwei', TOO_LOW, '--timeout', '10s', '-o', 'ndjson')
     expect(waiting.code).toBe(8)
     expect(errorOf(waiting)).toMatchObject({

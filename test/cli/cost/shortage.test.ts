@@ -48,7 +48,7 @@ function on(fees: object, costs: object = {}) {
 }
 
 const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flags: '--max-cost 0.5' })
-const LOWER_FEES = 'waiting for lower fees: blocks take 9 gwei'
+const LOWER_FEES = 'waiting for lower fees: blocks require at least 9 gwei'
 
 test.each([
   ['has no limit', {}, /needs 0\.0036: send 0\.0033 ETH, which covers 4 unsent rows at the current fees$/],
@@ -60,12 +60,12 @@ test.each([
   [
     'has a limit that is too low for its next row',
     { max_cost: '100000000000000', counted: '0' },
-    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit are left; repeat its command with --max-cost 0\.0008 or more to raise the limit$/,
+    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit are left; repeat the run's command with --max-cost 0\.0008 or more to raise the limit$/,
   ],
   [
     'has a limit that signed transactions use up until they are final',
     { max_cost: '800000000000000', counted: '800000000000000', pending_transactions: 1 },
-    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit are left in addition to what is reserved; repeat its command with --max-cost 0\.0016 or more to raise the limit$/,
+    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit are left in addition to what is reserved; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
   ],
   ['has a signed transaction that its limit holds', { waiting: STUCK }, new RegExp(`^${STUCK}$`)],
   ['waits for lower fees already', { waiting: LOWER_FEES }, new RegExp(`^${LOWER_FEES}$`)],

@@ -106,7 +106,7 @@ it('logs a state once, however often it is checked and however its amounts chang
   const watch = watchNetworks([{ blockchain: 'polygon', problem: () => 'any', ask }], log)
   await vi.advanceTimersByTimeAsync(30_000)
   watch.stop()
-  const refused = 'the network cannot be used, and work for it waits'
+  const refused = "the network can't be used, and its work is delayed"
   expect(lines).toEqual([
     [refused, { blockchain: 'polygon', reason: '0.5 POL are missing' }],
     [refused, { blockchain: 'polygon', reason: 'no signer was authorized' }],

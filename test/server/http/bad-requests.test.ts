@@ -130,7 +130,7 @@ describe('a request that breaks its schema', () => {
     [
       '39 digits',
       { receiver_wallet_address: WALLETS[0].slice(0, -1) },
-      /receiver_wallet_address must have 40 hex digits after 0x, has 39/,
+      /receiver_wallet_address must have 40 hex digits after 0x, but has 39/,
     ],
     [
       'the zero address',

@@ -56,7 +56,7 @@ it('signs nothing for a run until fees are low enough, while other runs and coll
   expect(await costs()).toMatchObject({
     max_fee: TOO_LOW,
     waiting: expect.stringMatching(
-      /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers .+ gwei at most; repeat its command with --max-fee-gwei [0-9.]+ or more to raise the limit$/,
+      /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, but the run offers at most .+ gwei; repeat the run's command with --max-fee-gwei [0-9.]+ or more to raise the limit$/,
     ),
   })
   expect(await costs('another')).toMatchObject({ max_fee: null, waiting: null })

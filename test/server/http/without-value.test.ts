@@ -81,7 +81,7 @@ it('announces each blockchain whose coins have no value, in every response', asy
 it.each(CREATING)('%s: rejects a request for a blockchain without value if its coins have value', async (name) => {
   const answer = await backend.post(ENDPOINTS[name].path, requestOf(name), { ...ONLY, 'idempotency-key': name })
   expect([answer.status, answer.headers.get('error-code')]).toEqual([412, 'blockchain_has_value'])
-  expect(JSON.stringify(answer.json)).toContain('polygon is a public network of this server')
+  expect(JSON.stringify(answer.json)).toContain('the coins of polygon have value on this server')
   const kept = await withStore(dataDir.path, ({ db }) => db.selectFrom('requests').select('id').execute())
   expect(kept).toEqual([{ id: 'r' }])
 })

@@ -176,7 +176,7 @@ describe.each([
     const feeCap = 10n ** 9n
     expect(await bumpOnce(action, { feeCap, balance: gas * RAISED })).toEqual({ offers: RAISED, gas, warnings: [] })
     expect(await bumpOnce(action, { feeCap, balance: gas * RAISED - 1n })).toEqual({
-      ...{ offers: OFFERED, gas: GAS, warnings: ['a transaction is stuck and its signer has too little funds'] },
+      ...{ offers: OFFERED, gas: GAS, warnings: ['a transaction is stuck and its signer has insufficient funds'] },
     })
   })
 })

@@ -90,7 +90,7 @@ describe('an unusable file fails only its NFT, with the reason', () => {
     ['/page-as-png.png', /returned an HTML page, not a file/],
     ['/empty.png', /returned an empty file/],
     ['/large.png', /is larger than 64 MiB\. Use a smaller file/],
-    ['/loop.png', /redirects in a circle/],
+    ['/loop.png', /redirects in a loop/],
     [ELSEWHERE, /is not stored here\. Upload the file to \/api\/v1\/files first, or use an http\(s\) URL/],
   ])('%s', async (url, reason) => {
     const ids = await mint(backend, collection, [withFile('/good-1.png'), withFile(url), withFile('/good-2.png')])

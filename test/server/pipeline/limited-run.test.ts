@@ -159,7 +159,7 @@ describe('a transaction whose run allows no higher fees says so while nothing el
     const limits = flag === '--max-cost' ? { max_cost: await limitForOne(2) } : { max_fee: fees.gas_price.offered }
     const { ids, signed, reason, waiting, raise } = await stuck(limits)
     const pattern = new RegExp(
-      `^the transaction ${signed?.hash} is stuck: the next block needs [0-9.]+ gwei, it offers [0-9.]+ gwei at most, and the limit of its run allows no higher fee; repeat its command with ${flag} ([0-9.]+) or more to raise the limit$`,
+      `^the transaction ${signed?.hash} is stuck: the next block needs [0-9.]+ gwei, but the transaction offers at most [0-9.]+ gwei, and the limit of its run allows no higher fee; repeat the run's command with ${flag} ([0-9.]+) or more to raise the limit$`,
     )
     expect(reason).toMatch(pattern)
     const reasons = (await showNfts(backend, ids)).map(({ pending_reason }) => pending_reason)
@@ -334,7 +334,7 @@ it('a run whose limit is too low at the fees of today waits and says why, and ot
   await settled(backend, others)
   expect((await showNfts(backend, waits)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
   expect((await costsOf(RUN)).waiting).toMatch(
-    /^waiting for lower fees: blocks take [0-9.]+ gwei, and the rest of the run's cost limit pays for [0-9.]+ gwei; repeat its command with --max-cost [0-9.]+ or more to raise the limit$/,
+    /^waiting for lower fees: blocks require at least [0-9.]+ gwei, but the rest of the run's cost limit pays for only [0-9.]+ gwei; repeat the run's command with --max-cost [0-9.]+ or more to raise the limit$/,
   )
   expect((await costsOf('another')).waiting).toBeNull()
   const more = await askFor(collection, { 'gdn-run-max-cost': `${4n * (await limitForOne(2))};set` })
@@ -358,10 +358,12 @@ it('a run whose limit is too low at the fees of today names no amount to send, a
   stop = real.mineEvery(30, () => baseFee)
   backend = await place.start()
   await warned(
-    /has 0\.008 POL on polygon, and signing takes [0-9.]+ at the current fees; 2 waiting NFTs wait for lower fees or a higher limit$/,
+    /has 0\.008 POL on polygon, but signing requires [0-9.]+ at the current fees; 2 pending NFTs wait for lower fees or a higher limit$/,
   )
   const { waiting } = await costsOf(RUN)
-  expect(waiting).toMatch(/^waiting for lower fees: blocks take .+ with --max-cost [0-9.]+ or more to raise the limit$/)
+  expect(waiting).toMatch(
+    /^waiting for lower fees: blocks require at least .+ with --max-cost [0-9.]+ or more to raise the limit$/,
+  )
   baseFee /= 4n
   await warned(/needs 0\.009: send 0\.001 POL$/)
   await give(10n ** 18n)
@@ -386,7 +388,7 @@ it('the amount that a signer needs pays for replacements of its pending transact
   await real.mine(2, baseFee)
   backend = await place.start()
   await limitOther(10n ** 12n)
-  const lack = await warned(/covers 1 pending transaction and 5 waiting NFTs/)
+  const lack = await warned(/covers 1 pending transaction and 5 pending NFTs/)
   const [, needed = ''] = /needs ([0-9.]+): send/.exec(lack) ?? []
   await give(parseUnits(needed) ?? 0n)
   stop = real.mineEvery(30, () => baseFee)

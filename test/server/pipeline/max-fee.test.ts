@@ -68,7 +68,7 @@ it('a run waits for cheaper blocks without a nonce, then offers no more than its
   expect((await mints()).map(({ run }) => run)).toEqual([null, null])
   const { costs } = (await remote.backend.post('/api/v1/getruncosts', { run: 'run' })).json
   expect(costs.waiting).toMatch(
-    /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, and the run offers 2 gwei at most; repeat its command with --max-fee-gwei [0-9.]+ or more to raise the limit$/,
+    /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, but the run offers at most 2 gwei; repeat the run's command with --max-fee-gwei [0-9.]+ or more to raise the limit$/,
   )
   await mineUntil(() => areDeployed(mine))
   const [last] = (await mints()).filter(({ run }) => run === 'run')

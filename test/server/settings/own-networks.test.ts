@@ -88,7 +88,7 @@ test.each([
 test('rejects a public network under the name of a testnet, because commands do not prompt there', async () => {
   await expect(read({ 'base-sepolia': { chain_id: 8453 } })).rejects.toMatchObject({
     code: 'invalid_config',
-    message: 'base-sepolia is the name of a testnet, and base is not one',
+    message: 'base-sepolia is the name of a testnet, but base is not a testnet',
     place: { field: 'chains.base-sepolia' },
   })
   await expect(read({ 'base-sepolia': { chain_id: 8453, test_network: true } })).resolves.toBeDefined()
@@ -108,7 +108,7 @@ test.each([
 test('rejects mainnet-beta under the name of a testnet', async () => {
   await expect(readClusters({ 'solana-testnet': { cluster: 'mainnet-beta' } })).rejects.toMatchObject({
     code: 'invalid_config',
-    message: 'solana-testnet is the name of a testnet, and mainnet-beta is not one',
+    message: 'solana-testnet is the name of a testnet, but mainnet-beta is not a testnet',
   })
 })
 

@@ -56,7 +56,11 @@ describe('an operator in backend.yaml', () => {
     ['remote_signer: https://user:pass@signer.example', 'remote_signer', /must not have a user name or password/],
     ['remote_signer: https://signer.example', 'address', /is required/],
     ['remote_signer: https://signer.example, address: 0x12', 'address', /must be a string, not a number/],
-    ["remote_signer: https://signer.example, address: '0x12'", 'address', /must have 40 hex digits after 0x, has 2/],
+    [
+      "remote_signer: https://signer.example, address: '0x12'",
+      'address',
+      /must have 40 hex digits after 0x, but has 2/,
+    ],
     [`remote_signer: https://signer.example, address: '${ADDRESS.replace('F', 'f')}'`, 'address', /wrong checksum/],
     [remote('token_file: a, token_credential: b'), '', /must have token_file or token_credential, not both/],
     [remote('client_cert_file: a'), 'client_cert_file', /needs client_key_file or client_key_credential/],

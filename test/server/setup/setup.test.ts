@@ -236,7 +236,7 @@ describe('an interrupted setup', () => {
       (said) => said.length > 0,
     )
     await real.reorg(2)
-    await expect(two.run).rejects.toMatchObject({ code: 'refused', hint: expect.stringContaining('what it costs') })
+    await expect(two.run).rejects.toMatchObject({ code: 'refused', hint: expect.stringContaining('to see the cost') })
     expect(await two.knows(factory, second)).toBe(false)
     const three = await begin([first, second])
     expect(three.plan.toAuthorize).toEqual([second])

@@ -183,7 +183,7 @@ describe('the configuration', () => {
   test('is rejected before any request if secrets are missing or readable by others', async () => {
     await secret('keys', 'x', 0o644)
     expect(await refusal(inBucket())).toMatchObject({
-      message: expect.stringContaining('may be read or changed by others'),
+      message: expect.stringContaining('contains a secret, but others can read or change it'),
     })
     await secret('keys', '[other]\n')
     expect(await refusal(inBucket())).toMatchObject({ message: 'the file has no credentials for profile default' })

@@ -223,7 +223,7 @@ describe('is rejected, with nothing accepted,', () => {
       receiver_wallet_address: wallet,
     })
     expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
-    expect(answer.json.error.message).toMatch(/transfer is unsupported on Solana/)
+    expect(answer.json.error.message).toMatch(/transfers are unsupported on Solana/)
   })
 
   it.each(['contract_address', 'blockchain', 'sender_wallet_address', 'receiver_wallet_address', 'metadata'] as const)(

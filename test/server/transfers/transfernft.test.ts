@@ -240,7 +240,7 @@ describe('is rejected, with nothing accepted,', () => {
     const parties = { contract_address: wallet, sender_wallet_address: wallet, receiver_wallet_address: wallet }
     const answer = await transfer({ ...body, ...parties, blockchain })
     expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
-    expect(answer.json.error.message).toMatch(/transfer is unsupported on Solana/)
+    expect(answer.json.error.message).toMatch(/transfers are unsupported on Solana/)
   })
 
   it('if token_id is that of another NFT', async () => {

@@ -60,6 +60,6 @@ function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) =>
     if (now === state) return
     state = now
     if (found === null) log.warn({ blockchain }, 'the network can be used again')
-    else log.warn({ blockchain, reason: found.reason }, 'the network cannot be used, and work for it waits')
+    else log.warn({ blockchain, reason: found.reason }, "the network can't be used, and its work is delayed")
   }
 }

@@ -60,7 +60,7 @@ async function judgeLost(judging: Judging): Promise<Verdict> {
   }
   log.error(
     { transaction: id, signer, nonce, kind },
-    'an unknown transaction used the nonce of one of ours: the key of this signer is also used elsewhere',
+    'an unknown transaction used the nonce of a transaction of this backend: the signer key is also used elsewhere',
   )
   return { verdict: 'again', ...(await nextTokens(judging)) }
 }

@@ -165,7 +165,8 @@ async function findFactory(
   const signed = await store.transaction(async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
     if ((await findFactoryTransaction(db, blockchain)) !== null) return null
-    if (factoryAddress(admin.address) !== factory) throw new Error(`no key deploys the factory ${factory}`)
+    if (factoryAddress(admin.address) !== factory)
+      throw new Error(`no configured key can deploy the factory ${factory}`)
     const addresses = operators.map(({ address }) => address)
     const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
     return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())
@@ -194,7 +195,7 @@ async function isAhead(
     return true
   }
   const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
-  log.warn(facts, 'the chain has tokens that the database does not know: minting waits until they are examined')
+  log.warn(facts, 'the chain has tokens that the database does not know: minting is paused until gdn has examined them')
   await findLostMints(store, network, id)
   return true
 }

@@ -70,7 +70,7 @@ export async function settleDelivery(
     if (isGone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
     // Nothing was delivered for the whole retry period, so it has ended for the events behind this one too.
     else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
-      await giveUp(db, webhook.id, 'no delivery succeeded for days', at - timings.giveUpAfterMs)
+      await giveUp(db, webhook.id, 'no delivery has succeeded for several days', at - timings.giveUpAfterMs)
     }
     return true
   })

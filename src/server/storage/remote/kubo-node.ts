@@ -50,7 +50,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
     const said = messageIn(body)
     if (said !== null) return new StorageUnavailableError(`${name} failed: ${said}`, { details })
     return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
-      hint: 'Check storage.api: it is the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
+      hint: 'Set storage.api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
       details,
     })
   }

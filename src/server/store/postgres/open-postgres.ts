@@ -130,7 +130,7 @@ async function refuseOldServers(db: Db, { shown }: DatabaseAddress): Promise<voi
 
 const AUTHORITY = 'Set sslrootcert in the database URL to the file of the authority that issued the server certificate.'
 const HINTS: Readonly<Record<string, string>> = {
-  '28P01': 'Check user and password in the database URL.',
+  '28P01': 'Check the user and password in the database URL.',
   SELF_SIGNED_CERT_IN_CHAIN: AUTHORITY,
   DEPTH_ZERO_SELF_SIGNED_CERT: AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: AUTHORITY,
@@ -139,7 +139,7 @@ const HINTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'Renew the certificate of the server, which has expired.',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'Use the host name of the server certificate in the database URL, or sslmode=verify-ca with your own authority.',
-  '28000': 'Check user and password in the database URL, and pg_hba.conf of the server.',
+  '28000': 'Check the user and password in the database URL, and pg_hba.conf of the server.',
   '3D000': 'Create the database first with `createdb`.',
   '42501': 'Use a user that owns the database, or that may create tables in its schema public.',
 }

@@ -399,13 +399,13 @@ describe('mutual TLS', () => {
       [{ ...good, client_key_file: broken }, broken, /has no unencrypted private key/],
       [{ ...good, client_key_file: encrypted }, encrypted, /has no unencrypted private key/],
       [{ ...good, client_key_file: others }, others, /is not the key of .*client\.pem/],
-      [{ ...good, client_key_file: loose }, loose, /may be read or changed by others/],
+      [{ ...good, client_key_file: loose }, loose, /contains a secret, but others can read or change it/],
       [{ ...good, ca_file: broken }, broken, /has no certificate in PEM format/],
       [{ ...good, ca_file: join(folder, 'missing') }, join(folder, 'missing'), /can't be read/],
       [{ token_file: join(folder, 'missing') }, join(folder, 'missing'), /doesn't exist/],
       [{ token_file: await file('two-lines', 'a\nb') }, join(folder, 'two-lines'), /must be one line of text/],
       [{ token_file: await file('spaces', 'Bearer abc') }, join(folder, 'spaces'), /must be a token without spaces/],
-      [{ token_file: loose }, loose, /may be read or changed by others/],
+      [{ token_file: loose }, loose, /contains a secret, but others can read or change it/],
     ] as const) {
       expect(() => open(url, entry)).toThrow(
         expect.objectContaining({ message: expect.stringMatching(message), place: { file: at } }),

@@ -268,7 +268,7 @@ describe('setting up a cluster', () => {
     await expect(place.start()).rejects.toMatchObject({
       code: 'invalid_config',
       message: expect.stringMatching(
-        /^the database has solana as the network of genesis \w+, but genesis \w+ is configured$/,
+        /^the database stores solana as the network of genesis \w+, but the configuration has genesis \w+$/,
       ),
     })
   })

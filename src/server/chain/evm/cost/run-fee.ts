@@ -19,12 +19,12 @@ export const isTooExpensive = (maxFee: string | null, current: Current): boolean
 export const waitingForFees = (maxFee: string | null, current: Current): string | null =>
   maxFee === null || !isTooExpensive(maxFee, current)
     ? null
-    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, and the run offers ${inGwei(BigInt(maxFee))} gwei at most${RAISE} --max-fee-gwei ${inGwei(sufficientFee(current.base), 'up')} or more to raise the limit`
+    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, but the run offers at most ${inGwei(BigInt(maxFee))} gwei${RAISE} --max-fee-gwei ${inGwei(sufficientFee(current.base), 'up')} or more to raise the limit`
 
 /** Returns a maximum fee with which a run is signed for now, and also if the next two blocks raise the base fee. */
 export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
 
-const RAISE = '; repeat its command with'
+const RAISE = "; repeat the run's command with"
 
 /** Reasons of a limited run that begin with it are resolved by lower fees, and not by funds. */
 const LOWER_FEES = 'waiting for lower fees: '
@@ -40,7 +40,7 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
  * @param enough the limit that pays for everything that was accepted
  */
 export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>
-  `${LOWER_FEES}blocks take ${inGwei(least)} gwei, and the rest of the run's cost limit pays for ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+  `${LOWER_FEES}blocks require at least ${inGwei(least)} gwei, but the rest of the run's cost limit pays for only ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
 
 /** Returns fees that are no higher than the limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

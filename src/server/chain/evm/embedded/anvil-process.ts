@@ -168,12 +168,12 @@ function startFailure(cause: unknown): string {
   const code = systemCode(cause)
   // With another libc, the file exists but its loader doesn't, and the system reports the same error.
   if (code === 'ENOENT') return 'the file or the loader it needs (glibc) is missing'
-  return code === 'EACCES' ? 'the file may not be executed' : messageOf(cause)
+  return code === 'EACCES' ? 'this user may not execute the file' : messageOf(cause)
 }
 
 function startError(binary: string, why: string, output: string): GdnError {
   if (/GLIBC|libc\.so|error while loading|dyld|Exec format/i.test(output)) {
     return anvilCannotRun(binary, output.trim().split('\n').at(-1) ?? why)
   }
-  return new GdnError('unreachable', `anvil ${why} before it listened`, { details: { output: output.trim() } })
+  return new GdnError('unreachable', `anvil ${why} before it started listening`, { details: { output: output.trim() } })
 }

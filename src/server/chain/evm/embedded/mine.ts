@@ -34,7 +34,7 @@ export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Prom
   const header = await rpc.call<BlockHeader>('eth_getBlockByNumber', ['latest', false])
   const next = Number(header.number) === tip.number + 1 && header.parentHash === tip.hash
   if (!next || Number(header.timestamp) !== timestamp) {
-    throw unreachable(`was changed by another program: block ${Number(header.number)} is not ours`)
+    throw unreachable(`was changed by another program: gdn did not mine block ${Number(header.number)}`)
   }
   return { hash: header.hash, transactions: header.transactions }
 }

@@ -42,7 +42,7 @@ export async function sendCall(
     const { baseFee = 0n } = await network.publicNetwork.suggestFees()
     const check =
       baseFee > call.fees.maxFeePerGas
-        ? 'Fees have risen above the price that was approved. Run the same command again to see the cost now.'
+        ? 'Fees have risen above the price that was approved. Run the same command again to see the current cost.'
         : `Check the funds of ${signer.address}, and run the same command again.`
     throw new GdnError('refused', `the network rejected the transaction: ${outcome.reason}`, {
       hint: `It changed nothing. ${check}`,
@@ -55,7 +55,7 @@ export async function sendCall(
     if (receipt !== null && Number(receipt.blockNumber) <= deepest) {
       if (receipt.status === 'success') return receipt
       throw new GdnError('refused', `the transaction ${hash} reverted: it changed nothing`, {
-        hint: 'Run the same command with --dry-run to see what is set now.',
+        hint: 'Run the same command with --dry-run to see the current settings.',
       })
     }
     await sleep()

@@ -141,6 +141,6 @@ export async function readContractUri(network: Pick<EvmNetwork, 'request'>, cont
 }
 
 const notOurs = (contract: Hex) =>
-  new GdnError('not_found', `${contract} is not a collection of gdn`, {
+  new GdnError('not_found', `${contract} is not a gdn collection`, {
     hint: 'Check the address and the blockchain.',
   })

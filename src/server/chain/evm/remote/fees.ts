@@ -32,7 +32,7 @@ export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
 /** Returns what is waited for if no block takes a transaction at the highest configured fee now; null if one does. */
 export function waitingFor({ baseFee = 0n }: Pick<Fees, 'baseFee'>, cap: bigint): string | null {
   if (baseFee <= cap) return null
-  return `waiting for a base fee below ${inGwei(cap)} gwei (max_fee_gwei): it is ${inGwei(baseFee)} gwei`
+  return `waiting until the base fee of ${inGwei(baseFee)} gwei falls below ${inGwei(cap)} gwei (max_fee_gwei)`
 }
 
 async function priorityFee(rpc: RemoteRpc): Promise<bigint> {

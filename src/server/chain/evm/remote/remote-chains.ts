@@ -243,5 +243,5 @@ export const notSetUp = (
   new GdnError('invalid_config', `${blockchain} is not set up: ${state}`, {
     hint: hasBegun
       ? `Let \`${setup}\` finish, or run it again to resume.`
-      : `Run \`${setup} --dry-run\` with the keystore of its admin to show what that costs.`,
+      : `Run \`${setup} --dry-run\` with the admin keystore to show the cost.`,
   })

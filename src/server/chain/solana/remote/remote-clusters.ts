@@ -174,5 +174,5 @@ const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }
 
 export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
-    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what tokens cost there.`,
+    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show the cost of tokens.`,
   })

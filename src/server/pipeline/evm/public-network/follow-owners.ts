@@ -101,7 +101,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     if (hashes.includes(null)) return false
     const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept }
-    log.warn(facts, 'a reorg removed blocks whose owners were read; they are read again')
+    log.warn(facts, 'a reorg removed blocks; the owners of their NFTs will be read again')
     await takeBack(store, cursor, kept)
     return true
   }

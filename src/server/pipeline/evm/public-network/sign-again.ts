@@ -63,7 +63,7 @@ const WARNINGS: Record<Obstacle['reason'], string | null> = {
   max_fee: null,
   cap: 'a transaction is stuck and its fees are at the cap',
   far_above: 'a transaction is stuck though its fees are far above the usual ones: raise them with gdn tx bump',
-  funds: 'a transaction is stuck and its signer has too little funds',
+  funds: 'a transaction is stuck and its signer has insufficient funds',
   signing: "a transaction is stuck and can't be signed again",
 }
 

@@ -66,7 +66,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null
     const of = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
     await updateUnknownMint(store.db, row, of)
-    if (bundle === null) return unexplained('its transaction is not a mint of gdn')
+    if (bundle === null) return unexplained('its transaction is not a gdn mint')
     const found = await findRows(row, collection, mined, bundle)
     return typeof found === 'object' ? unexplained(found.unexplained) : found
   }

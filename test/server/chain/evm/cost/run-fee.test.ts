@@ -18,7 +18,7 @@ it('a run waits while the next blocks may need more than it offers', () => {
 
 it('only a run that waits says why', () => {
   expect(waitingForFees(String(10n * GWEI), CURRENT)).toBe(
-    'waiting for lower fees: the next blocks need up to 18 gwei, and the run offers 10 gwei at most; repeat its command with --max-fee-gwei 24.001 or more to raise the limit',
+    "waiting for lower fees: the next blocks need up to 18 gwei, but the run offers at most 10 gwei; repeat the run's command with --max-fee-gwei 24.001 or more to raise the limit",
   )
   expect(waitingForFees(String(18n * GWEI), CURRENT)).toBeNull()
   expect(waitingForFees(null, CURRENT)).toBeNull()

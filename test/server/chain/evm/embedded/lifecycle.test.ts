@@ -50,7 +50,7 @@ describe('the node of a backend that was killed', () => {
     await stub.close()
     const { home, marker } = filesOf(temporaryDir(), 'polygon')
     const node = { binary: findAnvil(), chainId: CHAIN_ID, upstreamUrl: stub.url, home, marker, onSpawn: () => {} }
-    await expect(spawnAnvil(node)).rejects.toThrow('ended with code 1 before it listened')
+    await expect(spawnAnvil(node)).rejects.toThrow('ended with code 1 before it started listening')
   })
 
   test('is terminated if its state directory is opened by another path', async () => {

@@ -83,7 +83,7 @@ it('signs nothing while the base fee is above the highest configured fee, and ta
   }
   await expect((await open(30n)).signing('polygon')).rejects.toMatchObject({
     code: 'pending',
-    message: 'polygon: waiting for a base fee below 30 gwei (max_fee_gwei): it is 31 gwei',
+    message: 'polygon: waiting until the base fee of 31 gwei falls below 30 gwei (max_fee_gwei)',
   })
   expect(await store.db.selectFrom('signer_nonces').selectAll().execute()).toEqual([])
   const signing = await (await open(32n)).signing('polygon').catch((error: unknown) => error)
