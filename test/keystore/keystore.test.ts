@@ -110,7 +110,7 @@ describe('reading', () => {
     // Version 3 doesn't authenticate the iv, but the address in the file does.
     const json = JSON.parse(flip('crypto.cipherparams.iv'))
     const text = JSON.stringify({ ...json, address: LIGHT.address })
-    await expect(openKeystore(text, new Secret('foo'), 'k')).rejects.toThrow('but has the key of')
+    await expect(openKeystore(text, new Secret('foo'), 'k')).rejects.toThrow('but its key belongs to')
   })
 })
 

@@ -66,7 +66,7 @@ describe('a keystore of Solana', () => {
     const { address } = newKey('solana')
     const { privateKey } = newKey('evm')
     const text = (await prepareSeal(PASSWORD)).keystore(privateKey, address)
-    expect((await failure(openKeystore(text, PASSWORD, 'k.json'))).message).toContain('not a private key')
+    expect((await failure(openKeystore(text, PASSWORD, 'k.json'))).message).toContain('not a valid private key')
   })
 
   test.each(['1'.repeat(31), '1'.repeat(33), '0'.repeat(39), 'O'.repeat(44), ''])(

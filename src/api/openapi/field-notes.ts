@@ -23,7 +23,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   currency: "Symbol of the network's coin; null if it is not known.",
   description: 'Description of the NFT.',
   digest:
-    'Version and SHA-256 hash of the operation: metadata, receiver and sender in canonical JSON (RFC 8785). The digest of an NFT is the same in every request, whatever other NFTs the request contains.',
+    'Version and SHA-256 hash of the operation: metadata, receiver and sender in canonical JSON (RFC 8785). The digest does not depend on the other NFTs in the request.',
   dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
   email: 'E-mail address of the account that the key belongs to.',
   enable_api: 'Whether NFTs may be created through the API; true by default.',

@@ -188,7 +188,7 @@ describe('a transaction whose run allows no higher fees says so while nothing el
     const { ids, signed, waiting } = await stuck({ max_fee: fees.gas_price.offered })
     await give(8n * 10n ** 15n)
     await warned(
-      /signing takes [0-9.]+ at the current fees; 1 signed transaction waits for lower fees or a higher limit$/,
+      /but signing requires [0-9.]+ at the current fees; 1 signed transaction waits for lower fees or a higher limit$/,
     )
     const reason = new RegExp(`^the transaction ${signed?.hash} is stuck: `)
     expect(await waiting()).toMatch(reason)
