@@ -58,7 +58,7 @@ const noteOfUnedited = (count: number): string =>
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
 
-/** What an update of a revealed NFT means for its proof. */
+/** A note on the proof of revealed NFTs that an update changes. */
 export const NOT_PROVEN =
   "gdn nft verify --on-chain can't prove an NFT whose metadata or files differ from its commitment"
 

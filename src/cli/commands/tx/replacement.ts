@@ -68,9 +68,9 @@ interface Texts {
   question(transaction: ShownTransaction, cost: Replacement): string | null
   /** The message for the answer no. */
   declined: string
-  /** What the backend does. */
+  /** The action of the backend, as a clause. */
   does: string
-  /** What `gdn tx show` is for. */
+  /** The purpose of `gdn tx show`, as a clause. */
   see: string
 }
 

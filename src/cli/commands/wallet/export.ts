@@ -23,7 +23,7 @@ import { addPasswordFlag, knownPassword } from './password.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
-/** What the file of a format contains. */
+/** The contents of the file by format. */
 const CONTENTS = {
   keystore: 'keystore',
   'private-key': 'unencrypted private key',

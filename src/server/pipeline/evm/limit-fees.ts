@@ -116,7 +116,7 @@ export async function feesFor(
   return fees
 }
 
-/** What tells the run of a pending transaction. */
+/** The columns that identify the run of a pending transaction. */
 type OfRun = Pick<TransactionRow, 'run' | 'run_collection_id'>
 
 /** Returns the run of a pending transaction if it has a limit of its cost; null otherwise. */
