@@ -13,7 +13,8 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   title: 'Title of the NFT; required',
   description: 'Description of the NFT; required',
   receiver: 'Owner of the NFT. `--receiver` sets the receiver of all rows that have none',
-  sender: 'First owner, who transfers the NFT to the receiver. `--sender` sets the sender of all rows that have none',
+  sender:
+    'First owner of the NFT, before the service transfers it to the receiver. `--sender` sets the sender of all rows that have none',
   id: 'Identifier of the row. Without an `id`, gdn identifies the row by its content',
   contract_address: 'Contract address of the collection, instead of `--contract`. It must be the same in every row',
   blockchain: 'Blockchain, instead of `--blockchain`. It must be the same in every row',

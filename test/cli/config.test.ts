@@ -56,7 +56,7 @@ test.each([
   [['contract', 'a\nb'], 'must be one line of text'],
   [['contract', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
   [['wallet', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
-  [['contract', '0xc'], 'must have 40 hex digits after 0x, has 1'],
+  [['contract', '0xc'], 'must have 40 hex digits after 0x, but has 1'],
 ])('config set rejects %j and changes nothing', async ([name = '', value = ''], message) => {
   const { gdn, file } = await home()
   const { code, stderr } = await gdn(['config', 'set', name, '--', value])

@@ -151,7 +151,7 @@ test('rejects a transfer of another owner under the name of one in progress', as
   server.onRequest = endsAs('deployed')
   const other = { ...change, fields: [{ field: 'receiver', from: CAROL, to: BOB }] }
   await expect(machine.transfer(only(other))).rejects.toMatchObject({
-    message: expect.stringContaining('the operation a:to:b:0 is another'),
+    message: expect.stringContaining('the operation a:to:b:0 belongs to another'),
   })
   expect(sent()).toHaveLength(1)
 })

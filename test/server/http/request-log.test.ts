@@ -195,7 +195,7 @@ it('a 500 response names the request ID with which its cause is logged', async (
       { 'x-request-id': 'mine' },
     )
     expect([status, headers.get('x-request-id')]).toEqual([500, 'mine'])
-    expect(json.error.message).toContain('under mine')
+    expect(json.error.message).toContain('the request mine')
     const cause = broken.log
       .map((line) => JSON.parse(line))
       .find(({ level, request }) => level === 50 && request === 'mine')
