@@ -45,7 +45,7 @@ describe('gdn serve', () => {
       code: 'port_in_use',
       message: expect.stringMatching(/^--port: the local backend \(process \d+\) uses port \d+$/),
       hint: expect.stringMatching(
-        /^Run `gdn local stop` to stop that backend, or:\n.* --port.*\nGDN_BASE_URL and --base-url/,
+        /^Run `gdn local stop` to stop that backend, or:\n.* --port.*\n.* GDN_BASE_URL or --base-url/,
       ),
     })
     const other = await start(join(dir, 'other'))
@@ -121,7 +121,7 @@ test('local start and doctor name the other version of gdn that the backend runs
     stderr: `The local backend is already running on ${url}.\nIt runs gdn 0.0.1. Run \`gdn local stop\` and \`gdn local start\` to run gdn ${VERSION}.\n`,
   })
   const checked = await gdn(['doctor', '--local'])
-  expect(checked.stdout).toMatch(/warn\tlocal backend\tserves on .*, and runs gdn 0\.0\.1, not /)
+  expect(checked.stdout).toMatch(/warn\tlocal backend\tserves on .*, but runs gdn 0\.0\.1 instead of /)
 })
 
 /** A run of three rows on the local backend that was interrupted after the first row. */
@@ -284,7 +284,7 @@ describe('after the data of a backend was deleted', () => {
       })
       expect(errorOf(stopped)).toMatchObject({
         message: expect.stringMatching(
-          `^the collection ${address} belongs to the backend ${lost}, last at ${before.url}; `,
+          `^the collection ${address} belongs to the backend ${lost}, last seen at ${before.url}; `,
         ),
         hint: expect.stringContaining('If its data was deleted, create another collection'),
       })
