@@ -181,7 +181,7 @@ test.each([
     expect(report.waiting).toBe(2000 - report.minted)
     expect([6, 8]).toContain(code)
     const { message, hint } = JSON.parse(stderr).error
-    const covered = / POL, which covers (?:(\d+) waiting NFTs?)?(?: and )?(?:(\d+) unsent rows?)? at the current fees/
+    const covered = / POL, which covers (?:(\d+) pending NFTs?)?(?: and )?(?:(\d+) unsent rows?)? at the current fees/
     expect(message).toContain(`in the rehearsal, the signer ${place.operator} has `)
     const [, waiting = '0', unsent = '0'] = covered.exec(message) ?? []
     expect(Number(waiting) + Number(unsent), message).toBe(report.waiting)
