@@ -87,12 +87,13 @@ async function backend({
       if (reads?.state === 'forbidden') return json(403, { error: { title: 'Forbidden', message: 'not for this key' } })
       const { body: told } = getnfts(body as never)
       const { nfts, requests } = told as { nfts: ReturnType<typeof nft>[]; requests: unknown }
-      const ended = nfts.map((one) => ({
+      const minted = nfts.map((one) => ({
         ...one,
         metadata_url: null,
         ...(isMinted ? present[one.nft_gdn_id] : {}),
-        ...(failed === undefined ? {} : { status: failedStatus, error: failed, token_id: null }),
       }))
+      const failure = { status: failedStatus, error: failed, token_id: null }
+      const ended = failed === undefined ? minted : minted.map((one) => ({ ...one, ...failure }))
       onRead?.(
         'getnfts',
         nfts.map(({ nft_gdn_id }) => nft_gdn_id),

@@ -131,9 +131,9 @@ test.each([
   const { deps, connection, notes } = on({})
   const worst = async () => ({ gasLimit: REQUEST, bytes: 0 })
   const requests = { limit: null, maxFee: parseUnits(gwei, 9), run: 'run', worst }
-  for (const tell of [atMostText, noteCost]) {
+  for (const printNote of [atMostText, noteCost]) {
     notes.length = 0
-    await tell(deps, connection, 'base', requests)
+    await printNote(deps, connection, 'base', requests)
     expect(notes.filter((note) => note.includes('--max-fee-gwei'))).toEqual(expected)
   }
 })
