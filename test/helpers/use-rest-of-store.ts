@@ -70,7 +70,7 @@ export async function useRestOfStore(
   await runCosts.runsOfUnmined(db, [signed.id])
   await runCosts.runsOfRequests(db, ['none'])
   await runCosts.feesPaid(db, ['none'])
-  await runCosts.feesPaidInVain(db, { collectionId, run: 'limited' })
+  await runCosts.feesOfMined(db, { collectionId, run: 'limited' })
   await nfts.lockNfts(db, ['none'])
   await updates.hasUnfinalUpdate(db, { id: collectionId, blockchain: 'polygon' })
   await updates.updatesFollowUnfinal(db, { id: 'none', blockchain: 'polygon', collectionId })

@@ -12,8 +12,8 @@ import { bucketsOf } from '../store/explorer-counts.ts'
 import { transactionsOfBucket } from '../store/explorer-transactions.ts'
 import {
   type CostLimitedRun,
+  feesOfMined,
   feesPaid,
-  feesPaidInVain,
   findLimited,
   type LimitedRun,
   type Share,
@@ -29,7 +29,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const WHOLE: Share = { first: 0, count: 1, total: 1 }
 
-type Paid = Awaited<ReturnType<typeof feesPaidInVain>>[number]
+type Paid = Awaited<ReturnType<typeof feesOfMined>>[number]
 
 /** Returns what the transactions of a run have paid. */
 export async function getRunCosts(
@@ -65,7 +65,7 @@ export async function getRunCosts(
   }
   const changes = await sharesOfChanges(db, { collection_id: collection.id, run })
   for (const row of await feesPaid(db, [...changes.keys()])) add(row, changes.get(row.id))
-  for (const row of await feesPaidInVain(db, scope)) if (!minted.has(row.id) && !changes.has(row.id)) add(row)
+  for (const row of await feesOfMined(db, scope)) if (!minted.has(row.id) && !changes.has(row.id)) add(row)
   const limited = await findLimited(db, { accountId, run })
   return {
     requests: { run },

@@ -377,13 +377,16 @@ export async function feesOfMint(db: Db, nftId: string) {
   return row ?? null
 }
 
-/** Returns what reverted and cancelled transactions of a run have used and paid. */
-export async function feesPaidInVain(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
+/**
+ * Returns what the mined transactions of a run have used and paid. Some of them have no rows any more: they reverted,
+ * were cancelled, or ended after a reorg had given their rows to another transaction.
+ */
+export async function feesOfMined(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db
     .selectFrom('transactions')
     .select(['id', 'gas_used', 'fee_paid', 'watched', 'state'])
     .where('run_collection_id', '=', collectionId)
     .where('run', '=', run)
-    .where('state', 'in', ['reverted', 'cancelled'])
+    .where('state', 'in', ['final', 'reverted', 'cancelled'])
     .execute()
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { settle } from '../../../src/server/pipeline/settle.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { updateCollection } from '../../../src/server/store/collections.ts'
-import { assignTransactions, transactionsOfRun } from '../../../src/server/store/run-costs.ts'
+import { assignTransactions, feesOfMined, transactionsOfRun } from '../../../src/server/store/run-costs.ts'
 import type { TransactionKind } from '../../../src/server/store/schema.ts'
 import { findTransactionByNonce } from '../../../src/server/store/transactions.ts'
 import { WALLETS } from '../../helpers/backend.ts'
@@ -64,3 +64,21 @@ it.each(Object.keys(SIGNED_FOR) as TransactionKind[])(
     expect((await transactionsOfRun(store.db, OF_RUN)).lost).toEqual([['0x01']])
   },
 )
+
+it('a mined transaction whose rows another one has is paid by its run', async () => {
+  const { store } = place
+  for (const [nonce, state] of (['final', 'reverted', 'cancelled', 'signed', 'lost'] as const).entries()) {
+    await insertTransaction(store.db, {
+      ...{ id: state, blockchain: 'polygon', signer: BOB, nonce, kind: 'provenance', directory: null, raw: '0x01' },
+      ...{ hash: `0x0${nonce}`, collection_id: null, start_id: null, token_count: 0, state, created_at: 0 },
+      ...{ block_number: 1, block_hash: '0x', gas_used: '1', fee_paid: '5', next_attempt_at: 0, run: 'run' },
+      run_collection_id: 'c',
+    })
+  }
+  const mined = await feesOfMined(store.db, { collectionId: 'c', run: 'run' })
+  expect(mined.map(({ id, fee_paid }) => [id, fee_paid]).sort()).toEqual([
+    ['cancelled', '5'],
+    ['final', '5'],
+    ['reverted', '5'],
+  ])
+})
