@@ -273,6 +273,7 @@ describe('a nonce that the network expects and that no transaction has', () => {
   async function filled(
     states: readonly ('signed' | 'lost' | 'final' | null)[],
     nextNonce: (look: number) => number = () => NONCE,
+    { maxFee, canSign = true }: { maxFee?: bigint; canSign?: boolean } = {},
   ): Promise<number[]> {
     const dir = await freshDataDir()
     const store = await openTestStore(dir.path)
@@ -291,7 +292,9 @@ describe('a nonce that the network expects and that no transaction has', () => {
     }
     let clock = 0
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
+    const sign = canSign ? signer.sign : () => Promise.reject(new Error('the signer is down'))
+    const findSigner = async () => ({ ...signer, sign })
+    const bumper = createBumper({ store, findSigner, now: () => clock, log, maxFee })
     const sent: number[] = []
     let look = 0
     const publicNetwork = {
@@ -333,6 +336,11 @@ describe('a nonce that the network expects and that no transaction has', () => {
 
   it('is used only if it has been expected for the configured time, by all nodes', async () => {
     expect(await filled([null], (look) => (look === 2 ? NONCE + 1 : NONCE))).toEqual([])
+  })
+
+  it('stays free if it would cost more than was confirmed, or if its signer is down', async () => {
+    expect(await filled([null], () => NONCE, { maxFee: 499n })).toEqual([])
+    expect(await filled([null], () => NONCE, { canSign: false })).toEqual([])
   })
 
   it('is left to a transaction that has it', async () => {

@@ -1,6 +1,6 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { messageOf } from '../../../../core/errors.ts'
 import { emptyCall } from '../../../chain/evm/cost/replacement-fees.ts'
-import type { Hex } from '../../../chain/evm/network.ts'
 import { findTransactionByNonce, nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import type { BumpNetwork, SignAgainOptions } from './sign-again.ts'
 
@@ -13,7 +13,7 @@ const MAX_NONCES = 16
  * or after a restored database took over the nonces of transactions that it doesn't have, and that a reorg removed. The
  * empty transactions are not recorded: they only use a nonce, and another one with the same nonce replaces them.
  */
-export function createGapFiller({ store, findSigner, now, log }: SignAgainOptions) {
+export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAgainOptions) {
   /** By signer: the nonce that the network expects, and since when. */
   const gaps = new Map<string, { nonce: number; since: number }>()
 
@@ -38,12 +38,16 @@ export function createGapFiller({ store, findSigner, now, log }: SignAgainOption
       }
       if (missing.length === 0) return
       const fees = await publicNetwork.suggestFees()
-      const raws: Hex[] = []
-      for (const one of missing) {
-        raws.push((await key.sign({ chainId: network.chainId, nonce: one, ...emptyCall(key.address), fees })).raw)
+      if (maxFee !== undefined && fees.maxFeePerGas > maxFee) return
+      try {
+        const call = { chainId: network.chainId, ...emptyCall(key.address), fees }
+        const signed = await Promise.all(missing.map((one) => key.sign({ ...call, nonce: one })))
+        log.warn({ signer, nonces: missing }, 'no transaction has the next nonces of a signer: sending empty ones')
+        await network.broadcast(signed.map(({ raw }) => raw))
+      } catch (error) {
+        // The other transactions of the network are observed all the same.
+        log.warn({ signer, nonces: missing, reason: messageOf(error) }, 'empty transactions could not be sent')
       }
-      log.warn({ signer, nonces: missing }, 'no transaction has the next nonces of a signer: sent empty ones')
-      await network.broadcast(raws)
     }
   }
 }
