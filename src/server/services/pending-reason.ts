@@ -99,12 +99,17 @@ export async function limitReasons(
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
   const unsigned = accepted.filter((one) => one.transaction_id === null)
+  /** By blockchain: a network that doesn't respond is waited for once. */
+  const fees = new Map<string, Awaited<ReturnType<typeof feesIfKnown>>>()
   for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
     const rows = unsigned.filter((one) => one.collection_id === collectionId)
     const limited = await limitedRuns(db, collectionId)
-    const { gas } = chainFacts(chains, rows[0]?.blockchain as Blockchain)
-    const current = gas === undefined || limited.length === 0 ? null : await feesIfKnown(gas)
-    if (gas === undefined || current === null) continue
+    const blockchain = rows[0]?.blockchain as Blockchain
+    const { gas } = chainFacts(chains, blockchain)
+    if (gas === undefined || limited.length === 0) continue
+    const current = fees.get(blockchain) ?? (fees.has(blockchain) ? null : await feesIfKnown(gas))
+    fees.set(blockchain, current)
+    if (current === null) continue
     const requests = [...(await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))]))]
     for (const run of limited) {
       const own = requests.filter(([, name]) => name === run.run)
