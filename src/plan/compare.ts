@@ -151,11 +151,13 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
 
 /** Returns why a row can't keep the salt of its NFT; null if it can, or if there is none. */
 const whyNoSalt = ({ metadata }: ComparedRow, salt: unknown): string | null =>
-  salt === undefined || metadataItems(metadata) < MAX_METADATA_ITEMS
+  salt === undefined || saltIn(metadata) !== undefined || metadataItems(metadata) < MAX_METADATA_ITEMS
     ? null
     : `the row has no room for ${PROVENANCE_SALT}: remove a metadata item`
 
 type Fields = Map<string, string>
+
+const SALT_FIELD = `extra:${PROVENANCE_SALT}`
 
 /** Returns the name of a file field among the fields of a change. */
 export const fileField = (key: string): string => `file:${key}`
@@ -170,7 +172,8 @@ function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, 
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
-  from.delete(`extra:${PROVENANCE_SALT}`)
+  // An update keeps the salt of the NFT, also where the row has one.
+  if (from.delete(SALT_FIELD)) to.delete(SALT_FIELD)
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))
     .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))

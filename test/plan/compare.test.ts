@@ -43,6 +43,14 @@ const seenOf = (nft: Partial<NftRecord> = {}, more: Partial<Seen> = {}): Seen =>
   ...more,
 })
 
+test('the salt of a revealed NFT is kept, also if its row has another one', () => {
+  const withSalt = (salt: string) => ({ ...METADATA, provenance_salt: salt })
+  const seen = seenOf({ request_metadata: withSalt('ff') })
+  expect(compareRow(rowOf({ metadata: withSalt('ff') }), seen, CAN)).toEqual([])
+  expect(compareRow(rowOf({ metadata: withSalt('aa') }), seen, CAN)).toEqual([])
+  expect(compareRow(rowOf({ metadata: withSalt('aa') }), seenOf({}), CAN)).toMatchObject([{ action: 'update' }])
+})
+
 test('an update keeps the salt of a revealed NFT, for which its row needs room', () => {
   const seen = seenOf({ request_metadata: { ...METADATA, provenance_salt: 'ff' } })
   const withExtras = (count: number) => ({
