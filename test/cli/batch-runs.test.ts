@@ -83,6 +83,8 @@ test('batch validate suggests a comparison for a manifest that is minted on the 
     (await gdn('batch', 'validate', path('drop.csv'), ...TARGET, '--state-dir', stateDir, ...more)).stderr
   const minting = 'no errors. Mint them: gdn batch mint '
   expect(await validate('--base-url', api.url)).toContain(minting)
+  await mint(api.url, 'drop.csv', '--no-wait')
+  expect(await validate('--base-url', api.url)).toContain(minting)
   await mint(api.url)
   const after = await validate('--base-url', api.url)
   expect(after).toMatch(

@@ -134,15 +134,15 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }
 
-/** Returns the run of a manifest on the selected server, if it has nothing left to send; null otherwise. */
+/** Returns the run of a manifest on the selected server if it minted every row; null otherwise. */
 async function mintedRun(deps: Deps, manifest: string, flags: ValidateFlags, settings: Settings): Promise<Run | null> {
   const { stateDir } = settings
   try {
     const server = (await isServerNamed(settings)) ? await configuredServer(deps, settings) : undefined
     const limits = { server, collection: flags.contract, contract: settings.contract?.value, cwd: deps.cwd }
     const run = await openRun(stateDir, manifest, limits)
-    const { pending, failed } = (await runStatus(run)).counts
-    return pending + failed === 0 ? run : null
+    const { pending, accepted, unknown, failed } = (await runStatus(run)).counts
+    return pending + accepted + unknown + failed === 0 ? run : null
   } catch (error) {
     // The suggestion is no reason to fail.
     if (error instanceof GdnError) return null
