@@ -66,7 +66,7 @@ export function report(figures: readonly Figure[]): Figure[] {
   return [...figures]
 }
 
-/** Says which round begins, in parts that measure all their figures in turns and have their rows at the end. */
+/** Prints the number of the round, for parts that print their rows only at the end. */
 export function reportRound(round: number, rounds: number): void {
   process.stderr.write(`  round ${round + 1} of ${rounds}\n`)
 }

@@ -1,5 +1,6 @@
 import { type Measurement, type RecordedFigure, short } from './page.ts'
 
+type ComparedFigure = RecordedFigure & { against: { what: string; value: number }; ratio: number }
 type Wanted = [part: string, what: string, against?: string | undefined]
 
 /** A row of README.md: what it says, the figure, how to write values, and the name of the baseline. */
@@ -52,8 +53,8 @@ export const quotedTables = (measurements: readonly Measurement[]): Record<strin
 
 function measuredTable(measurements: readonly Measurement[]): string {
   const rows = MEASURED.map(([label, wanted, write, baseline]) => {
-    const { value, against, ratio = Number.NaN, is_paired } = figureOf(measurements, wanted)
-    const compared = `${baseline}: ${write(against?.value ?? Number.NaN)}`
+    const { value, against, ratio, is_paired } = figureOf(measurements, wanted)
+    const compared = `${baseline}: ${write(against.value)}`
     const figure = label === '' ? '| | |' : `| ${label} | ${write(value)} |`
     return `${figure} ${compared} | ${short(ratio)}x${is_paired ? '*' : ''} |`
   })
@@ -62,18 +63,19 @@ function measuredTable(measurements: readonly Measurement[]): string {
 
 /** Sizes and times of the package and the executable. */
 function comparedTable(measurements: readonly Measurement[]): string {
-  const valuesOf = (what: string, against?: string) => {
-    const { value, against: baseline } = figureOf(measurements, ['executable', what, against])
-    return { executable: value, npm: baseline?.value ?? Number.NaN }
+  const valuesOf = (what: string) => {
+    const { value, against } = figureOf(measurements, ['executable', what])
+    return { executable: value, npm: against.value }
   }
   const archive = valuesOf('size of the archive')
   const installed = valuesOf('size of the unpacked archive')
   const bare = valuesOf('installed size with --omit=optional')
   const unpacking = valuesOf('unpack the archive')
   const bareInstall = valuesOf('npm install --omit=optional')
-  const [version, show, start] = ['gdn --version', 'gdn nft show', 'gdn local start'].map((what) => valuesOf(what))
-  const times = (name: string, values: typeof show, omitted: string) =>
-    `| ${name} | ${milliseconds(values?.npm)} | ${omitted} | ${milliseconds(values?.executable)} |`
+  const times = (command: string, omitted: string) => {
+    const { npm, executable } = valuesOf(command)
+    return `| \`${command}\` | ${milliseconds(npm)} | ${omitted} | ${milliseconds(executable)} |`
+  }
   const packed = megabytes(archive.npm)
   return [
     '| | npm package | with `--omit=optional` | executable |',
@@ -82,22 +84,24 @@ function comparedTable(measurements: readonly Measurement[]): string {
     `| installed | ${megabytes(installed.npm)}, and Node.js | ${megabytes(bare.executable)}, and Node.js | ${megabytes(installed.executable)} |`,
     '| packages | 10 | 1 | 1 archive |',
     `| time to install | ${seconds(unpacking.npm)} | ${seconds(bareInstall.executable)} | ${seconds(unpacking.executable)} |`,
-    times('`gdn --version`', version, 'the same'),
-    times('`gdn nft show`', show, 'the same'),
-    times('`gdn local start`', start, 'not available'),
+    times('gdn --version', 'the same'),
+    times('gdn nft show', 'the same'),
+    times('gdn local start', 'not available'),
   ].join('\n')
 }
 
-function figureOf(measurements: readonly Measurement[], [part, what, against]: Wanted): RecordedFigure {
+function figureOf(measurements: readonly Measurement[], [part, what, against]: Wanted): ComparedFigure {
   const figures = measurements.flatMap((measurement) => measurement.figures)
   const figure = figures.find(
     (one) => one.part === part && one.what === what && (against === undefined || one.against?.what === against),
   )
-  if (figure === undefined) throw new Error(`no figure is recorded for ${part}: ${what}`)
-  return figure
+  if (figure?.against === undefined || figure.ratio === undefined) {
+    throw new Error(`no figure with a baseline is recorded for ${part}: ${what}`)
+  }
+  return { ...figure, against: figure.against, ratio: figure.ratio }
 }
 
-function milliseconds(value = Number.NaN): string {
+function milliseconds(value: number): string {
   return `${Math.round(value)} ms`
 }
 

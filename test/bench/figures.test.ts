@@ -80,7 +80,9 @@ test('the pages show what is recorded', async () => {
 })
 
 test('a page that quotes a figure which is no longer measured is an error', () => {
-  expect(() => quotedTables([measured('1111', ['throughput'])])).toThrow('no figure is recorded for throughput: NFTs')
+  expect(() => quotedTables([measured('1111', ['throughput'])])).toThrow(
+    'no figure with a baseline is recorded for throughput: NFTs',
+  )
 })
 
 test('no part was measured for longer than 5 minutes', async () => {
