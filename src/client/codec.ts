@@ -40,7 +40,7 @@ function fieldIn(request: unknown, { path }: FieldIssue): string {
 
 /** Returns the hint for a request that is valid in v1.2 alone: the types of the client let these fields be omitted. */
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>
-  `Set ${issues.map(({ field }) => field).join(' and ')}. Such a request is valid only in version 1.2 of the API.`
+  `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without ${issues.length === 1 ? 'this field' : 'these fields'}.`
 
 /** Decodes a response. @throws GdnError for a status other than 2xx, and if it does not match the API's schema */
 export async function decode<Name extends EndpointName>(

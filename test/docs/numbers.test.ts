@@ -89,8 +89,6 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `fewer than ${n} wallets`, 'src/plan/exchanged.ts', 'MIN_VALUES ='],
   ['docs/drops.md', (n) => `server, ${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
-  ['docs/drops.md', (n) => `${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
-  ['docs/drops.md', (n) => `about ${count(n)} gas`, 'src/server/chain/evm/gas-limits.ts', 'MINT_BASE ='],
   ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/batch/row-warnings.ts', 'MAX_BRIEF ='],
   ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/send/attempts.ts', 'GRACE_MS ='],
   [
@@ -140,7 +138,6 @@ const STATED: readonly Stated[] = [
   ],
   ['docs/plan-and-apply.md', (n) => `up to ${n} burns and transfers`, 'src/cli/plan/plan-view.ts', 'MAX_FINAL ='],
   ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/plan/plan-view.ts', 'MAX_SHOWN ='],
-  ['docs/plan-and-apply.md', (n) => `up to ${n} burns and transfers`, 'src/cli/plan/plan-view.ts', 'MAX_FINAL ='],
   ['docs/plan-and-apply.md', (n) => `at most ${count(n)} characters`, 'src/cli/plan/plan-markdown.ts', 'MAX_CHARS ='],
   ['docs/postgresql.md', (n) => `processes poll every ${n / SECOND} s`, 'src/server/pipeline/loop.ts', 'SWEEP_MS ='],
   [

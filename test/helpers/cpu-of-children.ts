@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 /** The fields of /proc/<pid>/stat have this many units per second on every architecture of Linux. */
 const TICKS = 100
 
-/** Whether this system tells the CPU time of other processes. */
+/** Whether this system reports the CPU time of other processes. */
 export const HAS_PROC = process.platform === 'linux'
 
 /** Returns CPU seconds of a process: its own, and those of its children that have ended. */

@@ -99,7 +99,7 @@ describe('gdn.api', () => {
     const { blockchain, ...rest } = ENDPOINTS.transfernft.example.request as TransfernftRequest
     await expect(client().api.transfernft(rest as TransfernftRequest)).rejects.toMatchObject({
       ...{ code: 'invalid_input', place: { field: 'blockchain' }, message: 'blockchain is required' },
-      hint: 'Set blockchain. Such a request is valid only in version 1.2 of the API.',
+      hint: 'Set blockchain. Only version 1.2 of the API accepts requests without this field.',
     })
     const broken = { ...rest, nft_gdn_id: 7 } as unknown as TransfernftRequest
     await expect(client().api.transfernft(broken)).rejects.toMatchObject({ code: 'invalid_input', hint: undefined })

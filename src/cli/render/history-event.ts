@@ -11,8 +11,7 @@ export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short
   if (kind === 'mint') return `to ${to}`
   if (kind === 'transfer') return `${from} to ${to}`
   if (kind === 'burn') return from === null ? 'by its holder' : `of ${from}`
-  if (kind === 'freeze') return 'of its metadata'
-  if (changes == null || changes.length === 0) return 'of its metadata'
+  if (kind === 'freeze' || changes == null || changes.length === 0) return 'of its metadata'
   return changes.map(({ field, before, after }) => `${field}: ${textOf(before)} to ${textOf(after)}`).join(', ')
 }
 

@@ -77,7 +77,10 @@ ${stats([
     ],
     ['Spent', spent === null ? '' : escapeHtml(spentText(spent))],
     ['Gas', spent === null ? 'unknown: the server does not report it' : ''],
-    ['Run', `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? `, run ${status.generation}` : ''}`],
+    [
+      'Run',
+      `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? ` (run ${status.generation} of this manifest)` : ''}`,
+    ],
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
