@@ -50,6 +50,22 @@ const statuses = async (summary: BatchSummary) => (await results(summary)).map((
 /** The first two rows go in one request, the others in two more. */
 const PAIR = [row(3), row(6), row(1), row(2)]
 
+test('rows that the server knows by their reference IDs are adopted without a list of earlier NFTs', async () => {
+  const server = serverWith(['cut_after', null, null], { idempotency: true, references: true })
+  const stop = new AbortController()
+  const unsubscribe = vi.spyOn(server, 'learnIdempotency').mockImplementation(() => {
+    stop.abort(new GdnError('interrupted', 'interrupted'))
+    return Promise.resolve(null)
+  })
+  await run(server, PAIR.slice(0, 2), { signal: stop.signal })
+  unsubscribe.mockRestore()
+  await machine.state((sql) => sql.run('UPDATE drops SET listed_at = NULL'))
+  const began = machine.time.now()
+  const summary = await machine.run(server, null, { reconcileOnly: true })
+  expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 2, unknown: 0 }, reconciled: { adopted: 2 } })
+  expect(machine.time.now() - began).toBeLessThan(5_000)
+})
+
 describe('rows whose outcome is unknown', () => {
   test.each<Fault>(['cut_after', 'status_after', 'fewer_ids', 'more_ids'])(
     'are adopted if the server accepted them: %s',

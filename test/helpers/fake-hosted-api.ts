@@ -170,6 +170,7 @@ export class FakeHostedApi implements BatchClient {
       const requests = { contract_address: contract_addresses, blockchain }
       return { requests, nft_gdn_ids: listed.map(({ id }) => id) }
     }
+    if (endpoint === 'getreferences') return { requests: request, references: this.#references(request) }
     const { nft_gdn_ids } = request as { nft_gdn_ids: string[] }
     if (nft_gdn_ids.length > 100) throw new GdnError('refused', 'too many ids')
     this.#idempotency = this.#options.idempotency
@@ -182,6 +183,14 @@ export class FakeHostedApi implements BatchClient {
       if (record !== null) nfts.push(record)
     }
     return { requests: { nft_gdn_ids }, nfts }
+  }
+
+  #references({ operation, reference_ids }: Readonly<Record<string, unknown>>): object[] {
+    if (operation !== 'createnft') return []
+    return (reference_ids as string[]).flatMap((reference_id) => {
+      const nft_gdn_id = this.#named.get(reference_id)
+      return nft_gdn_id === undefined ? [] : [{ reference_id, nft_gdn_id, status: 'initiated', is_free: false }]
+    })
   }
 
   async upload(path: string): Promise<{ url: string }> {

@@ -1,3 +1,4 @@
+import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
 import { ownersOf } from '../../operations/reconcile/owners.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
@@ -15,6 +16,8 @@ export interface Sending {
   /** Absent: not found before. Superseded: the row was sent by another request since. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
+  /** The reference ID that it was sent with; null if it has none. */
+  reference: string | null
   /** Why it can't be declared absent, regardless of what the collection lists; null where it can. */
   taken: string | null
 }
@@ -40,6 +43,7 @@ export async function openSendings(store: RunStore, markerKey: string | undefine
     }))
     if (request.outcome === 'accepted') open.rewrites = true
     const sent = sentRows(request.body, markerKey)
+    const references = referencesOf(request.body)
     for (const row of rows) {
       const said = sent[row.position]
       if (said === undefined) continue
@@ -49,7 +53,16 @@ export async function openSendings(store: RunStore, markerKey: string | undefine
       } else if (row.state === 'absent' && row.reason === MARKED_ABSENT) {
         if (row.isCurrent) open.settled++
       } else if (state !== null) {
-        open.sendings.push({ ...said, id: row.id, request, state, reason: row.reason, taken: takenBy(row, request) })
+        const reference = references[row.position] ?? null
+        open.sendings.push({
+          ...said,
+          id: row.id,
+          request,
+          state,
+          reason: row.reason,
+          reference,
+          taken: takenBy(row, request),
+        })
       }
     }
   }

@@ -10,8 +10,11 @@ import {
 } from '../../operations/reconcile/match-groups.ts'
 import { isRepeatable } from '../../operations/repeatable.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
+import { givenNfts } from '../../state/known-nfts.ts'
 import { giveNft, markAbsent, markLate, markUndecided } from '../../state/row-outcomes.ts'
 import { LATE } from '../../state/row-results.ts'
+import { otherLabelOf } from '../identity/other-labels.ts'
+import { ServerNames } from '../identity/server-names.ts'
 import { ABSENCE, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { resendable } from '../send/send.ts'
@@ -62,10 +65,13 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
   const left = await leftToServer(context)
   open.sendings = open.sendings.filter(({ request, taken }) => taken !== null || !left.has(request.id))
   if (open.sendings.length === 0) return null
+  const named = await adoptNamed(context, open.sendings)
+  open.sendings = open.sendings.filter(({ id }) => !named.has(id))
   const waits = open.sendings.some(({ state }) => state === 'unknown')
-  const decision = await decide(context, surroundings, open, waits)
+  const decision = open.sendings.length === 0 ? NOTHING_OPEN : await decide(context, surroundings, open, waits)
   if (decision === null) return null
   const reconciled = await write(context, open, decision)
+  reconciled.adopted += named.size
   await context.store.recount()
   context.emit({ type: 'reconciled', ...counted(reconciled) })
   context.emitRows()
@@ -84,6 +90,46 @@ async function leftToServer(context: RunContext): Promise<Set<number>> {
     if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false })) left.add(request.id)
   }
   return left
+}
+
+/**
+ * Adopts the NFTs that the server has for the reference IDs of rows, and returns the operations of these rows. A server
+ * without reference IDs, or a key that may not read them, leaves the rows to the listing.
+ */
+async function adoptNamed(context: RunContext, sendings: readonly Sending[]): Promise<Set<string>> {
+  const { client, halt: signal, options, store } = context
+  const named = sendings.flatMap(({ id, state, taken, reference }) =>
+    state === 'unknown' && taken === null && reference !== null ? [{ id, reference }] : [],
+  )
+  if (named.length === 0) return new Set()
+  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') !== true) return new Set()
+  const mints = await tolerant(() =>
+    new ServerNames(client, { ...options, signal }).mintsOf(named.map(({ reference }) => reference)),
+  )
+  if (mints instanceof GdnError) return new Set()
+  const now = Date.now()
+  return await store.write((sql) => {
+    const given = givenNfts(
+      sql,
+      [...mints.values()].map(({ nft_gdn_id }) => nft_gdn_id),
+    )
+    const adopted = new Set<string>()
+    for (const { id, reference } of named) {
+      const mint = mints.get(reference)
+      if (mint === undefined || given.has(mint.nft_gdn_id) || otherLabelOf(mint, options.label) !== null) continue
+      giveNft(sql, id, mint.nft_gdn_id, { now, by: 'found' })
+      adopted.add(id)
+    }
+    return adopted
+  })
+}
+
+const NOTHING_OPEN: Decision = {
+  verdicts: new Map(),
+  late: [],
+  proof: { request: null, rewrites: false },
+  passing: false,
 }
 
 const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
