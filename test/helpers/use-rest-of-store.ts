@@ -64,6 +64,7 @@ export async function useRestOfStore(
   await nfts.listMintable(db, collectionId, 1, { except: ['limited'] })
   await runCosts.assignTransactions(db, limited)
   await transactions.delaysOthers(db, signed)
+  await runCosts.lockRunIn(db, { collection_id: collectionId, run: 'limited' })
   await transactions.lockRunOf(db, signed)
   await runCosts.transactionsOfRun(db, limited)
   await runCosts.unminedOfRun(db, limited)

@@ -1,18 +1,25 @@
+import { sql } from 'kysely'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createnft } from '../../../src/api/endpoints/createnft.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
+import { mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
 import { createNfts } from '../../../src/server/services/create-nfts.ts'
 import { Refusal } from '../../../src/server/services/refusal.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { lockRunIn, setLimit } from '../../../src/server/store/run-costs.ts'
+import { freshDataDir, until, WALLETS } from '../../helpers/backend.ts'
+import { gate } from '../../helpers/gate.ts'
 import { insertCollection } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
+const ACCOUNT = privateKeyToAccount(`0x${'1'.repeat(64)}`)
+const FEES = { low: 1n, typical: 1n, high: 1n, offered: 1n, base: 1n, data: { bytes: 1, fee: 0n, gas: 0n } }
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 // Two stores stand for two processes. They share only the database.
@@ -83,4 +90,30 @@ it('a limit that a person has set applies to other processes, also when its requ
   const run = await stores[1].db.selectFrom('runs').select(['run', 'collection_id', 'max_cost']).executeTakeFirst()
   expect(run).toEqual({ run: 'run', collection_id: 'c', max_cost: String(one - 1n) })
   expect(await stores[0].db.selectFrom('requests').select('id').execute()).toEqual([{ id: 'r' }])
+})
+
+it('a transaction that is signed again while its run gets a limit stays within that limit', async () => {
+  const [one, other] = stores
+  await send(one, 'n0', null)
+  await one.db.updateTable('runs').set({ max_fee: '100' }).execute()
+  const of = { collection_id: 'c', run: 'run' }
+  const { reached, open, pass } = gate()
+  const limiting = one.transaction(async (db) => {
+    await lockRunIn(db, of)
+    await setLimit(db, { account_id: 'a', run: 'run' }, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
+    await pass()
+  })
+  await reached
+  const sign = (maxFeePerGas: bigint) =>
+    ACCOUNT.signTransaction({ chainId: 137, nonce: 0, to: CONTRACT, gas: 21_000n, maxFeePerGas, type: 'eip1559' })
+  const [first, raised] = [await sign(1n), await sign(100n)]
+  let mayBeSigned: boolean | undefined
+  const replacing = other.transaction(async (db) => {
+    mayBeSigned = await mayReplace(db, FEES, { run: 'run', run_collection_id: 'c' }, [first], raised)
+  })
+  const blocked = () => sql<{ n: string }>`select count(*) as n from pg_locks where not granted`.execute(one.db)
+  await until(blocked, ({ rows }) => mayBeSigned !== undefined || Number(rows[0]?.n) > 0)
+  open()
+  await Promise.all([limiting, replacing])
+  expect(mayBeSigned).toBe(false)
 })

@@ -3,7 +3,7 @@ import { budgetOf, dataCost, shareOf, worstOfNfts, worstOfSignings } from '../..
 import { isTooExpensive, limitFees, waitingForLimit } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
 import { type CurrentFees, hasMaxCost, type WorstFees } from '../../chain/fees.ts'
-import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun } from '../../store/run-costs.ts'
+import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun, lockRunIn } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { LostRace } from '../driver.ts'
@@ -159,14 +159,15 @@ export async function payableFee(
 export async function mayReplace(
   db: Db,
   current: CurrentFees | null,
-  transaction: OfRun,
+  { run: name, run_collection_id: collection_id }: OfRun,
   signings: readonly string[],
   raw: Hex,
 ): Promise<boolean> {
-  const run = current === null ? null : await costLimitOf(db, transaction)
-  if (run === null || current === null) return true
-  const { max_cost } = await lockRun(db, { accountId: run.account_id, run: run.run })
-  const { max, paid, pending } = await budgetOf(db, { ...run, max_cost: max_cost ?? run.max_cost }, current)
+  if (current === null || name === null || collection_id === null) return true
+  // Read with the lock: a limit that is set now doesn't count the new signing.
+  const run = await lockRunIn(db, { collection_id, run: name })
+  if (run === null || !hasMaxCost(run)) return true
+  const { max, paid, pending } = await budgetOf(db, run, current)
   const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
   return more === 0n || more <= max - paid - pending
 }
