@@ -1,3 +1,4 @@
+import { encodeCommitProvenance, encodeFreeze } from '../../src/server/chain/evm/collection-updates.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 import type { PublicNetwork } from './public-network.ts'
 
@@ -6,8 +7,15 @@ export interface PaidFee {
   hash: Hex
   fee: bigint
   block: number
-  /** It succeeded, and isn't the empty transaction of a cancellation. */
-  hasEffect: boolean
+  /** Whether a restored backend can tell by the chain which pending request it belongs to. */
+  isRecognizable: boolean
+}
+
+/** The calls of freezes and commitments: nothing on chain leads to their transactions. */
+const UNRECOGNIZABLE = [encodeFreeze([0n]), encodeCommitProvenance(`0x${'0'.repeat(64)}`)].map(selectorOf)
+
+function selectorOf(data: Hex): string {
+  return data.slice(0, 10)
 }
 
 interface Block {
@@ -56,7 +64,8 @@ export class PaidFees {
     for (const { hash, input } of block.transactions) {
       const receipt = await this.#network.call<Receipt>('eth_getTransactionReceipt', [hash])
       const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)
-      paid.push({ hash, fee, block: number, hasEffect: receipt.status === '0x1' && input !== '0x' })
+      const isRecognizable = receipt.status === '0x1' && input !== '0x' && !UNRECOGNIZABLE.includes(selectorOf(input))
+      paid.push({ hash, fee, block: number, isRecognizable })
     }
     return paid
   }

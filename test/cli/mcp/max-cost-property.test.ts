@@ -228,9 +228,9 @@ class Spending {
   async #counted(depth: number): Promise<{ id: string; fee: bigint }[]> {
     await this.learn()
     const height = Number(await real.call('eth_blockNumber'))
-    return (await this.#paid.read()).flatMap(({ hash, fee, block, hasEffect }) => {
+    return (await this.#paid.read()).flatMap(({ hash, fee, block, isRecognizable }) => {
       // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
-      if (block > height - depth || (!hasEffect && this.#forgotten.has(hash))) return []
+      if (block > height - depth || (!isRecognizable && this.#forgotten.has(hash))) return []
       const id = this.#transactions.get(hash)
       if (id === undefined) throw new Error(`the database does not know transaction ${hash}`)
       return [{ id, fee }]

@@ -204,9 +204,9 @@ class Spending {
   async byRun(): Promise<Map<string, bigint>> {
     const spent = new Map<string, bigint>()
     await this.learn()
-    for (const { hash, fee, hasEffect } of await this.#paid.read()) {
+    for (const { hash, fee, isRecognizable } of await this.#paid.read()) {
       // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
-      if (!hasEffect && this.#forgotten.has(hash)) continue
+      if (!isRecognizable && this.#forgotten.has(hash)) continue
       const run = this.#runs.get(hash)
       if (run === undefined) throw new Error(`the database does not know transaction ${hash}`)
       if (run !== null) spent.set(run, (spent.get(run) ?? 0n) + fee)
