@@ -127,6 +127,13 @@ describe.each(Object.entries(SCENARIOS).filter(([name]) => COMMANDS.some(({ comm
       for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/\t|^\S+$/)
     })
 
+    test('shows people amounts in coins, and never in wei', async () => {
+      const { argv, options } = await scenario.prepare()
+      const { stdout, stderr } = await cli([...argv, '-o', 'table'], { ...options, tty: true, columns: 1000 })
+      const text = stripVTControlCharacters(stdout + stderr).replaceAll(/0x[0-9a-f]+/gi, '')
+      expect(text).not.toMatch(/\bwei\b|(?<![\w.-])\d{12,}\b|about less/i)
+    })
+
     test('--fields accepts every heading of the table', async () => {
       const { argv, options } = await scenario.prepare()
       const wide = { ...options, tty: true, columns: 1000 }
