@@ -323,6 +323,7 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
     [...resume, '--dry-run'],
     resume,
     ['batch', 'retry', manifest],
+    ['batch', 'reconcile', manifest],
     ['plan', manifest, ...TARGET, '--base-url', url],
     ['apply', manifest, ...TARGET, '--base-url', url, '--yes'],
   ]) {

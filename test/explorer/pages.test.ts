@@ -22,6 +22,8 @@ import {
   pictureDrop,
 } from '../helpers/explorer-drop.ts'
 import { tooWide, type Watched, watchedPage } from '../helpers/explorer-page.ts'
+import { newWallet, rpcOf } from '../helpers/rpc-wallets.ts'
+import { dynamicNfts } from '../helpers/updates.ts'
 
 const LONG = process.env.GDN_SOAK === '1'
 
@@ -113,6 +115,28 @@ it.skipIf(CHROMIUM === undefined)('an NFT lists its files that are not stored he
   await page.goto(`${backend.url}/nfts/${id}`)
   await page.locator('.stage').getByText('Not stored here').waitFor()
   expect(await page.locator('section[aria-labelledby=files]').textContent()).toMatch(/imageNot stored here.*ar:\/\//)
+  expect(errors).toEqual([])
+  await close()
+})
+
+it.skipIf(CHROMIUM === undefined)('a collection shows the settings that its owner changed on chain', async () => {
+  const owner = newWallet()
+  const { collection } = await dynamicNfts(backend, ['a'], { wallet_address: owner.address })
+  const { send } = rpcOf(backend)
+  await send(owner, collection.address, { functionName: 'setDefaultRoyalty', args: [owner.address, 750n] })
+  const metadata = Buffer.from(JSON.stringify({ name: 'n', description: 'Set later' })).toString('base64')
+  const uri = `data:application/json;base64,${metadata}`
+  await send(owner, collection.address, { functionName: 'setContractURI', args: [uri] })
+  await send(owner, collection.address, { functionName: 'freezeMetadata' })
+  await until(
+    () => show(backend, `collections/${collection.id}`),
+    ({ is_frozen, description }) => is_frozen && description === 'Set later',
+  )
+  const { page, errors, close } = await watchedPage(browser, backend.url)
+  const head = page.locator('.collection-words')
+  await page.goto(`${backend.url}/collections/${collection.id}`)
+  await head.getByText('Set later').waitFor()
+  expect(await head.textContent()).toMatch(/Frozen.*Royalty7\.5 %/)
   expect(errors).toEqual([])
   await close()
 })
