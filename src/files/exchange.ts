@@ -20,7 +20,7 @@ export const DEFAULT_MAX_BYTES = 64 * 2 ** 20
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 export interface FetcherOptions {
-  /** Development only: allows private addresses and any port. Every other rule applies. */
+  /** Development only: allows private addresses, except cloud metadata addresses, and any port. */
   allowPrivate: boolean
   /** URLs whose private addresses are always allowed, because the operator configured their server. */
   isTrusted?: (url: URL) => boolean

@@ -9,13 +9,13 @@ interface FetchFailureOptions {
 }
 
 /**
- * Why a file can't be fetched from a URL. The message is for the person who provided the URL. It quotes nothing of the
+ * Why a file can't be fetched from a URL. The message is for the person who provided the URL. It doesn't quote the
  * server's response.
  */
 export class FetchFailure extends GdnError {
   /** True if a retry can't help: the NFT fails with this reason. False if a later attempt may succeed. */
   readonly lasting: boolean
-  /** Whether the rules on addresses and ports reject it, which `allowPrivate` lifts. */
+  /** True if the URL has a private address, or a port other than 80 and 443. `allowPrivate` permits both. */
   readonly isPrivate: boolean
   /** The pause that the server asks for, in milliseconds. */
   readonly retryAfterMs: number | null

@@ -11,8 +11,8 @@ export interface Target {
 const MAX_LABEL = 200
 
 /**
- * Checks what a URL may request before anything is resolved or connected. `allowPrivate` lifts the rules on addresses
- * and ports, and no others. As a function, it decides for each URL.
+ * Checks what a URL may request before anything is resolved or connected. `allowPrivate` permits private
+ * addresses and any port, but never cloud metadata addresses. As a function, it decides for each URL.
  *
  * @throws FetchFailure, lasting, with the rule that the URL breaks.
  */
@@ -53,8 +53,12 @@ export function checkTarget(
   return { url, label }
 }
 
-/** Returns the failure for any address that isn't public, found in the URL or by resolving its host. */
+/** Returns the failure for an address that isn't public, found in the URL or by resolving its host. */
 export function privateAddress(label: string, address: string): FetchFailure {
+  if (isCloudMetadata(address)) {
+    const message = `${label} resolves to a cloud metadata address (${address})`
+    return new FetchFailure(message, { lasting: true, hint: 'Use a URL on the public internet.' })
+  }
   return new FetchFailure(`${label} resolves to a private address (${address})`, {
     lasting: true,
     isPrivate: true,

@@ -225,7 +225,7 @@ export interface LocalOptions {
   faults?: string | undefined
   /** A network to fork, such as `polygon=https://node.example/KEY`. It is only read. */
   fork?: string | undefined
-  /** Whether the backend fetches files from private addresses, such as those of a server in a test. */
+  /** Whether the backend also fetches files from private addresses, such as a server in a test. */
   allowPrivateFiles?: boolean | undefined
 }
 

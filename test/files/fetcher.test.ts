@@ -218,7 +218,8 @@ describe('permanent failures, without a retry', () => {
 
   test.each([
     ['http://127.0.0.1/secret', 'resolves to a private address (127.0.0.1)'],
-    ['http://169.254.169.254/latest/meta-data/', 'resolves to a private address (169.254.169.254)'],
+    ['http://169.254.169.254/latest/meta-data/', 'resolves to a cloud metadata address (169.254.169.254)'],
+    ['http://metadata.example/', 'resolves to a cloud metadata address (169.254.169.254)'],
     ['http://[::1]/', 'resolves to a private address (::1)'],
     ['http://inside.example/', 'resolves to a private address (10.0.0.7)'],
     ['http://files.example:6379/', 'uses port 6379 instead of 80 or 443'],
@@ -228,6 +229,7 @@ describe('permanent failures, without a retry', () => {
     ['data:image/png,x', 'is neither http nor https'],
   ])('does not follow a redirect to %s', async (location, reason) => {
     internet.hosts['inside.example'] = [['10.0.0.7']]
+    internet.hosts['metadata.example'] = [['169.254.169.254']]
     internet.answer = redirectTo(location)
     const failure = await failureOf()
     const shown = location.replace('user:secret@', '')
@@ -387,7 +389,7 @@ describe('rejects a URL before any request is sent', () => {
   ]
   test.each(inside)('%s, a private address', async (url) => {
     const failure = await failureOf(url)
-    expect(failure.message).toMatch(/ resolves to a private address \(.+\)$/)
+    expect(failure.message).toMatch(/ resolves to a (private|cloud metadata) address \(.+\)$/)
     expect(failure.lasting).toBe(true)
     expect(internet.reachedInside).toEqual([])
     expect(internet.requests).toEqual([])

@@ -87,7 +87,7 @@ const lasting: [string, RequestListener][] = [
   ['is larger than 1 MiB', (_, response) => response.writeHead(200, { 'content-length': MAX + 1 }).write(PNG)],
   ['redirects in a loop', redirectTo('/art.png')],
   [
-    'redirects to http://169.254.169.254/, which resolves to a private address (169.254.169.254)',
+    'redirects to http://169.254.169.254/, which resolves to a cloud metadata address (169.254.169.254)',
     redirectTo('http://169.254.169.254/'),
   ],
   ['redirects to file:///etc/passwd, which is neither http nor https', redirectTo('file:///etc/passwd')],

@@ -35,14 +35,15 @@ test.each(['http://files.example:443/', 'https://files.example:80/', 'https://fi
 )
 
 test.each(['http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]/'])(
-  '%s is rejected as private, even if private files are allowed',
+  '%s is rejected as a cloud metadata address, without a hint to allow private files',
   (url) => {
     for (const allowPrivate of [false, true]) {
       expect(() => checkTarget(url, allowPrivate)).toThrow(
         expect.objectContaining({
           lasting: true,
-          isPrivate: true,
-          message: expect.stringContaining('private address'),
+          isPrivate: false,
+          message: expect.stringContaining('resolves to a cloud metadata address ('),
+          hint: 'Use a URL on the public internet.',
         }),
       )
     }

@@ -120,7 +120,7 @@ describe('private addresses and other forbidden URLs', () => {
     ['https://127.0.0.1/x', /private address \(127\.0\.0\.1\)/],
     ['https://[::1]/x', /private address/],
     ['https://[::ffff:127.0.0.1]/x', /private address/],
-    ['https://169.254.169.254/latest/meta-data', /private address/],
+    ['https://169.254.169.254/latest/meta-data', /cloud metadata address/],
     ['https://10.0.0.5/x', /private address/],
     ['https://100.64.0.1/x', /private address/],
     ['https://0.0.0.0/x', /private address/],
