@@ -529,6 +529,17 @@ describe('nft list', () => {
       env,
     })
     expect(sheet.stdout).not.toContain(zero)
+    expect(sheet.stdout).toMatch(/,burned,a,/)
+    for (const command of [
+      ['list', ...TARGET],
+      ['show', 'a'],
+    ]) {
+      const csv = [...command, '-o', 'csv', '--for-spreadsheet', '--fields', 'status,receiver_wallet_address']
+      const { stdout } = await cli(['nft', ...csv, '--base-url', api.url], { env })
+      expect(stdout).toBe('\ufeffstatus,receiver_wallet_address\r\nburned,\r\n')
+    }
+    const plain = await cli(['nft', 'show', 'a', '-o', 'csv', '--fields', 'status', '--base-url', api.url], { env })
+    expect(plain.stdout).toBe('status\r\ndeployed\r\n')
     const json = await cli(['nft', 'list', ...TARGET, '--json', '--base-url', api.url], { env })
     expect(JSON.parse(json.stdout)).toMatchObject([{ receiver_wallet_address: zero }])
   })

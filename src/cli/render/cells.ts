@@ -1,6 +1,10 @@
 /** A record that a command prints. Field names are those of the API. */
 export type DataRecord = Readonly<Record<string, unknown>>
 
+/** Returns a record as people read it. A burned NFT has no owner, but the API returns the zero address. */
+export const withBurned = (record: DataRecord): DataRecord =>
+  record.burned === true ? { ...record, status: 'burned', receiver_wallet_address: null } : record
+
 /** Formats a value as the text of one cell. */
 export function plainCell(value: unknown): string {
   if (value === null || value === undefined) return ''

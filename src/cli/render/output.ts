@@ -2,7 +2,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { OutputFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import { type Io, safe } from '../io/io.ts'
-import { type DataRecord, plainCell } from './cells.ts'
+import { type DataRecord, plainCell, withBurned } from './cells.ts'
 import { type Csv, createCsv } from './csv.ts'
 import { fieldsOf, PathCheck, selectFrom } from './fields.ts'
 import type { View } from './view.ts'
@@ -54,7 +54,7 @@ export function createOutput(
   const pick = (record: DataRecord): DataRecord => (fields === undefined ? record : withNulls(selected(record)))
   const inCsv = fields ?? view.fields
   const lineOf = (csv: Csv) => (record: DataRecord) => {
-    const values = selected(record)
+    const values = selected(flags.forSpreadsheet === true ? withBurned(record) : record)
     return csv.line(inCsv.map((field) => plainCell(values[field])))
   }
   const openCsv = async () => createCsv(io, flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)

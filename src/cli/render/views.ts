@@ -1,9 +1,6 @@
-import type { DataRecord } from './cells.ts'
+import { type DataRecord, withBurned } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
-
-/** The cells of a burned NFT. It has no owner, but the API returns the zero address. */
-const BURNED_CELLS: DataRecord = { status: 'burned', receiver_wallet_address: null }
 
 /** An NFT: the data of the server and of this machine. */
 export const NFT_VIEW: View = {
@@ -33,10 +30,9 @@ export const NFT_VIEW: View = {
   id: 'nft_gdn_id',
   plural: 'NFTs',
   cells: (record) => ({
-    ...record,
+    ...withBurned(record),
     title: titleOf(record),
     metadata: record.request_metadata,
-    ...(record.burned === true ? BURNED_CELLS : {}),
   }),
   more: ['metadata'],
   card: nftCard,

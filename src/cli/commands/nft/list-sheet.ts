@@ -11,7 +11,7 @@ import type { ManifestRow } from '../../../manifest/row.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
 import { columnsLike, ownAnd, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import type { Deps } from '../../deps.ts'
-import type { DataRecord } from '../../render/cells.ts'
+import { type DataRecord, withBurned } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
 
 /** The fields that are no columns of a manifest. */
@@ -53,6 +53,7 @@ export async function printSheet(
     columns: shown,
     chosen: ownAnd(shown, FIELDS),
     csv: createCsv(deps.io, { forSpreadsheet: true }, header?.separator),
+    shown: withBurned,
   })
 }
 
