@@ -1,4 +1,4 @@
-import { type DataRecord, withBurned } from './cells.ts'
+import { withBurned } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
 
