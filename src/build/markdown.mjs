@@ -40,8 +40,8 @@ export function blockchainTable(chains) {
     `${title}, chain ID ${id}, ${nativeCurrency.symbol}${testnet === true ? ', testnet' : ''}`,
   ])
   const solana = [
-    [code('solana'), 'Solana, SOL; no transfers by the API'],
-    [code('solana-testnet'), 'Solana, SOL, testnet; no transfers by the API'],
+    [code('solana'), 'Solana, SOL; no transfers through the API'],
+    [code('solana-testnet'), 'Solana, SOL, testnet; no transfers through the API'],
   ]
   return table(['Name', 'Network, chain ID, coin'], [...evm, ...solana])
 }

@@ -16,7 +16,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_CONFIG', what: 'Path of your configuration file' },
   { name: 'GDN_BLOCKCHAIN', what: 'Blockchain of the collection', flag: '--blockchain' },
   { name: 'GDN_CONTRACT', what: 'Contract address of the collection', flag: '--contract' },
-  { name: 'GDN_WALLET_URL', what: 'Host of signed URLs for wallets, if it differs from the server' },
+  { name: 'GDN_WALLET_URL', what: "Origin of signed URLs for wallets, if it isn't the server's" },
   { name: 'GDN_STATE_DIR', what: 'State directory, for recorded requests and saved addresses', flag: '--state-dir' },
   {
     name: 'GDN_PACE_DIR',

@@ -131,7 +131,8 @@ function ofProject<Name extends 'map' | 'unknown_columns'>(
 }
 
 /**
- * Returns a wallet host that the user named. A project's file can't name one, because its author would get the keys.
+ * Returns the origin of signed URLs that the user configured. A project file can't set one, because its author would
+ * get the keys.
  */
 function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
   const named = env.GDN_WALLET_URL ?? ''

@@ -2,16 +2,16 @@ import { isLoopback } from '../client/base-url.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
-/** Allowed hosts of signed URLs. */
+/** The allowed origins of signed URLs. */
 export interface WalletHosts {
   /** The server that returned it. */
   baseUrl: string
-  /** Another host that the user named, and where: `GDN_WALLET_URL` or a profile. */
+  /** Another origin that the user configured, and where: in `GDN_WALLET_URL` or a profile. */
   walletUrl: { value: string; from: string } | null
 }
 
 /**
- * Checks the host of a signed URL before it is called, because that host knows the private key. Messages don't contain
+ * Checks the origin of a signed URL before it is called, because its host knows the private key. Messages don't contain
  * the URL, which is secret until it expires.
  *
  * @throws GdnError `bad_answer`
@@ -29,10 +29,10 @@ export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: Wallet
   const allowed = [new URL(baseUrl).origin, ...(walletUrl === null ? [] : [new URL(walletUrl.value).origin])]
   if (!allowed.includes(origin)) {
     throw fail(
-      `the signed URL points to ${origin}, which is not a configured wallet host`,
+      `the signed URL points to ${origin}, which is not a configured wallet origin`,
       walletUrl === null
-        ? `If your service confirms this host, set GDN_WALLET_URL=${origin}, or run \`gdn config set wallet_url ${origin}\`.`
-        : `Check the wallet host: ${walletUrl.from} is ${walletUrl.value}.`,
+        ? `If your service confirms this origin, set GDN_WALLET_URL=${origin}, or run \`gdn config set wallet_url ${origin}\`.`
+        : `Check the wallet origin: ${walletUrl.from} is ${walletUrl.value}.`,
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {

@@ -177,7 +177,7 @@ describe('the browser', () => {
     for (const BROWSER of [env.BROWSER, '/no/such/browser', 'none']) {
       const { code, stdout, stderr } = await cli(['open', '--base-url', url], { env: { ...env, BROWSER }, tty: true })
       expect({ code, stdout }).toEqual({ code: 0, stdout: `${url}/\n` })
-      expect(stderr).toContain('no browser')
+      expect(stderr).toContain("Couldn't open a browser")
     }
   })
 

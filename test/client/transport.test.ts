@@ -258,7 +258,7 @@ describe.each([
       expect(await failure(transport(), post(server.url, { timeoutMs: 1500 }))).toMatchObject({ sent: true })
     })
 
-    test('for a response that is too long, of which it reads no more', async () => {
+    test('sets sent to true and stops reading if a response is too long', async () => {
       let written = 0
       const server = kept(
         await startTcpServer((socket) => {

@@ -24,7 +24,7 @@ describe('GDN_API_KEY is sent to the server that the user chose', () => {
     expect(await keyFor(home, {}, env)).toBe('env-key')
   })
 
-  test('but not to one that only a project file names: the command stops and says how to allow it', async () => {
+  test('does not send GDN_API_KEY to a server that only a project file names, and says how to allow it', async () => {
     const home = await makeHome()
     await home.user({ profiles: { default: { base_url: OURS } } })
     await home.write('project/.gdnrc.json', { base_url: THEIRS })

@@ -222,9 +222,9 @@ async function expectRefused(url: string): Promise<void> {
 
 // macOS has only one loopback address.
 describe.skipIf(process.platform === 'darwin')('a canary on loopback receives no connection', () => {
-  test.each(FORMS)('for %j', expectRefused)
+  test.each(FORMS)('does not connect to a loopback address for %j', expectRefused)
 
-  test.each(FORMS)('for a redirect to %j', async (url) => {
+  test.each(FORMS)('does not connect to a loopback address after a redirect to %j', async (url) => {
     redirects.set('/away', url.replace(/[^ -~]/g, (char) => encodeURIComponent(char)).trim())
     // Some forms are relative URLs, and stay on the same host.
     const location = redirects.get('/away') ?? ''

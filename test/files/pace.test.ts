@@ -56,7 +56,7 @@ describe('requests to one origin', () => {
     ;(await next)()
   })
 
-  test('wait for the delay of the origin, at most five minutes', async () => {
+  test('requests wait for the delay of the origin, at most five minutes', async () => {
     let now = 0
     const pace = createPace({ atOnce: 6, apartMs: 20 }, () => now)
     pace.pause('a', 3_600_000)

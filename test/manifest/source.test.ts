@@ -131,7 +131,7 @@ describe('local files', () => {
     expect(rows[0]?.metadata.file_fields).toEqual([{ key: 'image', url: '' }])
   })
 
-  test('outside of the manifest’s folder are rejected, by path or link, unless the user added their folder', async () => {
+  test('rejects local files outside of the manifest’s folder, by path or link, unless the user added their folder', async () => {
     await mkdir(join(folder, 'drop'))
     await writeFile(join(folder, 'id_key'), 'secret')
     await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art'))
@@ -142,7 +142,7 @@ describe('local files', () => {
     }
   })
 
-  test('that are hidden, or in a hidden folder, are rejected, by path or link', async () => {
+  test('rejects local files that are hidden or in a hidden folder, by path or link', async () => {
     await mkdir(join(folder, '.ssh'))
     await writeFile(join(folder, '.ssh', 'id_key'), 'secret')
     await writeFile(join(folder, '.env'), 'secret')

@@ -72,11 +72,11 @@ describe('a signed URL elsewhere is rejected, because the server that responds k
 
   test('on a third host, with a hint where the allowed host is set', () => {
     expect(fault(`https://evil.example${PATH}`, WITH_HOST).hint).toBe(
-      'Check the wallet host: GDN_WALLET_URL is https://wallet.example.com/any.',
+      'Check the wallet origin: GDN_WALLET_URL is https://wallet.example.com/any.',
     )
   })
 
-  test('in any text that does not have the origin of the server', () => {
+  test('rejects any signed URL without the server’s origin', () => {
     const parts = fc.constantFrom(
       'https://',
       'http://',

@@ -52,7 +52,7 @@ export async function open(deps: Deps, what: string | undefined, flags: OpenFlag
   if (flags.print || !io.stdoutTty) return await io.data(`${url}\n`)
   const { openInBrowser } = await import('../io/browser.ts')
   if (await openInBrowser(url, deps.env, platform)) return io.note(`Opened ${safe(url)}`)
-  io.note('There is no browser here. Open this URL elsewhere:')
+  io.note("Couldn't open a browser. Open this URL manually:")
   await io.data(`${url}\n`)
 }
 

@@ -45,5 +45,5 @@ export async function whereTo(
 /** Opens a page in the browser. Its path was printed already. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {
   const { openInBrowser } = await import('../io/browser.ts')
-  if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note('There is no browser here.')
+  if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note("Couldn't open a browser.")
 }

@@ -88,7 +88,7 @@ const statusOf = (socket: Socket) =>
 const finish = ({ socket }: Unfinished) => socket.write(' ')
 
 describe('the memory of request bodies', () => {
-  test('is limited for each client address, also behind a trusted proxy', async () => {
+  test('limits the memory of request bodies for each client address, even behind a trusted proxy', async () => {
     await start({ allowLocalKey: true, bodyMemory: { perAddress: 300 * KIB } })
     const first = unfinished('203.0.113.1', 200 * KIB)
     const others = [unfinished('203.0.113.1', 200 * KIB), unfinished('203.0.113.1', 200 * KIB)]

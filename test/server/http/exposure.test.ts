@@ -62,7 +62,9 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from other machines', () => {
     expect(backend.log.join('')).toContain('other machines can reach this server')
   })
 
-  it('the key of the local account is rejected; on this machine it is accepted', { tags: ['promise'] }, async () => {
+  it('rejects the local account’s key from other machines, and accepts it from this one', {
+    tags: ['promise'],
+  }, async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     expect(await ask(elsewhere(), own)).toEqual(LOCAL_KEY_REFUSED)
@@ -127,7 +129,7 @@ describe('connections', () => {
     return answered.filter(Boolean).length
   }
 
-  it('are limited in total', async () => {
+  it('limits the total number of connections', async () => {
     await start({ connections: { total: 20 } })
     expect(await holdOpen(50, '127.0.0.1')).toBe(20)
     for (const socket of open.splice(0)) socket.destroy()
@@ -222,7 +224,7 @@ describe('behind a proxy', () => {
     ])
   })
 
-  it('that is not trusted, forwarded headers are ignored', async () => {
+  it('ignores forwarded headers of an untrusted proxy', async () => {
     await start({ trustProxy: ['10.0.0.0/8'] })
     expect((await ask(url(), { ...own(), 'x-forwarded-for': '203.0.113.9' }))[0]).toBe(200)
     const lies = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.example' }

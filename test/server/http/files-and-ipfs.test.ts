@@ -239,7 +239,7 @@ describe('GET /ipfs/<cid>', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('sandboxes every response and forbids sniffing, for missing files too', async () => {
+  it('sandboxes every response and forbids sniffing, including for missing files', async () => {
     const { json } = await upload(SVG)
     const svg = await get(json.url.slice('ipfs://'.length))
     expect(svg.headers.get('content-type')).toContain('image/svg+xml')

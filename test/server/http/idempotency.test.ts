@@ -82,7 +82,7 @@ it('createcollection with the same key creates one collection', async () => {
   expect(new Set(answers.map(({ json }) => json.response.transaction_gdn_id)).size).toBe(1)
 })
 
-it('20 simultaneous requests with one key create once and all get the same response', async () => {
+it('20 simultaneous requests with one key create the NFTs once, and all get the same response', async () => {
   const before = (await listIds()).length
   const answers = await Promise.all(Array.from({ length: 20 }, () => createNft(body(), 'race')))
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))

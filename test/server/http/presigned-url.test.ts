@@ -138,7 +138,7 @@ it('a damaged secret prevents the start, with a hint', async () => {
 })
 
 describe('the e-mail address', () => {
-  it('must be the one of the key’s account, in upper or lower case', async () => {
+  it('the email address must be that of the key’s account, in upper or lower case', async () => {
     const key = await makeKey(dataDir.path, { email: 'Artist@Example.com', permissions: ['wallet:create'] })
     expect((await urlFor({ email: 'ARTIST@example.com' }, key.headers)).searchParams.get('issuer')).toBe(
       'ARTIST@example.com',

@@ -167,7 +167,7 @@ async function answerTo(name: EndpointName, body: object, named: Things, headers
 const cases = Object.entries(REQUESTS).flatMap(([name, build]) => (build === null ? [] : [[name, build] as const]))
 
 describe.each(cases)('%s for the resources of another account', (name, build) => {
-  it('responds as if they did not exist', async () => {
+  it('responds to requests for another account’s resources as if they did not exist', async () => {
     const endpoint = name as EndpointName
     const theirs = await answerTo(endpoint, build(owned), owned)
     const nobodys = await answerTo(endpoint, build({ ...NOBODYS, token: owned.token }), NOBODYS)
@@ -175,7 +175,7 @@ describe.each(cases)('%s for the resources of another account', (name, build) =>
     for (const value of [owned.contract, OWNER_EMAIL, 'Mine']) expect(theirs.anonymous).not.toContain(value)
   })
 
-  it('responds as if they did not exist, also through one’s own collection', async () => {
+  it('responds to requests for another account’s resources as if they did not exist, even through one’s own collection', async () => {
     const endpoint = name as EndpointName
     // Names their NFT with my collection, and my NFT with theirs.
     for (const mixed of ['contract', 'nft'] as const) {

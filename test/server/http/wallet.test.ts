@@ -111,7 +111,7 @@ describe('POST to a signed URL', () => {
     expect(address.toLowerCase()).toBe(`0x${Buffer.from(hash.slice(12)).toString('hex')}`)
   })
 
-  it('creates a new wallet each time, also for 100 requests at once', async () => {
+  it('creates a new wallet each time, including for 100 requests at once', async () => {
     const path = await signedPath()
     const answers = await Promise.all(Array.from({ length: 100 }, () => post(path)))
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200))
@@ -152,7 +152,7 @@ describe('POST to a signed URL', () => {
 })
 
 describe('a changed signed URL', () => {
-  it('is rejected with any bit flipped', async () => {
+  it('rejects a signed URL with any bit flipped', async () => {
     const path = await signedPath()
     const statuses = new Set<number>()
     let changes = 0

@@ -184,7 +184,7 @@ describe('remote signers', () => {
     expect(new Set((await transactions()).map(({ signer }) => signer))).toEqual(new Set([SECOND.address]))
   })
 
-  it('that sign something else have nothing stored or sent, and the reason is logged', async () => {
+  it('stores and sends nothing if a remote signer signs something else, and logs the reason', async () => {
     await start([FIRST.address])
     const collection = await deployedCollection()
     const evil = await FIRST.signTransaction({

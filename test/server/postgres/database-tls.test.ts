@@ -27,7 +27,7 @@ describe('a database on another machine', () => {
   })
 
   test.each(['require', 'verify-ca', 'verify-full'])(
-    'has its host name checked with public authorities, with sslmode=%s too',
+    'checks the server’s host name with public authorities, even with sslmode=%s',
     (mode) => {
       expect(checksName(tlsOf('db.example', `sslmode=${mode}&sslrootcert=system`))).toBe(true)
     },

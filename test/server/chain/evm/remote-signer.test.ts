@@ -376,7 +376,7 @@ describe('mutual TLS', () => {
     expect(names).toEqual([])
   })
 
-  it('rejects a server of an unknown authority, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+  it('rejects a server of an unknown authority, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
     onTestFinished(() => {
       delete process.env.NODE_TLS_REJECT_UNAUTHORIZED

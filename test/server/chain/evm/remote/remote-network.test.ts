@@ -80,7 +80,7 @@ const sign = (nonce: number, gwei = 10n, by: PrivateKeyAccount = account): Promi
   })
 
 describe('the chain ID', () => {
-  it('is requested before anything else, and a node of another chain is never used', async () => {
+  it('requests the chain ID first, and never uses a node of another chain', async () => {
     const other = await pretend(() => ({ text: '{"jsonrpc":"2.0","id":0,"result":"0x1"}' }))
     const network = connect({ urls: [other.url] })
     const raw = await sign(0)
@@ -343,7 +343,7 @@ describe('a node that fails', () => {
 })
 
 describe('fees', () => {
-  it('follow the base fee, up to the cap', async () => {
+  it('fees follow the base fee, up to the cap', async () => {
     await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${(50n * 10n ** 9n).toString(16)}`])
     await real.mine()
     const wanted = await connect().publicNetwork.suggestFees()
@@ -414,7 +414,7 @@ describe('a node with invalid responses', () => {
     })
 
   it.each([['9'.repeat(2_000_000)], ['-1'], [true], [{}], [`0x${'f'.repeat(65)}`]])(
-    'is rejected quickly if a number is invalid',
+    'rejects a node quickly if a number is invalid',
     async (result) => {
       const { url } = await lying({ result: { baseFeePerGas: result } })
       const { publicNetwork } = connect({ urls: [url], timeoutMs: 3_600_000 })
