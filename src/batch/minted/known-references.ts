@@ -2,6 +2,7 @@ import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
+import { readPages } from '../../operations/reconcile/listing.ts'
 import { idOfNft } from '../../state/draft-rows.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
@@ -17,7 +18,7 @@ import { referenceId, shownKey } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import { withMarker } from '../send/request.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { hasOwnerOf, RowLookup } from './lookup.ts'
+import { isNftOf } from './lookup.ts'
 
 const PER_CALL = 1_000
 
@@ -123,22 +124,22 @@ function digestOf(
     : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
 }
 
-/** Rows whose NFTs have other content, by metadata and owners. The URL of a local file makes no difference. */
+/** Returns rows whose own NFTs have other content, by metadata and owners. The URL of a local file makes no difference. */
 async function otherContents(
   store: RunStore,
   client: BatchClient,
   signal: AbortSignal | undefined,
   doubtful: readonly Adopted[],
 ): Promise<Adopted[]> {
-  const rows = async function* () {
-    for (const { row } of doubtful) yield row
+  const byNft = new Map(doubtful.map((one) => [one.nftGdnId, one]))
+  const same = new Set<Adopted>()
+  for await (const { nfts } of readPages({ client, signal }, [...byNft.keys()])) {
+    for (const nft of nfts) {
+      const one = byNft.get(nft.nft_gdn_id)
+      if (one !== undefined && isNftOf(one.row, nft, store.drop.marker ?? undefined)) same.add(one)
+    }
   }
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
-  const ids = doubtful.map(({ nftGdnId }) => nftGdnId)
-  await lookup.read({ client, signal }, ids, () => {})
-  const same = new Set<number>()
-  for await (const match of lookup.found()) if (hasOwnerOf(match)) same.add(match.row.position)
-  return doubtful.filter(({ row }) => !same.has(row.position))
+  return doubtful.filter((one) => !same.has(one))
 }
 
 interface Identified extends Adopted {

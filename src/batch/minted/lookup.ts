@@ -33,6 +33,32 @@ export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean
   return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
 }
 
+/** Whether an NFT has the content and an owner of a row. A local file matches any file under its key. */
+export function isNftOf(row: KeptRow, nft: NftRecord, markerKey: string | undefined): boolean {
+  const metadata = metadataOf(nft, markerKey)
+  if (metadata === null) return false
+  const keys = new Set(row.row.localFiles.map(({ key }) => key))
+  return contentOf(blank(metadata, keys)) === contentOfRow(row.row) && hasOwnerOf({ row, match: foundNft(nft) })
+}
+
+function foundNft({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): FoundNft {
+  const holder = receiver_wallet_address ? addressKey(receiver_wallet_address) : null
+  // It may have been transferred or burned since its mint.
+  const owner = minted_to ? addressKey(minted_to) : holder
+  return { id, owner, holder, content: contentOf(request_metadata) }
+}
+
+/** Returns the metadata of an NFT without the marker of its row; null where the server has none yet. */
+function metadataOf({ request_metadata }: NftRecord, markerKey: string | undefined): Metadata | null {
+  if (request_metadata === null || typeof request_metadata !== 'object') return null
+  const metadata = { ...request_metadata } as Metadata
+  if (markerKey !== undefined) delete metadata[markerKey]
+  return metadata
+}
+
+const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
+  contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
+
 /**
  * Finds rows of a manifest among NFTs of a collection. It keeps hashes of rows, and only those NFTs that match a row. A
  * local file matches any file under its key, because its URL isn't known before the upload.
@@ -89,7 +115,7 @@ export class RowLookup {
   async *found(): AsyncGenerator<FoundRow> {
     const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
-      const matches = left.get(this.#contentOfRow(row.row))
+      const matches = left.get(contentOfRow(row.row))
       if (matches === undefined || matches.length === 0) continue
       const match = takeFor(matches, row.row)
       if (match !== null) yield { row, match }
@@ -100,33 +126,24 @@ export class RowLookup {
     if (this.#indexed) return
     this.#indexed = true
     for await (const { row } of this.#rows()) {
-      this.#contents.add(this.#contentOfRow(row))
+      this.#contents.add(contentOfRow(row))
       const keys = row.localFiles.map(({ key }) => key).sort()
       this.#localKeys.set(JSON.stringify(keys), keys)
     }
   }
 
-  #contentOfRow({ metadata, localFiles }: ManifestRow): string {
-    return contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
-  }
-
-  #sort({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): void {
-    const holder = receiver_wallet_address ? addressKey(receiver_wallet_address) : null
-    // It may have been transferred or burned since its mint.
-    const owner = minted_to ? addressKey(minted_to) : holder
-    this.#read.add(id)
-    if (request_metadata === null || typeof request_metadata !== 'object') {
-      this.#incomplete.push(id)
+  #sort(nft: NftRecord): void {
+    this.#read.add(nft.nft_gdn_id)
+    const metadata = metadataOf(nft, this.#markerKey)
+    if (metadata === null) {
+      this.#incomplete.push(nft.nft_gdn_id)
       return
     }
-    const metadata = { ...request_metadata } as Metadata
-    if (this.#markerKey !== undefined) delete metadata[this.#markerKey]
     for (const keys of this.#localKeys.values()) {
       const content = contentOf(blank(metadata, new Set(keys)))
       if (!this.#contents.has(content)) continue
       const matches = this.#matches.get(content) ?? []
-      const nft = { id, owner, holder, content: contentOf(request_metadata) }
-      this.#matches.set(content, [...matches, nft])
+      this.#matches.set(content, [...matches, foundNft(nft)])
       return
     }
   }
