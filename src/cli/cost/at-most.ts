@@ -11,7 +11,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { typicalCost } from './estimate.ts'
 import { type FoundFees, feesOfServer } from './fees.ts'
-import { costOfRun, type LeftOfLimit, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
+import { costOfRun, countedAt, type LeftOfLimit, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
 
 /** How long a prompt waits for the fees and costs that it needs. */
 const FEES_MS = 5_000
@@ -72,9 +72,10 @@ export async function atMostText(
   if (found !== null && use !== null && needed !== null) {
     await noteFunds(deps, found, { needed, smallest: smallestIn(use, run), payable: limit && payable })
   }
-  if (found !== null && use?.estimate !== undefined && reserved !== null && left !== null) {
+  if (found !== null && use?.estimate !== undefined && reserved !== null && limit !== null) {
     const estimate = { typical: await typicalCost(use.estimate, found.fees), reserved }
-    const note = noteOfLimit(estimate, { counted, left, isReserved, coin })
+    const then = countedAt(costs, found.fees, highest)
+    const note = noteOfLimit(estimate, { counted: then, left: limit > then ? limit - then : 0n, isReserved, coin })
     if (note !== null) deps.io.note(safe(note))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
@@ -223,12 +224,21 @@ export async function sufficientLimit(
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (found === null) return null
     const costs = await costsOf(connection, run, signal)
-    const needed = await costOfRun(use, found.fees, costs)
-    return inCoins(BigInt(costs?.counted ?? costs?.fee_paid ?? 0) + needed, 'up')
+    const maxFee = await maxFeeAfterRaise(costs, found)
+    const needed = await costOfRun(use, found.fees, { max_fee: maxFee === null ? null : String(maxFee) })
+    return inCoins(countedAt(costs, found.fees, maxFee) + needed, 'up')
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
   }
+}
+
+/** Returns the maximum fee of a run; if blocks take more, the one that the hints name. */
+async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Promise<bigint | null> {
+  if (costs?.max_fee == null) return null
+  const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
+  const base = fees.typical
+  return isTooExpensive(costs.max_fee, { base }) ? sufficientFee(base) : BigInt(costs.max_fee)
 }
 
 /** The unsent part of a run, and its maximum use. */

@@ -85,6 +85,18 @@ export async function costOfRun(
   return worstCost(use, { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
 }
 
+/**
+ * Returns the counted cost of a run when it gets another maximum fee: with a higher one, accepted requests reserve more.
+ * It is at most this, because signed transactions and fees for data don't rise with it.
+ */
+export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
+  const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
+  const before = costs?.max_fee == null ? offered : BigInt(costs.max_fee)
+  const after = maxFee === null || maxFee > offered ? offered : maxFee
+  const open = counted - BigInt(costs?.fee_paid ?? 0)
+  return after <= before || open <= 0n ? counted : counted - open + (open * after + before - 1n) / before
+}
+
 /** The rest of a limit, in wei. */
 export interface LeftOfLimit {
   /** The counted cost: the fees that were paid, and the maximum cost of the other accepted requests. */

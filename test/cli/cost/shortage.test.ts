@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { stuckReason } from '../../../src/api/stuck-reason.ts'
-import { atMostText, noteCost, shortageOfRun } from '../../../src/cli/cost/at-most.ts'
+import { atMostText, noteCost, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
 import { refuseAboveLimit } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -153,6 +153,28 @@ test('accepted rows, which the limit of their run counts already, are not counte
   expect(await noted(800_000n * GWEI, 0n)).toEqual([])
   expect(await noted(800_000n * GWEI, 1n)).toEqual([expect.stringContaining('--max-cost 0.001 avoids that')])
   expect(await noted(1_000_000n * GWEI, 1n)).toEqual([])
+})
+
+test.each([
+  ['is high enough', 2n * GWEI, '0.0014'],
+  ['is so low that a hint names a higher one', GWEI / 2n, '0.002'],
+])(
+  'the limit that is enough for the rest of a run is computed at the maximum fee that it then has, which %s',
+  async (_, maxFee, enough) => {
+    const { deps, connection } = on({}, { max_fee: String(maxFee), fee_paid: '0', counted: String(600_000n * GWEI) })
+    const worst = async () => ({ gasLimit: 4n * REQUEST, bytes: 0 })
+    expect(await sufficientLimit(deps, connection, { blockchain: 'base', run: 'run', worst })).toBe(enough)
+  },
+)
+
+test('the limit that a note calls enough counts accepted rows at the maximum fee that the command sets', async () => {
+  const costs = { max_cost: String(GWEI), counted: String(600_000n * GWEI), max_fee: String(GWEI / 2n) }
+  const { deps, connection, notes } = on({}, costs)
+  const use = { gasLimit: REQUEST, bytes: 0 }
+  const estimate = { gas: 0n, bytes: 0, worst: use, reserved: use }
+  const worst = async () => ({ ...use, estimate: estimate as never })
+  await atMostText(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
+  expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014 '))
 })
 
 test('a note before a single request names the balance with which a backend signs it, and no more', async () => {
