@@ -32,7 +32,7 @@ export interface Media {
   source: string
   /** Null until it is stored. */
   cid: string | null
-  /** Its path on this server, `/ipfs/<cid>`; null until it is stored. */
+  /** The file's path on this server, `/ipfs/<cid>`; null until the file is stored. */
   url: string | null
   kind: MediaKind
   /** Detected type, never the claimed one; null until it is stored. */
@@ -71,9 +71,9 @@ export interface Collection extends CollectionSummary {
   /** In parts of 10,000. */
   royalty_bps: number
   royalty_receiver: string | null
-  /** Whether royalty, description and image are what its contract says now, and not those of its creation. */
+  /** Whether royalty, description and image were read from the contract, not from the creation request. */
   is_read_from_chain: boolean
-  /** Why they are not, or not all of them. */
+  /** Why some or all of these values were not read from the contract. */
   settings_problem: string | null
   /** Whether its owner has made the metadata of all NFTs final. */
   is_frozen: boolean
@@ -121,7 +121,7 @@ export interface HistoryEvent {
   to: string | null
   /** The revision that an update made. */
   revision: number | null
-  /** The fields that an update changed, each cut to 500 characters; null if its metadata is not known. */
+  /** The fields that an update changed, each truncated to 500 characters; null if its metadata is not known. */
   changes: { field: string; before: string | null; after: string | null }[] | null
   /** Number of further changes. */
   changes_left_out: number
@@ -145,7 +145,7 @@ export interface Nft extends NftSummary {
   media: Media[]
   /** As sent by the client, with its last update. */
   request_metadata: unknown
-  /** Number of its last update in the collection; 0 without one. */
+  /** The number of the NFT's last update in the collection; 0 if it has none. */
   revision: number
   /** Whether the metadata of that update isn't known. */
   is_outdated: boolean

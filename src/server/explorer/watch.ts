@@ -47,9 +47,9 @@ const SHARE = 20
 const LONGEST_WAIT_MS = 5000
 
 /**
- * Notifies listeners of changes with one poll of the database a second for all of them. It first checks whether
- * anything was written, then reads once for each account and each watched item. A new listener gets its data at once,
- * without an extra poll for the others.
+ * Notifies listeners of changes, with one database poll per second for all of them. It first checks whether anything
+ * was written, then reads once for each account and each watched item. A new listener gets its data at once, without an
+ * extra poll for the others.
  */
 export function createWatch(
   explorer: Explorer,

@@ -1,16 +1,19 @@
 import { GdnError } from '../../core/errors.ts'
 import type { Hex } from '../chain/evm/network.ts'
 
-/** Replaces signers of a rehearsal by the real ones, in texts and errors. */
+/** Replaces the substitute signers of a rehearsal with the real signers, in text and errors. */
 export interface RealSigners {
   inText(text: string): string
-  /** Replaces them in message, hint, details and causes. Errors of other classes are returned as they are. */
+  /**
+   * Returns the error with the real signers in its message, hint, details and causes. Returns errors of other classes
+   * unchanged.
+   */
   inError(error: unknown): unknown
 }
 
 /**
- * Returns what names the real signers in all output of a rehearsal. Nobody keeps the keys of its own signers, so coins
- * that a person sends to one of them are lost.
+ * Returns the functions that show the real signers in the output of a rehearsal. The keys of the substitutes are not
+ * stored, so coins sent to them are lost.
  */
 export function realSigners(pairs: readonly { real: Hex; copy: Hex }[]): RealSigners {
   const real = new Map(pairs.map((pair) => [digits(pair.copy).toLowerCase(), digits(pair.real)]))

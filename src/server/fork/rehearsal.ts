@@ -67,12 +67,12 @@ export interface Rehearsal {
   apiKey: Secret
   /** The block of the network that was forked. */
   block: number
-  /** Names the real signers in what the backend says of its own ones. */
+  /** Replaces the substitutes with the real signers in messages from the backend. */
   realSigners: RealSigners
   /** Aborted with the reason when the network can no longer be read. */
   failed: AbortSignal
   /**
-   * Adds to a sentence about the funds of signers by how much the balances of the real ones don't cover their pending
+   * Adds to a message about missing funds the amount by which the real signers' balances don't cover their pending
    * transactions.
    */
   withDebts(lack: string): string
@@ -258,7 +258,10 @@ const balanceOf = async (fork: Fork, address: Hex) =>
   readQuantity(await fork.call('eth_getBalance', [address, 'latest']))
 const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
-/** Creates a signer for each real one. The factory accepts those whose real one it accepts. */
+/**
+ * Creates a substitute for each real signer, with its nonce and its available balance. If the real signer is authorized
+ * in the factory, the substitute is too.
+ */
 async function substitute(
   fork: Fork,
   factory: Hex,

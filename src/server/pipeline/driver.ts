@@ -17,8 +17,8 @@ export interface DriverOptions<Name extends Blockchain> {
 }
 
 /**
- * What the pipeline's steps need of a blockchain. The steps handle rows, leases, commits and webhooks. The driver
- * decides what is signed, and what the network's responses mean.
+ * The part of the pipeline that depends on the blockchain. The steps handle rows, leases, commits and webhooks. The
+ * driver decides what is signed, and what the network's responses mean.
  *
  * There is one driver for EVM chains and one for Solana. Each handles embedded chains and public networks, which differ
  * in the network that `src/server/chain` opens.

@@ -7,9 +7,7 @@ import type { Store } from '../store/open-store.ts'
 import type { CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 
-/**
- * What services read from a blockchain, and what its rules determine. There is one for EVM chains and one for Solana.
- */
+/** The facts that services read from a blockchain, and its rules. There is one for EVM chains and one for Solana. */
 export interface ChainFacts {
   /** Returns the addresses of a new collection and of its factory, on Solana the signer. */
   addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
@@ -97,6 +95,6 @@ export interface GasFacts {
 /** A run whose transactions wait for one that is stuck, because the limit allows no higher fees. */
 export interface StuckRun {
   reason: string
-  /** It, and those that wait for its nonce. */
+  /** The stuck transaction, and the transactions that wait for its nonce. */
   transactions: ReadonlySet<string>
 }

@@ -9,8 +9,8 @@ import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Gives NFTs a second reference ID, which is made from the ID that their row got after the mint. A repetition changes
- * nothing more. An NFT gets one alias, permanently, so that no two rows name it.
+ * Adds an alias to NFTs: a second reference ID, derived from the ID that the row got after the mint. Repeating the
+ * request changes nothing. An NFT gets one alias, permanently, so that no two rows name it.
  *
  * @throws Refusal 400 if the collection has no such NFT that was minted without an ID, 409 if a reference ID names
  *   another NFT, or an NFT has another alias or label; then nothing is changed

@@ -11,7 +11,8 @@ import type { ServiceDeps } from './services.ts'
 const CHAIN_PATIENCE_MS = 10_000
 
 /**
- * Reads from a chain what a request depends on. Without a response nothing is accepted, regardless of the cause.
+ * Reads from a chain what a request depends on. If the chain doesn't respond, nothing is accepted, regardless of the
+ * cause.
  *
  * @param subject what is read, in messages
  * @throws Refusal 503

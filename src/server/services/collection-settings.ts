@@ -34,9 +34,9 @@ type Row = Pick<
 >
 
 /**
- * Returns what is set in a collection, by its contract. If the chain doesn't respond in time, these are the recorded
- * values, with the problem. The metadata is read from the contract and from this server's storage alone: its URI may be
- * any, so nothing is fetched.
+ * Returns the settings of a collection, read from its contract. If the chain doesn't respond in time, returns the
+ * recorded values and the problem. The metadata is read from the contract and from this server's storage alone: its URI
+ * may be any, so nothing is fetched.
  *
  * @param leftMs milliseconds that the caller has left
  */

@@ -96,7 +96,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   return accepted
 }
 
-/** A value that is the default is as if it were omitted. */
+/** Returns the fields of the operation without those that have their default value. */
 function fieldsOf({
   reference_id: _,
   dynamic,
@@ -112,7 +112,7 @@ function fieldsOf({
   }
 }
 
-/** The owner receives royalties, unless the request names another wallet. */
+/** Returns the wallet that receives royalties: by default, the owner. Null without royalties. */
 function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, blockchain }: Parsed): string | null {
   return royalty_bps ? canonicalAddress(royalty_receiver ?? wallet_address, blockchain) : null
 }

@@ -36,8 +36,8 @@ const tampered = () =>
   )
 
 /**
- * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. The key
- * goes into the response only: nothing of it is stored or logged, and the caller destroys it.
+ * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. The key is
+ * only in the response: it is never stored or logged, and the caller destroys it.
  *
  * @param query the URL's query, unchanged
  */

@@ -50,7 +50,7 @@ interface NewRows {
 
 /**
  * Reserves the worst case of NFTs in the transaction that accepts them, before they are added. The limit of a run is
- * set by its first request. Later requests only lower it, unless a person sets it.
+ * set by its first request. Later requests can only lower it, unless the user sets it explicitly.
  *
  * @throws Refusal 409 if the rows don't fit
  */
@@ -142,8 +142,8 @@ export async function lockLimit(
 }
 
 /**
- * Stores the limit that a person has set, although its request was refused because of it. Otherwise the run has no
- * limit for other machines. Call it when the transaction that accepts the request was rolled back.
+ * Stores a limit that the user set explicitly, even though the request was rejected because of it. Otherwise, the run
+ * has no limit for other machines. Call it when the transaction that accepts the request was rolled back.
  */
 export async function keepRefusedLimit(
   { store }: Pick<ServiceDeps, 'store'>,

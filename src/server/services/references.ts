@@ -64,7 +64,7 @@ export async function lookUpReferences(
  * Returns the operations of a request's reference IDs, in its order, if each exists with the same digest: then nothing
  * has to be created. Null if one is unknown or free.
  *
- * @throws Refusal 409 if one refers to another operation, or belongs to another label
+ * @throws Refusal 409 if one refers to another operation or has another label
  */
 export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readonly Wanted[]): Promise<Known[] | null> {
   const ids = wanted.map(({ reference_id }) => reference_id)
@@ -81,7 +81,7 @@ export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readon
  * Assigns a request's operations to their reference IDs, and returns those that already exist: their reference IDs stay
  * unchanged, and nothing is created for them. Call it in the transaction that creates the others.
  *
- * @throws Refusal 409 if one refers to another operation, or belongs to another label
+ * @throws Refusal 409 if one refers to another operation or has another label
  */
 export async function claimReferences(
   db: Db,
@@ -135,7 +135,7 @@ function refuseConflicts(
   throw conflictRefusal(REFERENCE_ERRORS.conflict, what, conflicts)
 }
 
-/** @throws Refusal 409 if a reference ID belongs to another label. Without a label on one side, nothing is compared. */
+/** @throws Refusal 409 if a reference ID has another label. Labels are compared only if both sides have one. */
 export function refuseOtherLabels(
   { operation }: Pick<ReferenceScope, 'operation'>,
   wanted: readonly Pick<Wanted, 'reference_id' | 'label'>[],

@@ -6,10 +6,10 @@ import { lookUpReferences, refuseOtherLabels, scopeIn } from './references.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Replaces the label of reference IDs. A repetition changes nothing more. Reference IDs without a label keep none, and
- * unknown ones are left out.
+ * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label don't
+ * change, and unknown reference IDs are ignored.
  *
- * @throws Refusal 409 if one belongs to a third label; then none is changed
+ * @throws Refusal 409 if any has a label other than these two. Then none is changed.
  */
 export async function relabelReferences(
   { store }: Pick<ServiceDeps, 'store'>,

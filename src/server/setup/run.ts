@@ -109,7 +109,9 @@ async function deploy(options: SetupOptions): Promise<Hex> {
   return getContractAddress({ from: admin.address, nonce: BigInt(nonce) })
 }
 
-/** The pipeline step that sends, watches and replaces, for this one transaction. */
+/**
+ * Waits until the factory's deployment is final. Runs the pipeline step that sends, watches and replaces transactions.
+ */
 async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { store, network, admin, plan, now, log, say, sayLeft } = options
   const { blockchain } = network

@@ -85,13 +85,13 @@ async function changeFresh(
   return changed
 }
 
-/** Marks them as failed before any work is done. */
+/** Marks the NFTs of a request as failed before any work is done. */
 export async function failFreshNfts(db: Db, requestId: string, error: string): Promise<void> {
   const failed = await changeFresh(db, requestId, { status: 'failed', error })
   if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', failed)
 }
 
-/** Leaves them initiated: no step processes them. */
+/** Leaves the NFTs of a request in `initiated`, so that no step processes them. */
 export async function holdFreshNfts(db: Db, requestId: string): Promise<void> {
   await changeFresh(db, requestId, {})
 }

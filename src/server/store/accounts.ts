@@ -78,7 +78,7 @@ export async function updateApiKey(db: Db, id: string, changes: Pick<ApiKeyRow, 
   await db.updateTable('api_keys').set(changes).where('id', '=', id).execute()
 }
 
-/** A key that was already revoked keeps its time. */
+/** Revokes an API key. If it was already revoked, `revoked_at` doesn't change. */
 export async function revokeApiKey(db: Db, id: string, now: number): Promise<void> {
   await db
     .updateTable('api_keys')

@@ -84,8 +84,8 @@ export async function migrate(
 
 /**
  * Runs all migrations in one transaction, under a lock that ends with it: of processes that start together one
- * migrates, and the others find it done. The query library's migrator holds its lock beyond a transaction, which
- * doesn't work with pgbouncer. The table of migrations is the same.
+ * migrates, and the others find it done. Kysely's migrator holds its lock beyond a transaction, which doesn't work with
+ * pgbouncer. The table of migrations is the same.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

@@ -93,7 +93,7 @@ export async function replaceReference(
   return numUpdatedRows > 0n
 }
 
-/** Replaces one label of reference IDs by another, and returns their number. */
+/** Replaces a label of reference IDs with another, and returns the number of changed IDs. */
 export async function relabel(
   db: Db,
   { scope_id, operation }: ReferenceScope,

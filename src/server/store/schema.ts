@@ -154,9 +154,9 @@ export interface NftsTable extends Work {
   /** The first owner, if the NFT is minted and transferred in one step; else null. */
   sender: string | null
   receiver: string
-  /** The current owner on chain; null before it is deployed. */
+  /** The current owner on chain; null until the NFT is deployed. */
   owner: string | null
-  /** The block of the last transfer that set it; null without one. Events of earlier blocks are ignored. */
+  /** The block of the transfer that set `owner`; null if no transfer did. Events of earlier blocks are ignored. */
   owner_block: Generated<number | null>
   /** The metadata as sent, JSON. */
   metadata: string
@@ -173,9 +173,9 @@ export interface NftsTable extends Work {
   dynamic: Generated<number>
   /** Its metadata can't be updated any more. */
   frozen: Generated<number>
-  /** The sequence of its last final update; 0 without one. */
+  /** The number of the NFT's last final update; 0 if it has none. */
   revision: Generated<number>
-  /** Its last final update. Null without one, or if the database doesn't have it. */
+  /** The NFT's last final update. Null if it has none, or if the database doesn't have it. */
   update_id: Generated<string | null>
 }
 

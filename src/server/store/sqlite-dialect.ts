@@ -24,8 +24,8 @@ const MAX_KEPT = 200
 const MAX_KEPT_LENGTH = 4000
 
 /**
- * Keeps prepared statements, since preparing one takes as long as running it, and changes two of the query library. A
- * transaction acquires the write lock when it begins. If it did so at its first write, after a read, it would fail
+ * Keeps prepared statements, because preparing one takes as long as running it, and changes two of Kysely's statements.
+ * A transaction acquires the write lock when it begins. If it did so at its first write, after a read, it would fail
  * instead of wait if another process (gdn key) had written in between. On a full disk, SQLite rolls back by itself; the
  * later rollback would fail and hide the original error.
  */
@@ -60,7 +60,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
   }
 }
 
-/** The query library's dialect for SQLite. */
+/** Creates the Kysely dialect for SQLite. */
 export function createSqliteDialect(raw: RawDatabase): SqliteDialect {
   return new TransactionalDialect({ database: adapt(raw) })
 }

@@ -188,7 +188,7 @@ export interface HoldingTransaction {
 
 /**
  * Returns collections with a cancelled or reverted transaction that isn't final: the token IDs of their next mints
- * depend on it. Of several, the one that is final last.
+ * depend on it. If a collection has several, returns the one that becomes final last.
  */
 export async function heldCollections(
   db: Db,

@@ -116,10 +116,7 @@ export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number
     .execute()
 }
 
-/**
- * Returns those of these transfers that are unsigned, whose NFTs still have a token, and that no other worker is
- * signing at the moment.
- */
+/** Returns the transfers that are unsigned, whose NFTs still have a token, and that no other worker is signing. */
 export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('transfers')

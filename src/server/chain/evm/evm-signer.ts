@@ -29,9 +29,9 @@ export interface Signer {
   sign(transaction: UnsignedTransaction): Promise<SignedBytes>
   /** Whether another process signs. That can be slow, so `sign` is never called inside a database transaction. */
   readonly remote?: boolean
-  /** Returns why it can't sign at the moment; null if it can, as far as known. */
+  /** Returns why the signer can't sign at the moment; null if it can, as far as known. */
   problem?(): string | null
-  /** Asks whether it has the key. Resolves with its response. @throws GdnError */
+  /** Checks that the signer has the key. Resolves with the signer's response. @throws GdnError */
   check?(): Promise<string>
   close?(): Promise<void>
 }

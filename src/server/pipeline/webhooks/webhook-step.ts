@@ -9,7 +9,7 @@ import type { Poster, PostOutcome } from './post.ts'
 import { PROBE_AFTER, SCHEDULE, type Timings } from './schedule.ts'
 import { type Session, type Settling, settleDelivery } from './settle-delivery.ts'
 
-/** Concurrent requests to one webhook, and milliseconds between the starts of two: 200 a second at most. */
+/** Concurrent requests to one webhook, and milliseconds between the starts of two: at most 200 per second. */
 const TO_ONE_WEBHOOK = { atOnce: 4, apartMs: 5 }
 const WEBHOOKS_AT_ONCE = 32
 const EVENTS_AT_ONCE = 64

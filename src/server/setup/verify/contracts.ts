@@ -95,7 +95,7 @@ export async function checkCode(
   })
 }
 
-/** The constructor writes these places of the code. */
+/** Returns the code with zeros in place of the immutable values, which the constructor writes. */
 function withoutImmutables(code: string, places: readonly (readonly [start: number, length: number])[]): string {
   let digits = code.toLowerCase().slice(2)
   for (const [start, length] of places) {

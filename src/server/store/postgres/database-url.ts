@@ -61,7 +61,7 @@ export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddr
   return { host, port, database, user: asks, password, tls: readTls(parameters, local), shown }
 }
 
-/** The user of a process may have no name, such as a random uid in a container. */
+/** Returns the name of the process's user. Throws if there is none, such as for a random UID in a container. */
 function nameOf(user: () => string): string {
   try {
     return user()

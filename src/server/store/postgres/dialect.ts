@@ -44,5 +44,5 @@ class PatientDialect extends PostgresDialect {
   }
 }
 
-/** The query library's dialect for PostgreSQL. */
+/** Creates the Kysely dialect for PostgreSQL. */
 export const createPostgresDialect = (pool: Pool): PostgresDialect => new PatientDialect(pool)

@@ -147,7 +147,10 @@ export class DropMeter {
   }
 }
 
-/** The call data of a deployment has name and symbol in whole words. */
+/**
+ * Returns the size in bytes of a transaction that deploys a collection. The name and the symbol are padded to whole
+ * words.
+ */
 export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): number =>
   ENVELOPE_BYTES + SELECTOR + WORD * (MAKE_WORDS + wordsOf(name) + wordsOf(symbol))
 

@@ -70,7 +70,7 @@ export function createBumper(options: BumperOptions): Bumper {
   }
 }
 
-/** Returns a function that resolves with how long a transaction has been the next one of its signer, in ms. */
+/** Returns a function that returns for how many milliseconds a transaction has had its signer's next nonce. */
 function watchNextNonces(now: () => number) {
   /** By signer: our next nonce, and since when it has been next. */
   const next = new Map<string, { nonce: number; since: number }>()

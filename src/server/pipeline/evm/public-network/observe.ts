@@ -139,7 +139,7 @@ const isDeep =
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
-/** Returns those whose block is still the one at its height. */
+/** Returns the receipts whose block is still the canonical block at its height. */
 async function canonical(
   publicNetwork: PublicNetwork,
   head: number,

@@ -26,7 +26,7 @@ export interface ReplacementCost {
   /** The most that it or its replacement can ever cost after the request; null if nothing limits it. */
   after: bigint | null
   limitedBy: 'max_fee_gwei' | 'the limit of its run'
-  /** The most that its replacement costs at the current fees; null without them. */
+  /** The maximum cost of the replacement at the current fees; null if the fees are unknown. */
   atCurrentFees: bigint | null
   /** Why it can't be replaced at the current fees; null if nothing prevents it, or without them. */
   waitsFor: { limit: ReplacementCost['limitedBy']; needed: bigint; left: bigint } | null
