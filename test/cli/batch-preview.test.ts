@@ -174,7 +174,7 @@ describe('the page', () => {
     expect(cards(await readFile(made.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
   })
 
-  test('links pictures beside it by name, also if its path has a link', async () => {
+  test('links images in its folder by name, even if its path has a link', async () => {
     const made = await drop([row('Dawn')])
     await symlink(made.path('.'), made.path('link'))
     const argv = [made.path('link/drop.csv'), '--to', made.path('link/p.html')]
@@ -185,7 +185,7 @@ describe('the page', () => {
   test.each([
     ['its own folder', 'out'],
     ['a link to its folder', 'linked'],
-  ])('links pictures relative to %s, with any characters in their names', async (_, out) => {
+  ])('links images relative to %s, with any characters in their names', async (_, out) => {
     const name = `in %41 #1?x 'q'&"é.png`
     const { run, path } = await drop([row('Dawn', name.replaceAll('"', '""'))])
     await writeFile(path(name), png(QUARTERS))
@@ -241,7 +241,7 @@ describe('hostile text', () => {
     expect(html).toMatch(/img-src file:;/)
   })
 
-  test('loads pictures from the web, and nothing else, with --remote-images', async () => {
+  test('loads images from the web, and nothing else, with --remote-images', async () => {
     const { run, page } = await drop([row('Dawn', 'https://example.com/x.png')])
     await run('--remote-images')
     expect(await page()).toContain('<img src="https://example.com/x.png"')

@@ -298,7 +298,7 @@ function shortened(value: unknown): string {
   return text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT).toWellFormed()} …` : text
 }
 
-/** Returns the fields of the first request that a person checks. `--json` prints all of it. */
+/** Returns the fields of the first request for the user to review. `--json` prints all fields. */
 function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
   const { endpoint, body } = request as Request

@@ -169,7 +169,10 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
   }
 }
 
-/** Only a person at a terminal who has pressed Ctrl-C can press it again. */
+/**
+ * Returns the message while a command stops. It mentions a second Ctrl-C only if a person at a terminal pressed the
+ * first one.
+ */
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
   const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
   const again = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''

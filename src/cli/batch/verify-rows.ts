@@ -175,7 +175,10 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
   }
 }
 
-/** Returns a reader of present records. Without a response, it returns none, so that differences stay differences. */
+/**
+ * Returns a function that reads current records. If the server doesn't respond, it returns none, so that differences
+ * stay differences.
+ */
 export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null
   return async (ids) => {

@@ -42,7 +42,7 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
  * Finds a run by its ID, name or manifest. Flags limit the search to one server and one collection. If several runs
  * match, the server and the contract of the environment, the project or the profile select one.
  *
- * @throws GdnError `not_found_locally`, also if several runs match
+ * @throws GdnError `not_found_locally` if no run matches, or if several do
  */
 export async function findRun(deps: Deps, name: string, flags: RunFlags): Promise<Run> {
   const settings = await deps.settings(flags)

@@ -61,8 +61,9 @@ interface NewLimits {
 }
 
 /**
- * Prompts before a command raises a limit of a run if the server has accepted something of it that isn't paid yet: it
- * goes on without another request. Requests that the command sends have prompts of their own, which name it as well.
+ * Prompts before a command raises a limit if the server has accepted requests of the run that aren't paid yet. The
+ * server continues with them without another request. Requests that the command sends have prompts of their own, which
+ * also show the limit.
  *
  * @param effect what a higher limit permits, as a sentence
  */
@@ -83,8 +84,8 @@ export async function confirmRaise(
 const isLimit = ({ maxCost, maxFee = null }: NewLimits): boolean => maxCost !== null || maxFee !== null
 
 /**
- * Returns the limits of a run that are raised, in words, if the server has accepted something of the run that isn't
- * paid yet: a higher limit lets it go on without another request.
+ * Returns the limits of a run that are raised, in words, if the server has accepted requests of the run that aren't
+ * paid yet. With a higher limit, the server continues with them without another request.
  */
 export async function raisedLimits(
   deps: Pick<Deps, 'signals'>,

@@ -8,7 +8,7 @@ export interface CommandSignals extends Signals {
   readonly signal: AbortSignal
   /** Sets the deadline of everything that the command waits for from now on. */
   endAfter(ms: number): void
-  /** Waits for a person, which takes nothing of the time. */
+  /** Waits for a person. The time doesn't count toward the command's timeout. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   /** Forgets the deadline, at the end of the command. */
   done(): void

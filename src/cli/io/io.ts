@@ -70,7 +70,7 @@ export interface Io {
    * prompt
    */
   confirm(question: string, flag: string, no?: Declined): Promise<void>
-  /** Waits for a person, which takes nothing of the command's time. */
+  /** Waits for a person. The time doesn't count toward the command's timeout. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }
   /** Stream for prompts. stdout is for data only. */

@@ -1,6 +1,6 @@
 /**
- * What agents read of a command after its summary, if that differs from what people read: without terminals and
- * exit codes, and shorter.
+ * Descriptions of commands for agents, where they differ from the help text. They are shorter, and omit terminals and
+ * exit codes.
  */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':

@@ -33,7 +33,7 @@ export const listResources = () => ({
   resources: Object.entries(KINDS).map(([name, { title }]) => ({ uri: `gdn://${name}`, name, title, mimeType })),
 })
 
-/** Returns a resource as marked text: its data is of others. */
+/** Returns a resource as marked text, because its data comes from third parties. */
 export async function readResource(session: Session, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
   const value = name === undefined ? undefined : decoded(name)
@@ -41,7 +41,7 @@ export async function readResource(session: Session, uri: string, context: CallC
   const { list, show, argument } = KINDS[kind]
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
   const { data, error } = await session.call(session.toolbox.of(value === undefined ? list : show), values, context)
-  // Its message may be of others, and would not be marked.
+  // The error message may contain third-party text, which would not be marked.
   if (error !== null) throw invalid(`${uri} can't be read: ${error.code}`)
   return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
 }

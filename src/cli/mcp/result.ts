@@ -25,7 +25,7 @@ export function inert(value: unknown): unknown {
 }
 
 /**
- * Returns text that shows where data of others begins and ends. The marker is random, so that no data contains it.
+ * Returns text that marks where third-party data begins and ends. The marker is random, so that no data contains it.
  *
  * @param source what the data is from, in our words
  */

@@ -6,7 +6,7 @@ import { HEARTBEAT_MS, type Progress, type Runner, type Seen } from './runner.ts
 import type { Tool } from './tools.ts'
 import { isOfOperator } from './wording.ts'
 
-/** Errors after which a plan can be done again: nothing of it was decided. */
+/** Errors after which a plan can be carried out again, because its outcome isn't final. */
 const NOT_FINAL = new Set([
   ...['unexpected', 'unreachable', 'bad_answer', 'rate_limited', 'pending', 'backend_restored', 'unknown_outcome'],
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],

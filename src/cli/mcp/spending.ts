@@ -48,9 +48,9 @@ interface Most {
 }
 
 /**
- * Counts what a session may cost on public networks. What requests can become is counted before they are sent, and
- * stays counted, so that calls at the same time can't exceed the limit together. A run that the server limits is
- * counted once, at its limit.
+ * Counts what a session may cost on public networks. The maximum cost of requests is counted before they are sent and
+ * is never released, so that concurrent calls can't exceed the limit together. A run that the server limits is counted
+ * once, at its limit.
  */
 export class Ledger {
   readonly #limit: Money | null

@@ -35,7 +35,7 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
   )
 }
 
-/** Cuts the starts of one column's cells until a table fits. Returns null if that isn't enough. */
+/** Truncates the cells of one column at the start so that the table fits. Returns null if that isn't enough. */
 export function fitByStarts(headings: readonly string[], rows: Rows, available: number, column: number) {
   const widths = widthsOf(headings, rows)
   const room = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
@@ -43,7 +43,7 @@ export function fitByStarts(headings: readonly string[], rows: Rows, available: 
   return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, room) : cell)))
 }
 
-/** Cuts the start of a text whose end says more, such as a path. */
+/** Truncates a text at the start, for text whose end is more useful, such as a path. */
 function cutStart(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text
   let kept = ''

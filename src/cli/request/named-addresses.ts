@@ -11,7 +11,7 @@ export const NAMED_FIELDS = ['receiver_wallet_address', 'sender_wallet_address',
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
 
-/** Replaces names such as `@alice` by addresses in all flags, so that commands never see a name. */
+/** Replaces names such as `@alice` with addresses in all flags, so that commands never see a name. */
 export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
   for (const { long, attributeName } of command.options.map((option) => ({
     long: option.long ?? '',
@@ -32,7 +32,7 @@ async function refuseBareName(value: unknown, flag: string, open: OpenBook): Pro
   throw flagError(flag, `"${value}" is a name, not an address`, `Did you mean @${value}?`)
 }
 
-/** Replaces names by addresses in the fields of a request from a file. */
+/** Replaces names with addresses in the fields of a request from a file. */
 export async function nameFields(
   request: Record<string, unknown>,
   file: string,

@@ -33,7 +33,7 @@ export function displayWidth(text: string): number {
   return width
 }
 
-/** Cuts text to a number of columns, with an ellipsis if something is cut. */
+/** Truncates text to a number of columns, with an ellipsis if it is too long. */
 export function cutToWidth(text: string, columns: number): string {
   if (text.length <= columns && NARROW.test(text)) return text
   let kept = ''

@@ -162,7 +162,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   })
 }
 
-/** Adds what to do to a refusal of the owner's address, such as one that isn't of the account. */
+/** Adds a hint to an error about the owner's address, such as an address that doesn't belong to the account. */
 function withWalletHint(error: unknown, server: Server): unknown {
   const isRefusal = error instanceof GdnError && ['refused', 'forbidden', 'invalid_input'].includes(error.code)
   if (!isRefusal || !/owner|wallet|address/i.test(error.message)) return error

@@ -56,7 +56,7 @@ async function found(check: string, look: () => Promise<Finding>): Promise<Findi
   return await look().catch((error: unknown) => fail(check, error))
 }
 
-/** Someone who can write the configuration can redirect API keys. */
+/** Returns a warning if other users can write to the file, because they could redirect API keys. */
 async function writableByOthers(check: string, file: string): Promise<Finding | null> {
   const mode = await modeOf(file)
   if (mode === null || (mode & 0o022) === 0 || process.platform === 'win32') return null

@@ -34,7 +34,9 @@ async function part(check: string, works: string, load: () => Promise<void>): Pr
   }
 }
 
-/** A machine without a keyring has no problem: keys are saved in a file. */
+/**
+ * Reports whether the system keyring works. A missing keyring isn't a problem, because keys are then saved in a file.
+ */
 async function checkKeyring(openKeyring: Deps['openKeyring']): Promise<Finding> {
   try {
     await (await openKeyring()).get(NOBODY)

@@ -29,7 +29,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Any response shows that the server is reachable. No key is sent. */
+/** Checks whether the server is reachable. Any response counts. Sends no key. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,

@@ -59,7 +59,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
 
 const isProxyUrl = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '')
 
-/** A proxy's URL may contain a password. */
+/** Returns only the host of a proxy's URL, because the URL may contain a password. */
 const hostOf = (url: string) => new URL(url).host
 
 async function isReadable(path: string): Promise<boolean> {

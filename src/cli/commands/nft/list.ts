@@ -95,7 +95,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   }
 }
 
-/** One request needs no progress. */
+/** Shows progress if the NFTs need more than one request; returns null otherwise. */
 async function progressOf({ io }: Deps, nfts: number) {
   return nfts > IDS_PER_REQUEST ? await io.progress(`Reading ${count(nfts, 'NFT')}`) : null
 }
