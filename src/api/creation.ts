@@ -8,8 +8,8 @@ export interface AcceptedIds {
 }
 
 /**
- * What a client must know of an endpoint that creates something, so that a request takes effect at most once even if
- * its response is lost.
+ * Describes an endpoint that creates something, so that a client's request takes effect at most once even if the
+ * response is lost.
  */
 export interface Creation<Request = unknown, Response = unknown> {
   /** Why a response of the right form does not prove that the request was accepted; null where it does. */

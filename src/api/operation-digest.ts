@@ -52,7 +52,7 @@ const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> }
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
 
-/** EVM addresses are the same in every case. A Solana address never begins with 0. */
+/** Returns an EVM address in lower case, because its case has no meaning. Returns other values unchanged. */
 const sameCase = (value: unknown) =>
   typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 

@@ -144,7 +144,7 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
   }
 }
 
-/** A limit that was not confirmed is not kept. */
+/** Stores the limits of the run. Call it after the confirmation. */
 async function keepLimits(store: RunStore, { maxCost, maxFee }: BatchOptions): Promise<void> {
   if (maxCost === undefined && maxFee === undefined) return
   await store.write((sql) => {

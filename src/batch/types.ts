@@ -150,8 +150,8 @@ export interface BatchDeps {
   /** Called once the limit of the run is set, before anything that costs is sent. */
   beforeSending?(planned: PlannedEvent, limit: RunLimit): Promise<void>
   /**
-   * Called while the server accepts nothing because it can't mint. Returns what a signer lacks for all rows, also for
-   * those that were not sent; null if that isn't the reason.
+   * Called while the server accepts nothing because it can't mint. Returns the funds that a signer lacks for all rows,
+   * including those not sent yet. Returns null if funds aren't the reason.
    */
   shortage?(): Promise<string | null>
   /**

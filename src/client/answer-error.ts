@@ -60,7 +60,7 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   }
 }
 
-/** Returns the fix for a refusal of a collection. */
+/** Returns a hint for an error about a collection; undefined if there is none. */
 function refusalHint(words: string): string | undefined {
   if (words.includes('enable_transfer')) {
     return 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'

@@ -11,8 +11,8 @@ export interface TransportOptions {
 }
 
 /**
- * Creates the transport for a command that sends a few requests (`single`) or many (`bulk`). Loads only what it needs:
- * undici costs a single command half of its time. A proxy always needs undici.
+ * Creates the transport for a command that sends a few requests (`single`) or many (`bulk`). Loads undici only if it is
+ * needed, because loading it takes half of the run time of a single command. A proxy always needs undici.
  *
  * @example
  * const transport = await createTransport('single')

@@ -21,15 +21,16 @@ interface LimitedRun {
 }
 
 /**
- * Sets the limit of a run's cost on its server, for everything of the run that isn't signed yet. Call it before
- * anything of the run is sent or repeated: the server may have accepted requests whose responses were lost, here or on
- * another machine, and a repeated request doesn't change the limit.
+ * Sets the cost limit of a run on its server, for all requests that aren't signed yet. Call it before you send or
+ * repeat a request of the run: the server may have accepted requests whose responses were lost, here or on another
+ * machine, and a repeated request doesn't change the limit.
  *
- * A limit that this command was given replaces that of the server. Any other only lowers it, because a person may have
- * set a lower one elsewhere. The server needn't know the run: requests that were sent before may arrive after this.
+ * A limit that this command was given replaces the server's limit. Any other limit can only lower it, because a user
+ * may have set a lower limit elsewhere. The server needn't know the run: requests that were sent before may arrive
+ * after this.
  *
  * @returns the limit that each request of the run carries, which only lowers that of the server: a request of a stopped
- *   command may arrive after a person has set a lower limit
+ *   command may arrive after a user has set a lower limit elsewhere
  */
 export async function setRunLimit(
   client: LimitingClient,

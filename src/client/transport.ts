@@ -34,8 +34,9 @@ export interface TransportAnswer {
 }
 
 /**
- * There was no complete response. `sent` determines the outcome of a POST. False means that not one byte of the request
- * left this machine (name not found, refused, TLS failed), so it had no effect. True means that the outcome is unknown.
+ * The error of a request without a complete response. `sent` tells whether the request may have had an effect. False
+ * means that not one byte of the request left this machine (name not found, refused, TLS failed), so it had no effect.
+ * True means that the outcome is unknown.
  */
 export class TransportError extends Error {
   readonly sent: boolean

@@ -2,7 +2,7 @@ import { GdnError, messageOf, systemCode } from './errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the disk',
-  EDQUOT: 'the disk quota is used up',
+  EDQUOT: 'the disk quota is exceeded',
   EROFS: 'the file system is read-only',
   EACCES: 'permission denied',
   EPERM: 'not permitted',

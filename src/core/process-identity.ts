@@ -93,7 +93,7 @@ async function processStart(pid: number): Promise<ProcessStart> {
   }
 }
 
-/** Reads it from Linux. @throws if there is no such process */
+/** Reads the start and the state of a process from `/proc`. @throws if there is no such process */
 function readStat(pid: number): ProcessStart {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The command in parentheses may contain spaces and parentheses, so fields are counted from the last one.

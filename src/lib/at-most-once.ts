@@ -399,11 +399,11 @@ const SAME_KEY = 'Repeat the call with the same idempotency key'
 
 /** Hints for callers, where those of the command line name commands and flags. */
 const HINTS: Partial<Record<GdnError['code'], string>> = {
-  unknown_outcome: `${SAME_KEY}. It first determines the outcome of the request.`,
+  unknown_outcome: `${SAME_KEY}. The client first determines the outcome of the request.`,
   pending: `${SAME_KEY} to keep waiting.`,
   nft_failed: 'A failed NFT is not minted. Fix the cause, and mint it with a new idempotency key.',
   run_busy: `${SAME_KEY} to wait for the other process.`,
-  backend_restored: `${SAME_KEY}. It first checks which requests the backend still has.`,
+  backend_restored: `${SAME_KEY}. The client first checks which requests the backend still has.`,
   seems_minted:
     'The state directory may be a copy, so an earlier call may have minted these NFTs. Nothing was sent. Check the NFTs in `details`.',
 }

@@ -112,7 +112,10 @@ export type TransferRequest = TransfernftRequest & { reference_id?: never }
 export interface WaitOptions {
   /** How long to wait for the blockchain; 5 minutes by default. */
   timeoutMs?: number | undefined
-  /** Cancels the call, which rejects with the signal's reason. What was sent may still take effect. */
+  /**
+   * Cancels the call, which rejects with the signal's reason. If the request was already sent, it may still take
+   * effect.
+   */
   signal?: AbortSignal | undefined
 }
 

@@ -86,7 +86,7 @@ export const waitBefore = (
 export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
   const { message, error } = attempt
   if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
-  // One that a person has set; others are what was permitted at the fees of that moment.
+  // Only an explicit `--max-cost` can be raised. Other limits are the cost that was permitted at the fees at that time.
   const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
   return new GdnError('max_cost', message, {
     hint: `Nothing of this request was accepted. Run the same command again ${raise}when fees are lower.`,

@@ -163,7 +163,7 @@ export function pendingAfter(
 
 const UNREAD: ReadonlySet<string> = new Set(['unreachable', 'rate_limited', 'bad_answer', 'unauthorized', 'forbidden'])
 
-/** Whether an error only says that a status can't be read. What was accepted may still be done. */
+/** Whether an error only says that a status can't be read. The accepted request may still take effect. */
 const isUnread = (error: unknown): error is GdnError => error instanceof GdnError && UNREAD.has(error.code)
 
 /** Returns the error of something accepted whose status can't be read, and any other error as it is. */

@@ -52,7 +52,7 @@ export interface Accepted<Change> {
 export interface ChangeHandler<Change, Sent extends Accepted<Change>> {
   /** Sends a change, at most once. Resolves once it is accepted. */
   send(change: Change): Promise<Sent>
-  /** Returns those that have ended, with the reason of a failure. */
+  /** Returns the changes that have ended, each with the reason if it failed. */
   endsOf(page: readonly Sent[]): Promise<Map<Sent, string | null>>
   /** Called for each change that ended. */
   onEnd?(sent: Sent, reason: string | null): Promise<void>
@@ -65,8 +65,8 @@ export interface ChangeSenderDeps {
   /** Limit of the wait after the last acceptance or end, in milliseconds. */
   timeoutMs: number
   /**
-   * Called while no signer can pay. Returns what it lacks for everything that is left, also for changes that were not
-   * sent; null if that isn't the reason.
+   * Called while no signer can pay. Returns the funds that a signer lacks for all remaining changes, including those
+   * not sent yet. Returns null if funds aren't the reason.
    */
   shortage?(outcomes: Outcomes): Promise<string | null>
   onProgress(outcomes: Outcomes): void

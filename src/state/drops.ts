@@ -236,7 +236,7 @@ export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropCol
   }
 }
 
-/** Gives all drops of a run another family and name, and the path of its manifest where that isn't null. */
+/** Moves all drops of a run to another family and name. Also sets the manifest's path, unless it is null. */
 export function moveFamily(sql: Sql, from: string, to: Pick<Drop, 'family' | 'manifest' | 'runName'>): void {
   sql.run(
     'UPDATE drops SET family = ?, manifest = coalesce(?, manifest), run_name = ? WHERE family = ?',

@@ -187,7 +187,10 @@ export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts:
   )
 }
 
-/** Gives operations the content that their rows have now, and the NFTs that were changed since their mint its text. */
+/**
+ * Stores the current content of rows in their operations. For NFTs that were changed after the mint, also stores the
+ * row's current text.
+ */
 export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly Relocated[]): void {
   for (const { operation, content, position } of rows) {
     sql.run('UPDATE operations SET content = ?, body = NULL WHERE id = ?', content, operation)

@@ -306,7 +306,7 @@ export interface Renamed {
   line: number | null
 }
 
-/** Gives operations the keys that their rows got. They keep their NFTs. */
+/** Sets the keys of operations to the new keys of their rows. The operations keep their NFTs. */
 export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: readonly Renamed[]): void {
   for (const { operation, key, line } of renamed) {
     sql.run('UPDATE operations SET identity = ?, line = coalesce(?, line) WHERE id = ?', scope + key, line, operation)

@@ -72,7 +72,7 @@ export function moveDraft(sql: Sql, set: number): void {
   sql.run('DELETE FROM temp.draft')
 }
 
-/** Gives a row another key. */
+/** Changes the key of a row. */
 export function moveRow(
   sql: Sql,
   rows: RowsIn,

@@ -107,5 +107,5 @@ async function verify(
   return differences.length === 0 ? { verified: true } : { verified: false, differences }
 }
 
-/** An address without a contract responds to every call with no data. */
+/** Returns 'no contract' for empty data, which an address without a contract returns for every call. */
 const nothing = (data: string): string => (data === '0x' ? 'no contract' : data)

@@ -5,7 +5,7 @@ import { parseJson } from '../core/json.ts'
 import { readPrivateFile } from '../keystore/private-file.ts'
 import { checkWalletFolder } from './folder.ts'
 
-/** Has no keystore's ending. */
+/** The file name doesn't have the extension of a keystore. */
 const FILE = 'exports.jsonl'
 const MAX_BYTES = 1024 * 1024
 
@@ -20,7 +20,7 @@ const line = z.object({
 /** A copy of a wallet's key that left the wallet folder. */
 export type WalletExport = z.output<typeof line>
 
-/** Records that the key of a wallet was copied. It has nothing of the key. */
+/** Records that the key of a wallet was copied. The record doesn't contain the key. */
 export function recordExport(folder: string, made: WalletExport): void {
   appendFileSync(join(folder, FILE), `${JSON.stringify(made)}\n`, { mode: 0o600 })
 }

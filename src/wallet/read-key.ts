@@ -25,7 +25,7 @@ export interface ReadKeyOptions {
 
 /**
  * Reads a key that is not encrypted: an EVM private key in hex, a Solana one in base58 or as a keypair file, or a
- * mnemonic. The form decides. Messages contain no part of the text.
+ * mnemonic. The form decides. Error messages never contain the text.
  *
  * @param file the name of the text in messages
  * @throws GdnError `invalid_input`

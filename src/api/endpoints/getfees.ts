@@ -20,8 +20,8 @@ export const feesRecord = z.looseObject({
   /** The signer with the most funds, as of the last check. Null if none is known. */
   funds: z.looseObject({ signer: z.string(), balance: wei, owed: wei }).nullish(),
   /**
-   * What a signer needs for all accepted requests, if no signer can pay for the next one: of several signers, the one
-   * that lacks least. Null if nothing is missing.
+   * If no signer can pay for the next request: the signer that lacks the least, with the balance that it needs for all
+   * accepted requests. Null if nothing is missing.
    */
   shortage: z
     .looseObject({ signer: z.string(), balance: wei, needed: wei, reserve: wei, waiting_nfts: z.int().nonnegative() })

@@ -33,7 +33,8 @@ export const historyRecord = z.looseObject({
   changes_left_out: z.number(),
   error: text,
   /**
-   * What the mint of this NFT used and paid, in wei: its share of a transaction with others. Absent for other events.
+   * The gas that the mint of this NFT used, and the fee that it paid, in wei. If the transaction minted several NFTs,
+   * both are the NFT's share. Absent for other events.
    */
   gas_used: z.string().nullish(),
   fee_paid: z.string().nullish(),

@@ -26,8 +26,9 @@ export const runCosts = z.looseObject({
   /** Maximum gas price of the run; null without a limit. */
   max_fee: digits.nullable(),
   /**
-   * Why nothing is signed for its NFTs now, as what the signers lack, what its limit waits for before more are
-   * accepted, or which signed transaction is stuck because of its limit; null if nothing of it.
+   * Why nothing is signed for the run's NFTs at the moment: the funds that the signers lack, what the limit waits for
+   * before more NFTs are accepted, or which signed transaction is stuck because of the limit. Null if none of these
+   * apply.
    */
   waiting: z.string().nullable(),
 })

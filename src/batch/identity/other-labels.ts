@@ -63,7 +63,7 @@ interface OtherLabels {
   own: string
 }
 
-/** The error of rows whose NFTs belong to another label. */
+/** The error of rows whose NFTs have another label. */
 export function otherLabels(found: OtherLabels): GdnError {
   const { count, labels, own } = found
   const rows = count === 1 ? '1 row was' : `${count} rows were`
@@ -99,7 +99,7 @@ const detailsOf = ({ first, count, own }: OtherLabels) => ({
 /**
  * Replaces the labels of reference IDs at the server. It may be repeated.
  *
- * @throws GdnError `refused` if one has got a third label since
+ * @throws GdnError `refused` if a reference ID has a different label by now
  */
 export async function relabel(
   client: Pick<BatchClient, 'call'>,

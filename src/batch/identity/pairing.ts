@@ -74,8 +74,8 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 /**
  * Returns the rows that got an `id` after they were minted without one, each with its NFT.
  *
- * A row without an `id` is identified by its content. With an `id`, it has another key and reference ID, so it would
- * be minted again. These are the steps:
+ * A row without an `id` is identified by its content. With an `id`, it has another key and reference ID, so it would be
+ * minted again. These are the steps:
  *
  * 1. Collect the NFTs that were minted without an ID, and whose rows are no longer in the manifest. This machine knows
  *    those of its own run. A server that stores aliases knows those of other machines: by the content of rows, if the
@@ -94,8 +94,8 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  * Green becomes Dark green with the ID 3. Another machine has stored the pair of Blue, so step 3 finds it. Step 4 pairs
  * Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
  *
- * A new run of a label also refuses rows without an ID that are new in the same way. A run that has begun finds these
- * in the state.
+ * A new run of a label also refuses new rows without an ID if NFTs of that label have lost their rows. A run that has
+ * begun finds these rows in the state.
  *
  * @param client null to ask no server
  * @throws GdnError `edited_rows` where rows are new while NFTs without an ID have lost their rows: they may be edits.

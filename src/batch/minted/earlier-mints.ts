@@ -46,7 +46,7 @@ interface Start {
  * Checks before a run sends anything whether that could mint a row twice. `neededLooks` decides which of these cases
  * apply. They are checked in this order:
  *
- * 1. Rows that got an ID since their mint belong to another label: refused, unless they are adopted.
+ * 1. Rows that got an ID since their mint have another label: refused, unless they are adopted.
  * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
  * 3. Rows that were absent are to be sent again, and the collection has their content by now: refused.
  * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
@@ -145,7 +145,7 @@ class UnexplainedNfts {
     return new Set([...ids].filter((id) => !this.#explained.has(id)))
   }
 
-  /** Returns those that the state has no record of. */
+  /** Returns the IDs that the state has no record of. */
   async unrecorded(ids: Iterable<string>): Promise<string[]> {
     return await unrecordedOf(this.#store, this.of(ids))
   }

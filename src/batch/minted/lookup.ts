@@ -25,8 +25,8 @@ export interface FoundRow {
 }
 
 /**
- * Whether an NFT was minted to an owner of its row, or was transferred to one since. An NFT whose owner isn't known yet
- * may have been.
+ * Returns whether an NFT was minted to an owner of its row, or belongs to one now. Also returns true if the owner isn't
+ * known yet.
  */
 export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean {
   const owners = ownersOf(row.row)

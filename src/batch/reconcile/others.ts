@@ -6,7 +6,7 @@ import type { RunStore } from '../runs/run-store.ts'
 export interface Others {
   /** Content of rows and commands with an unknown outcome. An NFT with the same content may be theirs. */
   unresolved: ReadonlySet<string>
-  /** NFTs that were assigned to rows or commands in the meantime. */
+  /** Which of the given NFTs are already assigned to rows or commands. */
   given: ReadonlySet<string>
 }
 

@@ -83,7 +83,8 @@ export class RunContext {
   }
 
   /**
-   * Asks why the server signs or accepts nothing more of a run with a limit. Without an answer, returns the last one.
+   * Returns why the server signs or accepts no more requests of the run. If the call fails, returns `last`. Returns
+   * null for a run without a limit.
    */
   async whyWaiting(last: string | null): Promise<string | null> {
     const { counts, drop } = this.store

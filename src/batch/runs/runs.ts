@@ -88,7 +88,8 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
  * @param collection limits the search to runs in this collection
  * @param contract selects one of several runs that match
  * @param cwd where a relative path begins; by default the working directory of the process
- * @throws GdnError `not_found_locally`, also if several runs match, with `details` if they name runs to choose from
+ * @throws GdnError `not_found_locally` if no run matches, or if several do, with `details` if they name runs to choose
+ *   from
  */
 export async function openRun(
   stateDir: string,

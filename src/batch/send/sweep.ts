@@ -24,7 +24,7 @@ interface Question {
 
 /**
  * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
- * record with its request before it reports anything of it.
+ * record with its request before it reports the row.
  */
 export class Sweeper {
   readonly #context: RunContext

@@ -3,7 +3,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
 import { pagesOfNfts } from '../../client/read-records.ts'
 
-/** The caller: a run, a check before a run, or a single command. The client limits the rate. */
+/** The caller: a run, a check before a run, or a single command. The client applies the rate limit. */
 export interface Asker {
   client: ListingClient
   signal: AbortSignal | undefined
