@@ -13,7 +13,7 @@ export class ApiError extends Error {
 type Listener = (error: ApiError) => void
 const listeners = new Set<Listener>()
 
-/** Called for requests without a response, and for those that lacked a key. */
+/** Called for requests without a response, and for requests that lacked a key. */
 export function onFailure(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

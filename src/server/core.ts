@@ -195,7 +195,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   return { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, stopping, faults, warnings, begin }
 }
 
-/** Has one process of a cluster at a time run the embedded chains. */
+/** Ensures that one process of a cluster at a time runs the embedded chains. */
 async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (() => unknown)[]): Promise<void> {
   const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
   const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {

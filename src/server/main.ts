@@ -22,7 +22,7 @@ export interface BackendOptions extends CoreOptions {
   rateLimits: boolean
   /** Additional Host headers: on loopback besides the loopback names, elsewhere besides addresses if any are given. */
   allowedHosts: readonly string[]
-  /** Serves TLS with these files; plain HTTP without them. */
+  /** The files for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsFiles | undefined
   /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]

@@ -8,7 +8,7 @@ export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
 }
 
 export interface Worker {
-  /** URL of its health endpoints; null without them. */
+  /** URL of the worker's health endpoints; null if it has none. */
   url: string | null
   /** The database's name in messages. */
   database: string

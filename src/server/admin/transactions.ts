@@ -43,7 +43,7 @@ export interface ShownTransaction {
 export interface ShownAttempt {
   hash: string
   max_fee_gwei: string
-  /** Whether it has no effect other than using the nonce. */
+  /** Whether the transaction has no effect other than using the nonce. */
   cancels: boolean
   created_at: string
 }

@@ -28,7 +28,7 @@ export interface ShownUnknownMint {
   [field: string]: unknown
 }
 
-/** Lists mints that block collections from minting; with `released`, also those that were released. */
+/** Lists mints that block collections from minting; with `released`, including released mints. */
 export async function showUnknownMints(store: Store, options: { released: boolean }): Promise<ShownUnknownMint[]> {
   return (await listUnknownMints(store.db, options)).map((row) => ({
     collection_id: row.collection_id,

@@ -41,10 +41,10 @@ export interface NeededForAll {
 }
 
 /**
- * Returns what an account lacks, as a sentence in coins; null if its balance is enough.
+ * Returns the funds that an account lacks, as a sentence in coins; null if its balance is enough.
  *
- * @param all what everything that waits needs. If that is more than `needed`, the sentence names only its amount. A
- *   smaller payment would end in the next shortage after one transaction
+ * @param all the funds that all waiting requests need. If that is more than `needed`, the sentence names only its
+ *   amount. A smaller payment would end in the next shortage after one transaction
  */
 export function missingFunds(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,

@@ -13,8 +13,8 @@ const ROUND_TRIPS = 5
 const SLOW_MS = 20
 
 /**
- * Checks the database: it can be opened and written, it has this version's schema, and its latency. Returns what was
- * opened; null for the schema of another version.
+ * Checks the database: it can be opened and written, it has this version's schema, and its latency. Returns the opened
+ * database; null for the schema of another version.
  */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
   let store: Store | null = null

@@ -5,7 +5,7 @@ import { keepSecret } from '../store/secrets.ts'
 
 export interface SecretPlace {
   dataDir: string
-  /** Its file name in the data directory. */
+  /** The secret's file name in the data directory. */
   file: string
   /** Null for the data directory. */
   store: Pick<Store, 'db' | 'postgres'> | null

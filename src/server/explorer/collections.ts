@@ -168,8 +168,8 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
 }
 
 /**
- * Returns what is set in a collection now; null while its chain is slow to respond for the first time. Of this, only
- * what no event announces is shown: owner, flags and freezes are in the database.
+ * Returns the current settings of a collection; null while its chain is slow to respond for the first time. Only
+ * settings that no event announces are shown: owner, flags and freezes are in the database.
  */
 async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)

@@ -19,7 +19,7 @@ const AT_ONCE = 16
 const PATIENCE_MS = 1000
 
 export interface MediaReader {
-  /** Returns what a stored file is; null if it isn't stored or can't be read now. */
+  /** Returns the kind of a stored file; null if it isn't stored or can't be read now. */
   look(place: string): Promise<Look>
 }
 

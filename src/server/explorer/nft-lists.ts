@@ -91,7 +91,7 @@ async function titledPage(
   return { total: found.length, offset, items: await summariesOf(explorer, found.slice(offset, offset + limit)) }
 }
 
-/** Returns what an address owns, in collections that the viewer may see. */
+/** Returns the NFTs that an address owns, in collections that the viewer may see. */
 export async function listOwned(
   explorer: Explorer,
   { accountId }: Viewer,

@@ -33,7 +33,7 @@ export async function transactionsOf({ db }: Explorer, nft: Minted): Promise<See
   return await findTransactions(db, { by: 'id', ids: [...new Set(ids)] })
 }
 
-/** Returns what happened to an NFT, newest first. */
+/** Returns the events of an NFT, newest first. */
 export async function historyOf(
   explorer: Explorer,
   nft: Minted,

@@ -8,7 +8,7 @@ export interface Session {
   version: string
   /** Everything is visible without a key, because server and client are on one machine. */
   open: boolean
-  /** The account of the key; null without one. */
+  /** The account of the key; null if there is none. */
   account: { email: string | null } | null
 }
 
@@ -26,7 +26,7 @@ export type MediaKind = 'image' | 'svg' | 'video' | 'audio' | 'model' | 'other'
 
 /** One file of an NFT. */
 export interface Media {
-  /** Its field in the request: `image`, `animation_url` … */
+  /** The file's field in the request: `image`, `animation_url` … */
   field: string
   /** As in the request. */
   source: string
@@ -54,7 +54,7 @@ export interface CollectionSummary {
   error: string | null
   created_at: string
   counts: Counts
-  /** Its own image, or else images of its first NFTs, at most four. */
+  /** The collection's own image, or else images of its first NFTs, at most four. */
   covers: Media[]
 }
 
@@ -135,7 +135,7 @@ export interface HistoryEvent {
 
 export interface Nft extends NftSummary {
   collection: Pick<CollectionSummary, 'transaction_gdn_id' | 'contract_address' | 'blockchain' | 'name'>
-  /** Its step in the pipeline: files, mint, chain, done. */
+  /** The NFT's step in the pipeline: files, mint, chain, done. */
   step: string
   /** Time of the next attempt, after a temporary error. */
   next_attempt_at: string | null

@@ -138,7 +138,7 @@ export interface Outcome {
   seen: Seen
   /** The metadata file in the token, if it isn't the one that the transaction was signed with. */
   file?: { directory: string; index: number }
-  /** Whether the rows of a cancelled transaction are signed for again. */
+  /** Whether the rows of a canceled transaction are signed for again. */
   again?: boolean
 }
 
@@ -167,7 +167,7 @@ export type Verdict =
     }
   | {
       verdict: 'again'
-      /** Whether it counts towards the limit of reverts. */
+      /** Whether it counts toward the limit of reverts. */
       counted?: boolean
       /** Updates that can never be made: the others are signed for again. */
       fails?: readonly { seq: number; error: string }[]

@@ -11,9 +11,9 @@ import type { Db } from '../store/schema.ts'
 export interface ChainFacts {
   /** Returns the addresses of a new collection and of its factory, on Solana the signer. */
   addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
-  /** Returns what the owner of a collection lets the service do. */
+  /** Returns what the service is allowed to do in a collection, by its owner's settings. */
   state(collection: CollectionRow): Promise<CollectionState>
-  /** Returns what can happen to the tokens of a collection. */
+  /** Returns the lifecycle of a collection's tokens, such as whether they can be burned. */
   lifecycle(collection: CollectionRow): Promise<Lifecycle>
   /** Returns the owner of a token; on Solana null if it isn't the wallet that is named. */
   ownerOf(collection: CollectionRow, tokenId: string, wallet: string): Promise<string | null>
@@ -47,7 +47,7 @@ export interface Lifecycle {
 
 /** The metadata of a token. */
 export interface TokenState {
-  /** Number of its last update; 0 without one. */
+  /** Number of its last update; 0 if there is none. */
   revision: number
   dynamic: boolean
   frozen: boolean
@@ -55,7 +55,7 @@ export interface TokenState {
 }
 
 export interface ContractFacts {
-  /** Returns what is set, with the URI of the metadata as it is. */
+  /** Returns the settings of a contract, with the URI of the metadata unchanged. */
   settings(address: string): Promise<ContractSettings>
   metadataUri(address: string): Promise<string>
 }
@@ -76,7 +76,7 @@ export interface GasFacts {
   fees(): Promise<CurrentFees & { max: bigint }>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
   richest(): { address: string; balance: bigint; owed: bigint } | null
-  /** Returns what the signers lack for everything that was accepted; null if they lack nothing. */
+  /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(): Promise<Shortage | null>
   /** Returns the most that each of some NFTs uses, which have one receiver and one request. */
   worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
@@ -86,7 +86,7 @@ export interface GasFacts {
   budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run aren't signed for at today's fees; null if they are. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
-  /** Returns what holds the signed transactions of a run because of its limit; null if nothing does. */
+  /** Returns the signed transactions that a run's limit holds, and why; null if there are none. */
   stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null>
   /** Returns the number of blocks until a block is final, at least 1; null if it is at once. */
   blocksUntilFinal(block: number): Promise<number | null>

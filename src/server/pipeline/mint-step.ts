@@ -142,7 +142,7 @@ async function commit(
   return committed.mint.more ? 'more' : 'idle'
 }
 
-/** Returns those of the collections for which something may be signed now. */
+/** Returns the collections for which a transaction may be signed now. */
 async function findReady(
   { store, driver, serves = () => true }: MintStepOptions,
   ids: readonly string[],

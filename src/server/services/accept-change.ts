@@ -11,7 +11,7 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** A change of NFTs, or of what is known of them, by one transaction: what differs between its endpoints. */
+/** The differences between endpoints that change NFTs, or the facts known about NFTs, in one transaction. */
 interface Change<Name extends Operation, Echo, Prepared> {
   operation: Name
   /** The identity of the operation. */

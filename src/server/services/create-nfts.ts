@@ -39,7 +39,7 @@ type Accepted = string | Known
 /** The differences between the endpoints. */
 const ENDPOINTS = {
   createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
-  /** Their metadata can be updated, also in a collection that isn't dynamic. */
+  /** The metadata of these NFTs can be updated, even in a collection that isn't dynamic. */
   creatednft: { isDynamic: true, isGrant: false, message: 'The request to create NFTs was accepted.' },
   /** The first owner transfers them in the transaction that mints them. */
   createnfttrans: { isDynamic: false, isGrant: true, message: 'The request to create and transfer NFTs was accepted.' },

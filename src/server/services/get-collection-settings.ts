@@ -9,7 +9,7 @@ const AT_ONCE = 10
 /** Time for all contracts of a request. Collections that are left then are not read. */
 const PATIENCE_MS = 10_000
 
-/** Returns what is set in the account's collections, in the order of the IDs; unknown IDs are left out. */
+/** Returns the settings of the account's collections, in the order of the IDs, without unknown IDs. */
 export async function getCollectionSettings(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'storage'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollectionsettings.request>>,

@@ -11,7 +11,7 @@ const RETRY_SECONDS = 5
 /** Maximum wait for fees that a response can do without. */
 const WITHIN_MS = 1_000
 
-/** Returns what a blockchain charges now. Solana has fixed fees, which aren't estimated. */
+/** Returns the current fees of a blockchain. Solana has fixed fees, which aren't estimated. */
 export async function getFees(
   { chains }: Pick<ServiceDeps, 'chains'>,
   { parsed: { blockchain } }: ServiceRequest<z.output<typeof getfees.request>>,
@@ -45,7 +45,10 @@ export async function getFees(
   }
 }
 
-/** Returns what the signers lack; null if no node returns their balances, because the fees are of use without it. */
+/**
+ * Returns the funds that the signers lack. Null if no node returns their balances, because the fees are useful without
+ * this field.
+ */
 async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   try {
     return await gas.shortage()

@@ -13,7 +13,7 @@ import { blockTimes, changesOf } from './nft-history.ts'
 import { Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Returns what the mint of an NFT used and paid. NFTs of one transaction have equal shares. */
+/** Returns the gas and the fee of the mint of an NFT. NFTs of one transaction have equal shares. */
 async function paidByMint(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   id: string,
@@ -25,7 +25,7 @@ async function paidByMint(
   return { gas_used: part(paid.gas_used), ...paidOf(chains, blockchain, part(paid.fee_paid)) }
 }
 
-/** Returns what happened to an NFT, also outside of the service. */
+/** Returns the history of an NFT, including events outside of the service. */
 export async function getNftHistory(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed }: ServiceRequest<z.output<typeof getnfthistory.request>>,

@@ -22,7 +22,7 @@ interface Waits {
   stalls: ReadonlyMap<string, string | null>
   /** The earlier transactions that they wait for, by collection. */
   held: ReadonlyMap<string, string>
-  /** The limits of their runs, by transaction, and by request without one. */
+  /** Why the limits of the runs hold NFTs, by transaction, or by request for NFTs without a transaction. */
   stuck: ReadonlyMap<string, string>
   limits: ReadonlyMap<string, string>
 }

@@ -31,7 +31,7 @@ const WHOLE: Share = { first: 0, count: 1, total: 1 }
 
 type Paid = Awaited<ReturnType<typeof feesOfMined>>[number]
 
-/** Returns what the transactions of a run have paid. */
+/** Returns the fees that the transactions of a run have paid. */
 export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
@@ -93,7 +93,8 @@ export async function getRunCosts(
 }
 
 /**
- * Returns what counts toward the limit of a run, by which the next request is accepted; null while no node responds.
+ * Returns the amount that counts toward the limit of a run, by which the next request is accepted; null while no node
+ * responds.
  */
 async function countedOf(db: Db, gas: GasFacts, run: CostLimitedRun): Promise<string | null> {
   const fees = await feesIfKnown(gas)
@@ -115,8 +116,8 @@ async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string |
 }
 
 /**
- * Returns what keeps a run from getting on; null if nothing does. A limit that is too low for the current fees comes
- * before the problem of the signers: funds would not help the run.
+ * Returns the reason why a run doesn't continue; null if there is none. A limit that is too low for the current fees
+ * comes before the problem of the signers: funds would not help the run.
  */
 async function waitingOf(
   db: Db,

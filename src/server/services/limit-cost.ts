@@ -111,7 +111,7 @@ export async function startChange(
 }
 
 /**
- * Locks a run, and sets its limit. Returns null without one.
+ * Locks a run, and sets its limit. Returns null if there is none.
  *
  * @param each the most that one of the NFTs to accept can use; null for a change
  */

@@ -23,7 +23,7 @@ export async function openLocalAccount(store: Store, dataDir: string, now: numbe
   })
 }
 
-/** Gives the local account's key the permissions that are new in this version. */
+/** Adds the permissions that are new in this version to the local account's key. */
 async function grantAll(db: Db, { keyId, accountId, permissions }: Caller): Promise<void> {
   if (accountId !== (await localAccountId(db)) || PERMISSIONS.every((permission) => permissions.has(permission))) return
   await updateApiKey(db, keyId, { permissions: JSON.stringify(PERMISSIONS) })

@@ -38,7 +38,7 @@ const MAX_TEXT = 500
 
 export type ShownChange = { field: string; before: string | null; after: string | null }
 
-/** Returns what an update changed, cut to what a list shows; null for another event, or if its metadata is unknown. */
+/** Returns the changes of an update, truncated for a list; null for another event, or if the metadata is unknown. */
 export async function changesOf(
   db: Db,
   nftId: string,

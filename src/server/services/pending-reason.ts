@@ -10,8 +10,8 @@ import type { ServiceDeps } from './services.ts'
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 /**
- * Returns what the signers of a blockchain lack; null if one can sign. What is signed already needs it only if its
- * signer can't pay for that.
+ * Returns the funds that the signers of a blockchain lack; null if one can sign. A signed transaction needs funds only
+ * if its signer can't pay for it.
  */
 export function problemOf({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
   if (isEvm(blockchain)) return remote.problem(blockchain, isSigned)

@@ -19,7 +19,7 @@ export type Wanted = Omit<NewReference, 'target_id'>
 
 /** The operation of a reference ID. */
 export interface Known extends KnownReference {
-  /** It failed without effect: the next operation with this reference ID replaces it. */
+  /** Whether the operation failed without effect, so that the next operation with this reference ID replaces it. */
   isFree: boolean
 }
 
@@ -47,7 +47,7 @@ export function refuseRepeated(ids: readonly string[]): void {
   }
 }
 
-/** Returns what reference IDs refer to; unknown ones are left out. */
+/** Returns the operations of reference IDs, without unknown IDs. */
 export async function lookUpReferences(
   db: Db,
   scope: ReferenceScope,

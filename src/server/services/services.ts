@@ -44,7 +44,7 @@ export interface ServiceRequest<Parsed> {
   run: string | null
   /** The most that the run may cost; null if the request doesn't say. */
   maxCost?: MaxCost | null
-  /** Whether it is only for a blockchain whose coins have no value. */
+  /** Whether the request is only for a blockchain whose coins have no value. */
   onlyWithoutValue?: boolean
   /** The origin that the request was addressed to. @throws Refusal if its Host header has no host */
   origin: () => string

@@ -25,7 +25,7 @@ export interface OpenedCluster {
 /** The current state of a configured cluster and its signer. Amounts are SOL, decimal. */
 export interface ClusterStatus {
   blockchain: string
-  /** Its name, or its genesis hash if it has none. */
+  /** The cluster's name, or its genesis hash if it has none. */
   cluster: string
   genesis_hash: string
   /** Height of the newest final block. */
@@ -43,7 +43,7 @@ export interface ClusterStatus {
   compute_unit_price: string
   /** The signer was accepted for the cluster, so collections can be created. */
   set_up: boolean
-  /** Why it can't sign; null if it can. */
+  /** Why the signer can't sign; null if it can. */
   problem: string | null
   [field: string]: unknown
 }

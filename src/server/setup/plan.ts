@@ -40,7 +40,7 @@ export interface SetupPlan {
   gas: bigint
   /** The highest price that the setup offers: what is sent costs `cost` at most. */
   fees: Fees
-  /** Whether it deploys the factory, or replaces its pending transaction. */
+  /** Whether the setup deploys the factory, or replaces its pending transaction. */
   deploys: boolean
   /** Whether the pending transaction of the factory has to be replaced, because its price is too low for a block. */
   raises: boolean

@@ -27,7 +27,7 @@ export interface SignerStatus {
   max_fee_gwei: string
   /** Null before it is set up. */
   factory: string | null
-  /** Its address. */
+  /** The signer's address. */
   signer: string
   /** Balance in whole coins, decimal. */
   balance: string
@@ -38,7 +38,7 @@ export interface SignerStatus {
   waiting: number
   /** Number of accepted NFTs of the network without a transaction. */
   waiting_nfts: number
-  /** Why it can't sign; null if it can. */
+  /** Why the signer can't sign; null if it can. */
   problem: string | null
   [field: string]: unknown
 }

@@ -27,7 +27,7 @@ export interface OpenedChain {
   admin: Signer | null
 }
 
-/** Returns what the configuration has for a network. @throws GdnError `invalid_config` */
+/** Returns the configuration of a network. @throws GdnError `invalid_config` */
 export async function chainSettings(
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
   blockchain: EvmBlockchain,

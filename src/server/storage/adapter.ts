@@ -2,14 +2,14 @@ import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
 import type { Block } from '../store/block-table.ts'
 
-/** The result of storing a file: equal content gives an equal CID, the same as `ipfs add --cid-version=1`. */
+/** The result of storing a file: equal content has an equal CID, the same as `ipfs add --cid-version=1`. */
 export interface StoredFile {
   cid: string
   /** Bytes of the content. */
   size: number
 }
 
-/** A range from `start` to `end` (exclusive), as in `slice`; it is cut to the content's length. */
+/** A range from `start` to `end` (exclusive), as in `slice`; it is clamped to the content's length. */
 export interface ByteRange {
   start?: number
   end?: number

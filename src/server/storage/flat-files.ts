@@ -20,7 +20,7 @@ export interface FlatFiles {
 
 export interface UnfinishedFile {
   write(bytes: Uint8Array): Promise<void>
-  /** Returns what was written so far, from `start` to `end`. */
+  /** Returns the bytes written so far, from `start` to `end`. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
   /**
    * Syncs the content before the rename, so that a CID never names a partial file.
@@ -135,7 +135,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Cuts a range, as in `slice`, to the available bytes. */
+/** Clamps a range, as in `slice`, to the available bytes. */
 export function bounds(size: number, range: ByteRange): [start: number, end: number] {
   return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
 }

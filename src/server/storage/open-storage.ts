@@ -51,7 +51,7 @@ export interface PublishPlaces {
 
 export interface OpenedStorage {
   files: FileStorage
-  /** Returns what prevents storing now, one sentence each. A recovery is detected by repeated checks. */
+  /** Returns the problems that prevent storing now, one sentence each. A recovery is detected by repeated checks. */
   problems(): string[]
   /** The publication of stored metadata; null if there is none. */
   publishing: PublishPlaces | null

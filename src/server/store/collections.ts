@@ -188,7 +188,7 @@ export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   return rows.map((row) => row.blockchain as Blockchain)
 }
 
-/** Returns what can happen to the NFTs of a collection, as the API shows it. The royalty is that of its creation. */
+/** Returns the lifecycle of a collection's NFTs, as the API shows it. The royalty is that of its creation. */
 export const lifecycleOf = (row: CollectionRow) => ({
   is_dynamic: row.dynamic === 1,
   is_frozen: row.frozen === 1,

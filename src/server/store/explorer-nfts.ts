@@ -21,7 +21,7 @@ export interface SummaryRow {
   error: string | null
   owner: string | null
   receiver: string
-  /** Its last update; null without one. */
+  /** The ID of the NFT's last update; null if there is none. */
   update_id: string | null
   files: string | null
   /** Null if it is long. */

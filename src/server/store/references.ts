@@ -170,8 +170,8 @@ export async function listUnaliased(
 }
 
 /**
- * Returns those of the failed NFTs that may still have a token: their transaction may have had an effect, or unknown
- * tokens were found after they were accepted.
+ * Returns the failed NFTs that may still have a token: their transaction may have had an effect, or unknown tokens were
+ * found after they were accepted.
  */
 export async function withPossibleTokens(db: Db, failed: readonly string[]): Promise<Set<string>> {
   if (failed.length === 0) return new Set()

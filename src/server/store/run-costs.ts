@@ -365,7 +365,7 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
 
-/** Returns what these transactions have used and paid, and their states. */
+/** Returns the gas and fees of these transactions, and their states. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const rows = []
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
@@ -379,7 +379,7 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
   return rows
 }
 
-/** Returns what the transaction that minted an NFT used and paid, and its number of NFTs; null without one. */
+/** Returns the gas and the fee of the transaction that minted an NFT, and its number of NFTs; null if there is none. */
 export async function feesOfMint(db: Db, nftId: string) {
   const row = await db
     .selectFrom('nfts')
@@ -391,8 +391,8 @@ export async function feesOfMint(db: Db, nftId: string) {
 }
 
 /**
- * Returns what the mined transactions of a run have used and paid. Some of them have no rows any more: they reverted,
- * were cancelled, or ended after a reorg had given their rows to another transaction.
+ * Returns the gas and fees of the mined transactions of a run. Some of them have no rows any more: they reverted, were
+ * canceled, or ended after a reorg had given their rows to another transaction.
  */
 export async function feesOfMined(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db

@@ -169,9 +169,11 @@ export interface NftsTable extends Work {
   metadata_url: string | null
   transaction_id: string | null
   batch_index: number | null
-  /** Created by creatednft: its metadata may be updated, also in a collection that isn't dynamic. */
+  /**
+   * Whether the NFT was created by creatednft. Its metadata can be updated, even in a collection that isn't dynamic.
+   */
   dynamic: Generated<number>
-  /** Its metadata can't be updated any more. */
+  /** Whether the metadata is final. */
   frozen: Generated<number>
   /** The number of the NFT's last final update; 0 if it has none. */
   revision: Generated<number>

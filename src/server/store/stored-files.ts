@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
 /** The record of files in a remote place, which is read before the place itself. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
-  /** Returns those of these CIDs that were stored there. */
+  /** Returns the given CIDs that were stored there. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
   /** Records content once it is there, atomically with the nodes that list its pieces. */
   put(cid: string, size: number, nodes: readonly Block[]): Promise<void>

@@ -149,7 +149,7 @@ export interface Unfinished {
   count: number
   /** Number of those that aren't in a block. */
   waiting: number
-  /** Whether one of them reverted or was cancelled, in a block that isn't final. */
+  /** Whether one of them reverted or was canceled, in a block that isn't final. */
   hasReverted: boolean
   /** Whether a signed transfer, burn, update or freeze names a token whose mint a reorg removed. */
   hasLostToken: boolean
@@ -179,7 +179,7 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
   }
 }
 
-/** A cancelled or reverted transaction that isn't final. */
+/** A canceled or reverted transaction that isn't final. */
 export interface HoldingTransaction {
   is: 'cancelled' | 'reverted'
   /** Null if it is in no block. */
@@ -187,7 +187,7 @@ export interface HoldingTransaction {
 }
 
 /**
- * Returns collections with a cancelled or reverted transaction that isn't final: the token IDs of their next mints
+ * Returns collections with a canceled or reverted transaction that isn't final: the token IDs of their next mints
  * depend on it. If a collection has several, returns the one that becomes final last.
  */
 export async function heldCollections(
@@ -219,7 +219,7 @@ export async function heldCollections(
 /** A transaction without a block is final after all others. */
 const lastBlock = (block: number | null): number => block ?? Number.POSITIVE_INFINITY
 
-/** Returns those of these collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
+/** Returns the given collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
 async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
   // Transactions of transfers have no collection. With the few that are signed, each is one lookup by index.
   const signed = db

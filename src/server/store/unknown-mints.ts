@@ -9,9 +9,9 @@ export type FoundMint = Omit<UnknownMintRow, 'state' | 'signer' | 'directory' | 
 const OPEN = sql<boolean>`state <> 'released'`
 
 /**
- * Stores those of the mints on chain that no transaction of this database made. Transactions are stored before a
- * network sees them, so an unknown one was made by another backend, or by this one and then lost. One that counts as
- * lost is unknown too: the NFTs that it minted are pending again.
+ * Stores the mints on chain that no transaction of this database made. Transactions are stored before a network sees
+ * them, so an unknown one was made by another backend, or by this one and then lost. One that counts as lost is unknown
+ * too: the NFTs that it minted are pending again.
  */
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return
@@ -120,7 +120,7 @@ export async function openMintsOf(db: Db, collectionId: string): Promise<Unknown
     .execute()
 }
 
-/** Returns those of these collections that mints block from minting. */
+/** Returns the given collections that unknown mints block from minting. */
 export async function withOpenMints(db: Db, collectionIds: readonly string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('unknown_mints')

@@ -264,7 +264,9 @@ export async function listCommitments(db: Db, collectionId: string) {
     .execute()
 }
 
-/** Returns the commitment of a collection to a hash that didn't fail, and when it was accepted; null without one. */
+/**
+ * Returns the commitment of a collection to a hash that didn't fail, and when it was accepted; null if there is none.
+ */
 export async function findCommitment(db: Db, collectionId: string, provenance: string) {
   const row = await commitments(db, collectionId)
     .innerJoin('requests', 'requests.id', 'updates.request_id')

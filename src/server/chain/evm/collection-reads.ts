@@ -66,7 +66,7 @@ export async function readCollectionState(
   return data === '0x' ? null : decodeFunctionResult({ ...call, data })
 }
 
-/** Returns what can happen to the tokens of a collection; null if nothing is deployed. */
+/** Returns the lifecycle of a collection's tokens; null if the collection isn't deployed. */
 export async function readLifecycle(
   network: Reader,
   collection: Hex,

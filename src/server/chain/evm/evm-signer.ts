@@ -61,7 +61,7 @@ export interface SigningTerms {
   readonly affordable?: ReadonlyMap<Hex, bigint>
 }
 
-/** Returns what is needed to sign for a blockchain; rejects while its network is unreachable. */
+/** Returns the terms that signing for a blockchain requires; rejects while its network is unreachable. */
 export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
 
 /** Returns the signer with this address, regardless of its balance; null if its key isn't in this process. */

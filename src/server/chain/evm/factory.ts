@@ -14,7 +14,7 @@ import type { Hex } from './network.ts'
 
 /** The init arguments of a collection. Every field is part of its address, so none can be altered. */
 export interface CollectionInit {
-  /** 32 bytes that identify the request; the same request gives the same address. */
+  /** 32 bytes that identify the request; the same request results in the same address. */
   requestId: Hex
   name: string
   symbol: string

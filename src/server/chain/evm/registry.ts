@@ -36,7 +36,7 @@ export async function readAdmin(network: Pick<EvmNetwork, 'request'>, factory: H
   return word === null ? null : decodeFunctionResult({ ...call, data: word })
 }
 
-/** Returns what a factory's `version` returns; null if it doesn't have this function. */
+/** Returns the version of a factory; null if it has no `version` function. */
 export async function readFactoryVersion(network: Pick<EvmNetwork, 'request'>, factory: Hex): Promise<bigint | null> {
   const call = { abi, functionName: 'version' } as const
   try {

@@ -9,7 +9,7 @@ const LOOK_AGAIN_MS = 3_000
 
 export interface Watched<Name> {
   blockchain: Name
-  /** Returns what prevents work there; rejects if that can't be determined. */
+  /** Returns the reason why the network can't be used, or null; rejects if that can't be determined. */
   ask(): Promise<string | null>
   /** The result of the last check. */
   problem(): string | null

@@ -22,7 +22,7 @@ export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DEC
 /** Returns the balance in lamports with which requests are accepted. */
 export const leastFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
 
-/** Returns what the signer of a cluster lacks to accept requests, as a sentence; null if it can pay. */
+/** Returns the funds that the signer of a cluster lacks to accept requests, as a sentence; null if it can pay. */
 export const lackOf = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
   missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastFunds(costs))
 

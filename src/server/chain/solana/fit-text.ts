@@ -1,6 +1,6 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
-/** Longer text is cut in any case, before it is segmented: it may be a megabyte. */
+/** Longer text is truncated in any case, before it is segmented: it may be a megabyte. */
 const LOOKED_AT = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -14,7 +14,7 @@ export function fitText(text: string, maxBytes: number): string {
     Array.from(segmenter.segment(start), ({ segment }) => segment),
     room,
   )
-  // A single character with very many code points (any number of combining marks) is cut between code points.
+  // A single character with very many code points (any number of combining marks) is truncated between code points.
   return `${fitting === '' ? takeWhileFitting([...start], room) : fitting}${ELLIPSIS}`
 }
 

@@ -22,7 +22,7 @@ export interface ReadMint {
   uri: string | null
   /** The address that may update the metadata; null if no address may. */
   updateAuthority: string | null
-  /** Number of the last update; null without one. */
+  /** Number of the last update; null if there is none. */
   revision: number | null
   /** Number of members if the mint is a group, else null. */
   members: number | null

@@ -49,7 +49,7 @@ export async function signMint(
 
 /** Encodes a message with as much of a name as fits into a transaction. */
 export async function fitMessage(name: string, encode: (name: string) => Promise<Buffer>): Promise<Buffer> {
-  // Cut first: otherwise a name of a megabyte would be encoded and then dropped.
+  // Truncated first: otherwise, a name of a megabyte would be encoded and then dropped.
   const cut = fitText(name, MAX_TRANSACTION_BYTES)
   const message = await encode(cut)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES

@@ -182,7 +182,7 @@ async function commit(
   return true
 }
 
-/** Returns what the next transaction of a collection calls. */
+/** Returns the call of a collection's next transaction. */
 function callOf(
   [first]: readonly UpdateWithNft[],
   tokenIds: readonly bigint[],

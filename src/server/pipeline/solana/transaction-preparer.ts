@@ -173,7 +173,7 @@ export async function signAgain(
   return { verdict: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
 }
 
-/** Returns what the transaction was to create, or null if it isn't needed any more. */
+/** Returns the specification of the object that the transaction creates, or null if it isn't needed any more. */
 async function specOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
   const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
   if (collection === null || directory === null) return null

@@ -12,7 +12,7 @@ import { findFactoryTransaction, nonceOf } from '../../store/transactions.ts'
 
 export { compilerVersion, standardInput }
 
-/** A contract on chain, with what a verification service needs besides the sources. */
+/** A contract on chain, with the facts that a verification service needs besides the sources. */
 export interface DeployedContract {
   name: 'GdnFactory' | 'GdnCollection'
   /** File and name in the sources. */

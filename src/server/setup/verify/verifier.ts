@@ -25,7 +25,7 @@ export interface Verdict {
   match: 'exact' | 'partial' | null
   /** A page about the contract. */
   url: string | null
-  /** Why it failed. */
+  /** Why the verification failed. */
   message: string | null
 }
 

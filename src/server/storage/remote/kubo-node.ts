@@ -11,7 +11,7 @@ import type { RemoteFiles } from './remote-files.ts'
 import { collect, openStorageClient, type StorageResponse, type StorageTextResponse } from './storage-client.ts'
 
 export interface KuboNodeOptions {
-  /** Its RPC API, without a trailing slash: `http://127.0.0.1:5001`. */
+  /** The URL of the node's RPC API, without a trailing slash: `http://127.0.0.1:5001`. */
   api: string
   /** The value of the Authorization header, if the node requires one. Read for each request. */
   authorization: (() => Secret) | null

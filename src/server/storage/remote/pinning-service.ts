@@ -41,7 +41,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
   const get = (path: string) => client.ask(async () => ({ method: 'GET', url: endpoint + path, headers: headers() }))
 
-  /** Returns what `read` extracts from a response; undefined marks an invalid response. */
+  /** Returns the result of `read` for a response; undefined marks an invalid response. */
   const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
     const json = parseJson(body.toString('utf8'))
     const found = status === 200 || status === 202 ? read(json) : undefined

@@ -7,7 +7,7 @@ import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface RemoteFlatFilesOptions {
-  /** Has content until it is sent, and files from before the remote place was configured. */
+  /** Stores content until it is sent, and files from before the remote place was configured. */
   local: FlatFiles
   remote: RemoteFiles
   stored: StoredFiles

@@ -26,7 +26,7 @@ export function callOf(raw: Hex): PendingCall {
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }
 }
 
-/** Returns what a signer must have for its pending transactions, in the order of their nonces. */
+/** Returns the funds that a signer must have for its pending transactions, in the order of their nonces. */
 export function debtOf(calls: readonly PendingCall[], nextNonce: number): Debt {
   const waiting = calls.filter(({ nonce }) => nonce >= nextNonce)
   return {

@@ -23,7 +23,7 @@ export interface DropGas {
 export interface WorstGas {
   gasLimit: bigint
   bytes: number
-  /** Gas limit of the smallest mint; 0 without one. */
+  /** Gas limit of the smallest mint; 0 if there is none. */
   smallestMint: bigint
 }
 

@@ -38,7 +38,7 @@ type Mints = readonly { sender: string | null; dynamic: number; count: number }[
 /** Gas of mints in bundles, and the most that they use. */
 export type GasOfMints = Pick<DropGas, 'gasLimit' | 'bytes' | 'worst'>
 
-/** Returns what mints use, as `gdn cost` computes it for a drop. */
+/** Returns the gas that mints use, as `gdn cost` computes it for a drop. */
 export function gasOfMints(mints: Mints): GasOfMints {
   const meters = [new DropMeter(false), new DropMeter(true)] as const
   for (const [index, { sender, dynamic, count }] of mints.entries())

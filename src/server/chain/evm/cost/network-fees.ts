@@ -22,7 +22,7 @@ export interface Cost {
 const RECENT_BLOCKS = 20
 const PERCENTILES = [10, 50, 90]
 
-/** Returns what transactions cost at these fees. */
+/** Returns the cost of transactions at these fees. */
 export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, ...fees }: NetworkFees): Cost {
   const dataFee = (data.fee * BigInt(bytes)) / BigInt(data.bytes)
   const all = gas + (data.gas * BigInt(bytes)) / BigInt(data.bytes)

@@ -39,8 +39,8 @@ export interface Replacement<Row extends Unmined> {
 }
 
 /**
- * Returns those of some transactions that offer less than the next block takes, with their replacements. A canceled
- * transaction has none: the limits of its run don't apply to it.
+ * Returns the transactions that offer less than the next block takes, with their replacements. A canceled transaction
+ * has none: the limits of its run don't apply to it.
  *
  * @param maxFee the maximum gas price of their run; null without a limit
  */
@@ -102,7 +102,7 @@ export async function pendingCalls(
   return [...calls.values()]
 }
 
-/** Returns what the limit of a run leaves for replacements of its transactions, in wei. */
+/** Returns the amount that the limit of a run leaves for replacements of its transactions, in wei. */
 async function remainingBudget(db: Db, run: CostLimitedRun, { suggested, data }: ReplacingFees): Promise<bigint> {
   const { max, paid, pending } = await budgetOf(db, run, { offered: suggested.maxFeePerGas, data })
   return max - paid - pending

@@ -43,8 +43,8 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
 }
 
 /**
- * Returns what a part of the reserved requests of a run can cost, so that the run stays within its limit. If fees have
- * risen, less is left than was reserved: each request has its share of that.
+ * Returns the maximum cost of a part of the reserved requests of a run, so that the run stays within its limit. If fees
+ * have risen, less is left than was reserved: each request has its share of that.
  */
 export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
   left < 0n && own > 0n ? own + (left * own) / reserved : own + left

@@ -6,8 +6,8 @@ import type { Fees } from '../network.ts'
 type Current = Pick<CurrentFees, 'base'>
 
 /**
- * Returns the price that the next two blocks take for certain: a block raises the base fee by an eighth at most. What
- * is signed below it would hold a nonce, and with it all later transactions of the signer.
+ * Returns the price that the next two blocks take for certain: a block raises the base fee by an eighth at most. A
+ * transaction signed below this price would hold a nonce, and with it all later transactions of the signer.
  */
 const neededNow = ({ base }: Current): bigint => (base * 9n) / 8n
 
@@ -21,7 +21,7 @@ export const waitingForFees = (maxFee: string | null, current: Current): string 
     ? null
     : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, but the run offers at most ${inGwei(BigInt(maxFee))} gwei${RAISE} --max-fee-gwei ${inGwei(sufficientFee(current.base), 'up')} or more to raise the limit`
 
-/** Returns a maximum fee with which a run is signed for now, and also if the next two blocks raise the base fee. */
+/** Returns a maximum fee with which a run is signed for, even if the next two blocks raise the base fee. */
 export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
 
 const RAISE = "; repeat the run's command with"

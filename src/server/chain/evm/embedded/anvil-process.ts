@@ -127,8 +127,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
 }
 
 /**
- * Passes nothing of this process's environment: proxy variables would redirect the requests for the upstream stub. (On
- * Windows, libuv adds the variables that every process needs.)
+ * Passes no variables of this process's environment: proxy variables would redirect the requests for the upstream stub.
+ * (On Windows, libuv adds the variables that every process needs.)
  */
 function childEnv(home: string): NodeJS.ProcessEnv {
   const folders = ['HOME', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'TMPDIR', 'TEMP', 'TMP']

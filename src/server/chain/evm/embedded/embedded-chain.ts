@@ -27,7 +27,7 @@ export interface EmbeddedChainOptions {
   blockchain: EvmBlockchain
   chainId: number
   journal: BlockJournal<Hex>
-  /** Has the pidfile and the home of the child. Several chains may share it. */
+  /** The directory with the pidfile and the home of the child. Several chains may share it. */
   stateDir: string
   now?: Now
   onEvent?: (event: EmbeddedChainEvent) => void

@@ -161,7 +161,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
   }
 }
 
-/** Returns what an error means that occurred on a fork: the network failed, or what it returned can't be used. */
+/** Returns the cause of an error that occurred on a fork: the network failed, or what it returned can't be used. */
 export function forkError(blockchain: string, failed: AbortSignal, error: unknown): unknown {
   if (failed.aborted) return failed.reason
   if (!(error instanceof RpcError)) return error

@@ -10,8 +10,8 @@ const RAW = /^0x[0-9a-f]+$/i
 type Parsed = ReturnType<typeof parseTransaction>
 
 /**
- * Returns what a signer returned, if it is exactly what it was asked for: each field, the account that signed, and no
- * byte more.
+ * Returns the signed transaction if it is exactly the requested one: each field, the account that signed, and no
+ * additional byte.
  *
  * @throws GdnError `bad_answer` with the field that differs
  */

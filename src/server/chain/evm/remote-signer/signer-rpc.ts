@@ -27,7 +27,7 @@ export interface SignerRpc {
   close(): Promise<void>
 }
 
-/** Connects directly, also if the environment names a proxy, and follows no redirect. */
+/** Connects directly, even if the environment sets a proxy, and follows no redirects. */
 export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions): SignerRpc {
   const { host } = new URL(url)
   const agent = new Agent({

@@ -29,7 +29,9 @@ export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   return { maxFeePerGas: atMost(BASE_FEES * baseFee + priority, cap), maxPriorityFeePerGas: priority, baseFee }
 }
 
-/** Returns what is waited for if no block takes a transaction at the highest configured fee now; null if one does. */
+/**
+ * Returns the reason for a wait if no block takes a transaction at the highest configured fee now; null if one does.
+ */
 export function waitingFor({ baseFee = 0n }: Pick<Fees, 'baseFee'>, cap: bigint): string | null {
   if (baseFee <= cap) return null
   return `waiting until the base fee of ${inGwei(baseFee)} gwei falls below ${inGwei(cap)} gwei (max_fee_gwei)`

@@ -26,7 +26,7 @@ export interface OperatorState extends Debt {
   balance: bigint
   /** Whether the factory accepts its transactions. */
   isAuthorized: boolean
-  /** Its signed transactions that no block contained before the balance was read, in nonce order. */
+  /** The operator's signed transactions that no block contained before the balance was read, in nonce order. */
   pending: readonly PendingCall[]
 }
 
@@ -40,12 +40,15 @@ export interface Operators {
   /** Returns the current state, at most a few seconds old; rejects if the network is unreachable. */
   look(fees: Fees): Promise<readonly OperatorState[]>
   /**
-   * Returns those that may sign and can pay; none while pending transactions reserve their funds.
+   * Returns the operators that may sign and can pay; none while pending transactions reserve their funds.
    *
    * @throws GdnError `unreachable` with the reason if nothing can be paid for
    */
   able(fees: Fees): Promise<readonly AbleOperator[]>
-  /** Returns what the signer that lacks least needs, as of now; null if one could sign at the last check. */
+  /**
+   * Returns the shortage of the signer that lacks the least, at the current fees; null if a signer could sign at the
+   * last check.
+   */
   shortage(fees: Fees): Promise<Shortage | null>
   /** Returns the signer with the most funds in addition to its pending transactions; null if none is known. */
   richest(): OperatorState | null
@@ -70,7 +73,7 @@ export function watchOperators(options: {
   waiting: (signer: Hex, fees: Fees) => Promise<readonly PendingCall[]>
   /** Returns the NFTs that no transaction mints yet. */
   waitingMints: () => Promise<readonly WaitingMint[]>
-  /** Returns what they need. */
+  /** Returns the funds that waiting mints need. */
   fundsOf: (mints: readonly WaitingMint[], fees: Fees, data: NetworkFees['data']) => Promise<WaitingFunds>
   now: () => number
 }): Operators {
@@ -198,9 +201,9 @@ export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
 }
 
 /**
- * Returns what a signer lacks to sign, as a sentence; null if it can pay.
+ * Returns the funds that a signer lacks, as a sentence; null if it can pay.
  *
- * @param waiting what NFTs without a transaction need in addition to its pending transactions
+ * @param waiting the funds that NFTs without a transaction need in addition to its pending transactions
  */
 export const lackOf = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,

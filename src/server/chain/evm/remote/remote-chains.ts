@@ -43,7 +43,7 @@ export interface RemoteChains {
   newestBlock(blockchain: EvmBlockchain): Promise<NewestBlock | null>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
   richest(blockchain: EvmBlockchain): OperatorState | null
-  /** Returns what the signers lack for everything that was accepted; null if they lack nothing. */
+  /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(blockchain: EvmBlockchain): Promise<Shortage | null>
   /**
    * Returns networks that can't be used, with the reason: no node responds, one is of another chain, no signer can

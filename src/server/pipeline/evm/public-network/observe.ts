@@ -91,7 +91,7 @@ export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly A
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
 }
 
-/** Returns what is known of a transaction whose block isn't deep enough; null without a block. */
+/** Returns the place of a transaction whose block isn't deep enough; null without a block. */
 function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[] = []) {
   if (receipt === undefined) return { mined: null, block: null }
   const block = Number(receipt.blockNumber)

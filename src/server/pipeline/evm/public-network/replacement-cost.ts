@@ -42,7 +42,7 @@ interface Limit extends Pick<ReplacementCost, 'limitedBy'> {
 const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
 
 /**
- * Returns what a pending transaction costs if its fees are raised or if it is canceled. Null if it can't be replaced,
+ * Returns the cost of a pending transaction if its fees are raised or if it is canceled. Null if it can't be replaced,
  * for which `requestAction` has the reason.
  */
 export async function replacementCost(

@@ -8,8 +8,8 @@ import type { Db } from '../../../store/schema.ts'
 import type { StuckRun } from '../../facts.ts'
 
 /**
- * Returns what holds the transactions of a run until its limits are raised or fees fall; null if nothing does. A
- * transaction that is not replaced yet, but may not be, is held too: coins don't help it either.
+ * Returns the transactions of a run that are held until its limits are raised or fees fall, and why; null if there are
+ * none. A transaction that is not replaced yet, but may not be, is held too: coins don't help it either.
  */
 export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null> {
   const unmined = await unminedOfRun(db, run)

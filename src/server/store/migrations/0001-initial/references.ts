@@ -3,7 +3,7 @@ import { isPostgres } from '../../dialect.ts'
 
 /** Reference IDs of clients, and the operations that they refer to. */
 export async function createReferences(db: Kysely<unknown>): Promise<void> {
-  // The primary key keeps each reference ID to one operation, also if several processes accept concurrently.
+  // The primary key keeps each reference ID to one operation, even if several processes accept requests concurrently.
   await db.schema
     .createTable('operation_references')
     .addColumn('scope_id', 'text', (c) => c.notNull())

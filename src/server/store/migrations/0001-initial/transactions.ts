@@ -38,7 +38,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .addColumn('watched', 'integer', (c) => c.notNull().defaultTo(0))
     // 1 after a reorg removed its block.
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
-    // What an operator requests for a pending transaction.
+    // The action that an operator requests for a pending transaction.
     .addColumn('requested_action', 'text')
     .execute()
   const index = (name: string) => db.schema.createIndex(`transactions_${name}`).on('transactions')

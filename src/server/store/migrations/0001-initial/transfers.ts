@@ -31,7 +31,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
   await index('request').columns(['request_id']).execute()
-  // What runs with a limit of their cost reserve.
+  // For the costs that runs with a limit reserve.
   await index('waiting')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
