@@ -25,7 +25,7 @@ export interface TreeCommand {
   name: string
   group: string
   summary: string
-  /** Its effect: `read`, `write` or `spend`. */
+  /** The effect of the command: `read`, `write` or `spend`. */
   effect: Effect
   about: string | null
   usage: string
@@ -55,7 +55,7 @@ export interface TreeFlag {
   type: ValueType | 'boolean'
   values: string[] | null
   repeatable: boolean
-  /** Whether the command can't run without it. Other values may come from the configuration. */
+  /** Whether the command requires the value. Other values may come from the configuration. */
   required: boolean
   /**
    * The default as the summary says it, in parentheses at its end. True for a flag without a value that is in effect.

@@ -9,8 +9,8 @@ export interface CommandModule {
 }
 
 /**
- * What a command does: `read` changes nothing but caches. `write` changes files, settings or records of this machine or
- * a server. `spend` sends transactions, or has a server send them, which costs money on a public network.
+ * The effect of a command. `read` changes only caches. `write` changes files, settings or records of this machine or a
+ * server. `spend` sends transactions, or has a server send them, which costs money on a public network.
  */
 export type Effect = 'read' | 'write' | 'spend'
 
@@ -84,7 +84,7 @@ export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} -
 /** Parses the value of a flag. Throws a GdnError that names the flag. */
 export interface Parse<Value> {
   (raw: string, flag: string): Value
-  /** Without it, the type follows from the flag's name and placeholder. */
+  /** The type of the value. By default, it follows from the flag's name and placeholder. */
   readonly takes?: Takes
 }
 
@@ -93,7 +93,7 @@ interface ValueFlag<Value> {
   parse?: Parse<Value> | undefined
   /** Several values make a list. */
   repeatable?: boolean
-  /** The command can't run without it. The command itself reports that. */
+  /** Whether the command requires the value. The command itself reports if it is missing. */
   required?: boolean
   hidden?: boolean
 }

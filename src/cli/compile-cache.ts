@@ -8,8 +8,8 @@ type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder:
 
 /**
  * Lets Node keep the compiled code of this program from one command to the next, in `<user cache>/gdn/compile`. Without
- * a folder, Node uses one in the system's temporary folder, which another user can create first. What is in it runs in
- * the user's name.
+ * a folder, Node uses one in the system's temporary folder, which another user can create first. The cached code runs
+ * with the user's permissions.
  */
 export function keepCompiledCode(env: Env): void {
   const { enableCompileCache } = process.getBuiltinModule('node:module') as NodeModule

@@ -55,7 +55,7 @@ export type Spending = SpendingKind & {
 /** A run of a manifest, or a single operation. */
 export interface SpendingRun {
   id: string
-  /** Whether it is one request, which takes effect at most once. */
+  /** Whether the command sends one request, which takes effect at most once. */
   isOperation: boolean
   /** Whether a server that limits costs limits that of these requests: they mint. */
   canLimit: boolean

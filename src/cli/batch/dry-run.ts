@@ -151,7 +151,7 @@ async function printPlan(
     const given = limit?.wei ?? null
     const maxFee = flags.maxFeeGwei ?? null
     const spending = await spendingOfRun(deps, plan, { connection, blockchain, given, kept: null, maxFee, others: 0 })
-    // What accepted rows typically use isn't known.
+    // The typical gas of accepted rows isn't known.
     const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
     if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
   }

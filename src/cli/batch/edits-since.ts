@@ -17,7 +17,7 @@ interface Edits {
   file: string
   /** Says what differs, for people; empty if nothing does. */
   warnings: string[]
-  /** Whether it has errors now, so that its rows are unknown. */
+  /** Whether the manifest has errors now, so that its rows are unknown. */
   isInvalid: boolean
   /** The keys of rows with other content than was sent; undefined where they are unknown. */
   edited: ChangesSince['edited'] | undefined
@@ -53,7 +53,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   }
 }
 
-/** Warns of rows of a manifest that are missing in what was printed of its run. */
+/** Warns of rows of a manifest that are missing in the printed output of its run. */
 export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   if (edits === null || edits.warnings.length === 0) return
   const { file, warnings, isInvalid, rows } = edits

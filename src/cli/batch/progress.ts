@@ -126,7 +126,10 @@ export class BatchProgress {
   }
 }
 
-/** Returns what identifies the reason for which a run waits, while the amounts in it change; null if it has none. */
+/**
+ * Returns a key for the reason why a run waits, which stays the same while the amounts in it change; null if there is
+ * no reason.
+ */
 function reasonOf(phase: Phase): string | null {
   if (phase.kind === 'held') return `${phase.reason} ${stateOf(phase.message)}`
   return phase.kind === 'waiting' && phase.reason !== null ? `waiting ${stateOf(phase.reason)}` : null

@@ -78,7 +78,9 @@ async function confirmPlanned({ io }: Deps): Promise<void> {
 interface Edits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
-  /** Its rows with other content than was sent; undefined where it is unchanged or can't be read. */
+  /**
+   * The manifest's rows with content that differs from the sent content; undefined if it is unchanged or can't be read.
+   */
   editedRows?: ReadonlySet<string> | undefined
 }
 

@@ -9,7 +9,7 @@ import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
-/** Returns what requests use at most, with the commitment of an unrevealed drop, and the estimate for the mints. */
+/** Returns the maximum gas of requests, with the commitment of an unrevealed drop, and the estimate for the mints. */
 export async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {
   const meter = await openMeter(dynamic)
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
@@ -88,7 +88,10 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limit
   return spending === null ? null : await deps.permit(spending)
 }
 
-/** Returns what a run is about to spend, with the accepted rows that a higher limit lets go on; null if nothing. */
+/**
+ * Returns the amount that a run is about to spend, with the accepted rows that a higher limit lets continue; null if it
+ * spends nothing.
+ */
 export async function spendingOfRun(
   deps: Deps,
   { run, rows }: Pick<PlannedEvent, 'run' | 'rows'>,
@@ -124,8 +127,8 @@ export interface RunQuestion {
 }
 
 /**
- * Returns what to prompt for: the rows to mint, and the limits that the command raises, with which accepted rows go on.
- * Null if it does neither.
+ * Returns the question to prompt for: the rows to mint, and the limits that the command raises, with which accepted
+ * rows continue. Null if the command does neither.
  */
 export async function questionOfRun(
   deps: Deps,

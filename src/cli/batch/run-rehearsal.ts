@@ -106,7 +106,9 @@ interface Minted {
 /** @throws the error of a run that didn't begin */
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
   const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
-  /** Why the backend accepts nothing: what a signer lacks for all rows, also for those that it has not accepted. */
+  /**
+   * Why the backend accepts no requests: the funds that a signer lacks for all rows, including rows not accepted yet.
+   */
   let lack: string | null = null
   const read = (text: string) => {
     const { event, ...data } = JSON.parse(text) as Line

@@ -113,7 +113,7 @@ interface Changed {
   record: NftRecord
 }
 
-/** Returns what the server reports now. Null if it reports an update without its metadata. */
+/** Returns the state of the NFT that the server reports now. Null if it reports an update without its metadata. */
 function presentClaim({ claim, record }: Changed): Claim | null {
   const owner = record.receiver_wallet_address ?? claim.owner
   if (!isUpdated(record)) return { ...claim, owner }

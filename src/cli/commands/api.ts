@@ -128,7 +128,7 @@ async function confirmLimit(
   await confirmRaise(deps, yes, blockchain, connection, { ...limits, effect: ACCEPTED_GO_ON })
 }
 
-/** Returns what a request uses at most; null if that isn't known. */
+/** Returns the maximum gas of a request; null if it isn't known. */
 async function pricedOf(
   deps: Deps,
   connection: Connection,
@@ -148,7 +148,7 @@ async function pricedOf(
   }
 }
 
-/** Returns the blockchain of the collection of a request, or else the configured one; null without one. */
+/** Returns the blockchain of the collection of a request, or else the configured one; null if there is none. */
 async function blockchainOfRequest(
   deps: Deps,
   connection: Connection,

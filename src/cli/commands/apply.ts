@@ -234,8 +234,8 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
 type Opened = Awaited<ReturnType<typeof openSource>>
 
 /**
- * Shows the plan and prompts, also where nothing costs money: changes and burns can't be undone. Returns whether the
- * changes are confirmed.
+ * Shows the plan and prompts, even if nothing costs money, because changes and burns can't be undone. Returns whether
+ * the changes are confirmed.
  *
  * @throws GdnError `refused` while a change is impossible, `max_cost`, `not_confirmed`
  */

@@ -143,7 +143,7 @@ async function quotePlan(
   await deps.quote({ connection, blockchain, ...nfts }, () => typicalOfPlan(plan))
 }
 
-/** Returns what to do with a plan that was saved. apply refuses one with a change that is impossible. */
+/** Returns the next step for a saved plan. `apply` refuses a plan with an impossible change. */
 function savedText({ impossible, mint, burn }: PlanCounts, again: string): string {
   if (impossible === 0) {
     const inScript = burn === 0 ? '' : `\nIn a script, add --yes --max-burns ${burn}.`

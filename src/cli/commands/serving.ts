@@ -13,7 +13,7 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
   return { write: (line) => void stream.write(line) }
 }
 
-/** Returns what prints the warnings of a backend for people, with the time, until it stops. */
+/** Returns a function that prints the warnings of a backend for people, with the time, until the backend stops. */
 export const warnPeople =
   ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
   (line: string): void => {

@@ -21,7 +21,7 @@ const session = z.object({ version: z.string(), open: z.boolean() })
 
 /** The web explorer of a gdn backend, and the data behind it. */
 export interface Explorer {
-  /** Whether it gives us data: everything on this machine, or what the key may see. */
+  /** Whether the explorer returns data: everything on this machine, or the data that the key may see. */
   readonly open: boolean
   /** Returns the JSON at a path, or null if there is none or access is denied. */
   get(path: `/explorer/${string}`): Promise<unknown>

@@ -21,7 +21,7 @@ export type PricedUse = WorstUse & { estimate?: DropGas }
 
 /** Requests that a prompt is about. */
 export interface PricedRequests {
-  /** The limit that this command was given, in wei; null without one. */
+  /** The limit that this command was given, in wei; null if there is none. */
   limit: bigint | null
   /** The limit of the run that is kept on this machine. */
   kept?: bigint | null
@@ -59,7 +59,7 @@ export async function atMostText(
   const highest = maxFee ?? (costs?.max_fee == null ? null : BigInt(costs.max_fee))
   const feeLimit = { max_fee: highest === null ? null : String(highest) }
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, feeLimit)
-  // Accepted rows are counted already, where the server says what counts.
+  // Accepted rows are counted already if the server reports the counted amount.
   const added = costs?.counted == null ? use : fresh
   const reserved =
     found === null || added?.estimate === undefined ? null : await costOfRun(reservedFor(added), found.fees, feeLimit)
@@ -168,7 +168,7 @@ async function noteFunds(
   io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
 }
 
-/** Returns what a backend reserves for requests: for mints, it is more than the most that they use. */
+/** Returns the gas that a backend reserves for requests. For mints, it is more than their maximum. */
 export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): WorstUse {
   if (estimate === undefined) return { gasLimit, bytes }
   const { reserved, worst } = estimate
@@ -261,9 +261,9 @@ interface WaitingRun {
 }
 
 /**
- * Returns what a signer lacks for a whole run, as a sentence: for what the server has accepted, and for the rows and
- * changes that it has not, as far as the limit of the run permits them. Returns null if no signer lacks funds, or if
- * the server doesn't say it.
+ * Returns the funds that a signer lacks for a whole run, as a sentence: for accepted requests, and for the other rows
+ * and changes, as far as the limit of the run permits them. Returns null if no signer lacks funds, or if the server
+ * doesn't say it.
  */
 export async function shortageOfRun(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -309,7 +309,7 @@ export async function shortageOfRun(
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${reserved}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
-    // What was accepted for other runs counts too. What was accepted for this one is in both `needed` and `counted`.
+    // The accepted requests of other runs count too. Those of this run are in both `needed` and `counted`.
     const most = max(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
     return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
@@ -343,7 +343,7 @@ export async function warnOfSigned(
   deps.io.warn(`${count(signed, 'transaction')} ${are} signed already. --max-cost limits only what is not signed yet.`)
 }
 
-/** Returns what the server responds; null if it fails or takes too long for a prompt. */
+/** Returns the server's response; null if the request fails or takes too long for a prompt. */
 async function soon<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
   try {
     return await withTimeout(response, FEES_MS)

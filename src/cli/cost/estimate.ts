@@ -54,7 +54,7 @@ export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Mo
   }
 }
 
-/** Returns what transactions typically cost at fees that were found. */
+/** Returns the typical cost of transactions at the fees that were found. */
 export async function typicalCost(gas: Pick<DropGas, 'gas' | 'bytes'>, fees: FoundFees['fees']): Promise<bigint> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   return costOf(gas, fees).typical

@@ -39,7 +39,7 @@ export const addPriceFlag = (command: GdnCommand): GdnCommand =>
 /** The fees of a network and where they are from. */
 export interface FoundFees {
   fees: NetworkFees
-  /** Whether it is an embedded chain, where coins have no value. */
+  /** Whether the blockchain is an embedded chain, where coins have no value. */
   isSimulated: boolean
   /** Symbol of the coin; null if it isn't known. */
   coin: string | null
@@ -60,7 +60,7 @@ export function refuseSolana(blockchain: Blockchain): void {
 /**
  * Returns the current fees of a blockchain: from the node that flags or GDN_RPC_URL name, or else from the server.
  *
- * @param connection opens a connection to the server; null without one
+ * @param connection opens a connection to the server; null if there is none
  * @throws GdnError if the node doesn't respond, belongs to another chain, or the fees are not available
  */
 export async function findFees(

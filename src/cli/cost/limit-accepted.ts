@@ -50,7 +50,7 @@ export async function limitAccepted(
   const wei = given === null ? request.maxCost : stated
   if (wei === null || costs === null) return
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
-  // A kept limit only lowers it: a person may have set a lower one elsewhere.
+  // A kept limit only lowers the server's limit, because the user may have set a lower limit elsewhere.
   const changes = before === null || (given === null ? before > wei : before !== wei)
   if (given !== null && changes) {
     const raised = { run: id, maxCost: wei, effect: 'The accepted request can then be sent.' }

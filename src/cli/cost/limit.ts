@@ -79,7 +79,7 @@ export async function costLimit(
 }
 
 /**
- * Returns the limit that this command was given, in wei; null without one. Sends nothing that has an effect.
+ * Returns the limit that this command was given, in wei; null if there is none. Sends nothing that has an effect.
  *
  * @throws GdnError `usage` for money without a price; `refused` if the server doesn't limit costs
  */

@@ -21,7 +21,7 @@ const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions']
 /** The costs of a run if the server doesn't report them, or if the run sent nothing. */
 export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
-/** Returns what a transaction has paid, as far as the server says it. */
+/** Returns the fee that a transaction has paid, as far as the server reports it. */
 export function paidOf({
   gas_used,
   fee_paid,
@@ -50,9 +50,9 @@ export async function paidBy(
 const LATE_MS = 5_000
 
 /**
- * Begins to measure what a run pays. The function that it returns says what the run has paid since, also after the
- * --timeout of the command, but not after an interruption. It always returns the same fields, which are null if the
- * server doesn't say it or if nothing was paid.
+ * Starts to measure the cost of a run. Returns a function that returns the cost since then, even after the --timeout of
+ * the command, but not after an interruption. The function always returns the same fields, which are null if the server
+ * doesn't report the cost or if nothing was paid.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -85,7 +85,7 @@ export async function meterRun(
 /** Number of NFTs of a request whose costs are asked for, each by a request of its own. */
 const MOST_NFTS = 20
 
-/** Returns what the mints of NFTs have paid, by their IDs, as far as the server says it. */
+/** Returns the fees that the mints of NFTs have paid, by their IDs, as far as the server reports them. */
 export async function paidByMints(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,

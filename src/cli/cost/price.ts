@@ -48,7 +48,7 @@ export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   return parsed.currency === null ? { wei: parsed.amount } : { amount: parsed.amount, currency: parsed.currency }
 })
 
-/** Returns what coins are worth. */
+/** Returns the value of coins in a currency. */
 export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
   amount: (wei * amount) / ONE_COIN,
   currency,

@@ -104,8 +104,8 @@ export interface LeftOfLimit {
   /** The amount that new requests may reserve now. */
   left: bigint
   /**
-   * What can still be paid under the limit. It is more than `left`, because a reservation that turns out too high is
-   * released, and new requests may use it.
+   * The amount that can still be paid under the limit. It is more than `left`, because a reservation that turns out too
+   * high is released, and new requests may use it.
    */
   payable: bigint
 }
@@ -126,7 +126,7 @@ export const sumOf = (uses: readonly WorstUse[]): WorstUse =>
     bytes: 0,
   })
 
-/** Returns what `count` changes of one NFT each use at most. */
+/** Returns the maximum gas of `count` changes of one NFT each. */
 export async function worstOfChanges(
   kind: 'update' | 'transfer' | 'burn' | 'provenance',
   count: number,
@@ -157,7 +157,7 @@ const PRICED = new Set([
 /** Whether `worstOfRequest` knows the cost of an endpoint. */
 export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
 
-/** Returns what one request uses at most. A backend may reserve more, and then it refuses the request itself. */
+/** Returns the maximum gas of one request. A backend may reserve more, and then it refuses the request itself. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
   const [{ gasOfChange }, { grantGasLimit, mintGasLimit }, { grantBytes, mintBytes }] = await Promise.all([
@@ -194,7 +194,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
   }
 }
 
-/** Returns what one request typically uses; null for a change, of which only the most is known. */
+/** Returns the typical gas of one request; null for a change, for which only the maximum is known. */
 export async function typicalOfRequest(
   endpoint: string,
   content: object,

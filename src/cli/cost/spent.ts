@@ -31,7 +31,7 @@ const NOTHING: DataRecord = {
 }
 
 /**
- * Returns what a run has spent, from its server; null if the server doesn't say.
+ * Returns the amount that a run has spent, from its server; null if the server doesn't report it.
  *
  * @param counts the rows as recorded. A run that the server doesn't know has spent nothing if none was sent, and a run
  *   without open rows waits for nothing.

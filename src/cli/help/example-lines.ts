@@ -8,7 +8,7 @@ const CONTINUED = '    '
 /** A shell word. Quoted text is never broken. */
 const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
-/** Formats an example: a comment that says what it does, and the lines to type. */
+/** Formats an example: a comment that describes it, and the lines to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
   return [...wrap(does, width - 4).map((line) => `  # ${line}`), ...commandLines(typed, width)]
 }

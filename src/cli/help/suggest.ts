@@ -48,7 +48,7 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
   ],
 }
 
-/** Returns what to do instead of a command that users expect and gdn does not have; undefined for any other words. */
+/** Returns the alternative to a command that users expect and gdn doesn't have; undefined for any other words. */
 function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
   const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]

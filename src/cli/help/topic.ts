@@ -84,7 +84,7 @@ function splitAtHeadings(tokens: readonly Token[]): Token[][] {
 
 const titleOf = ([heading]: readonly Token[]) => (heading?.type === 'heading' ? plainText(heading) : '')
 
-/** Parses an example: a comment that says what it does, then the lines to type. */
+/** Parses an example: a comment that describes it, then the lines to type. */
 function example(block: string): CommandText['examples'][number] {
   const [does = '', line = '', ...more] = block.split('\n')
   return [does.replace(/^# /, ''), line, ...more]

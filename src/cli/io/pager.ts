@@ -4,7 +4,7 @@ import { childEnvironment } from '../../core/child-environment.ts'
 /** Variables that configure pagers. */
 const OF_PAGERS = /^(?:LESS\w*|LV|MORE|BAT_\w+|COLORTERM|TERMINFO\w*)$/
 
-/** Returns the command of the user's pager, or null without one. `cat` means none, as in gh. */
+/** Returns the command of the user's pager, or null if there is none. `cat` means none, as in gh. */
 export function pagerCommand(env: NodeJS.ProcessEnv): string | null {
   const command = (env.GDN_PAGER || env.PAGER || '').trim()
   return command === '' || command === 'cat' || env.NO_PAGER ? null : command

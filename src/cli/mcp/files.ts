@@ -72,7 +72,7 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-/** Returns what identifies the contents of the files of a tool that exist, and of the local files in its rows. */
+/** Returns digests of the existing files of a tool, and of the local files in its rows. */
 export async function digestsOf(
   tool: Tool,
   values: Values,

@@ -132,7 +132,7 @@ export class Planning {
     return await this.#digestOf('wallet list', signal)
   }
 
-  /** Returns what identifies the output of a command. @throws GdnError if it fails */
+  /** Returns a digest of the output of a command. @throws GdnError if it fails */
   async #digestOf(command: string, signal: AbortSignal, more: readonly string[] = []): Promise<string> {
     const argv = this.#runner.argv(this.#toolbox.of(command), { flags: [], args: [] })
     const { code, data, error } = await this.#runner.run(argv, { signal })
@@ -145,7 +145,7 @@ const digest = (value: unknown) => createHash('sha256').update(JSON.stringify(va
 
 const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
-/** Returns what identifies shown changes of settings. Their cost may change. */
+/** Returns the identity of shown changes of settings, without their cost, which may change. */
 const shownBy = (outcome: Outcome) =>
   digest(recordsIn(outcome).map(({ setting, before, after }) => [setting, before, after]))
 

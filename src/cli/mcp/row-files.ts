@@ -17,8 +17,8 @@ export type LocalFilesIn = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Returns what identifies the local files that rows name, by manifest. They may be many and large, so it is their place
- * on disk with the time of the last change, not their contents.
+ * Returns the identity of the local files that rows name, by manifest. The files may be many and large, so the identity
+ * is their place on disk with the time of the last change, not their contents.
  *
  * @param root the folder of relative paths of manifests
  */

@@ -52,7 +52,7 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     let last = 0
     const progress: Progress = (message, done, total) => {
       if (token === undefined) return
-      // It must increase with each notification.
+      // The progress value must increase with each notification.
       last = Math.max(last + 1, done ?? 0)
       const counted = total === undefined || last > total ? {} : { total }
       const told = { progressToken: token, progress: last, message, ...counted }

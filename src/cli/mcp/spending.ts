@@ -89,7 +89,7 @@ export class Ledger {
   }
 
   /**
-   * Returns what requests would cost and whether they are permitted, in sentences. Counts nothing.
+   * Returns the cost of requests and whether they are permitted, in sentences. Counts nothing.
    *
    * @param limitText the limit that their run gets, as text, where the command that asks doesn't know it
    */
@@ -174,8 +174,8 @@ export class Ledger {
   }
 
   /**
-   * Returns what is counted of the run so far. Requests that aren't limited are counted again, unless it is the same
-   * one. A restored backend may have forgotten what the run paid, so the run is counted again, too.
+   * Returns the amount of the run that is counted so far. Requests that aren't limited are counted again, unless it is
+   * the same one. A restored backend may have forgotten what the run paid, so the run is counted again, too.
    */
   #countedRun({ run, connection }: Spending, { limit, before }: Most): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
@@ -222,7 +222,9 @@ async function costText(most: Most, { fees, coin }: FoundFees, gas: Parameters<Q
   return `${estimate}${maximum}: ${inCoins(most.total - most.before, 'up')} ${name}.`
 }
 
-/** Returns the limit in wei that a run gets; null without one. @throws GdnError if it has no effect on the server */
+/**
+ * Returns the limit in wei that a run gets; null if there is none. @throws GdnError if it has no effect on the server
+ */
 async function givenLimit(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
   if (text === undefined || blockchain === null) return null
   const flags = { maxCost: maxCost(String(text), '--max-cost') }
@@ -298,7 +300,7 @@ async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise
   return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n, enough }
 }
 
-/** Returns the limit of a run. One that it has is neither raised nor lowered, because a person may have set it. */
+/** Returns the limit of a run. One that it has is neither raised nor lowered, because the user may have set it. */
 async function limitedRun(
   deps: Deps,
   spending: Spending,

@@ -113,7 +113,8 @@ interface RpcError {
 }
 
 /**
- * Parses a line. Returns its message, or else the error to respond with and the ID of the request, null without one.
+ * Parses a line. Returns its message, or else the error to respond with and the ID of the request, null if there is
+ * none.
  */
 function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
   const found = parsed(line)

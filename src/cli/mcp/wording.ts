@@ -123,7 +123,7 @@ class Wording {
     return { text: result + parameters(text.slice(end)), commands, flags }
   }
 
-  /** Returns what a command without arguments is called; null for words that are none. */
+  /** Returns the name of a command without arguments; null for words that aren't a command. */
   #named(words: string): Replaced | null {
     const command = this.#commandIn(words.split(' '))
     if (command === null) return null

@@ -111,8 +111,8 @@ export async function permitChanges(
 }
 
 /**
- * Sets the limit of a run before its changes are sent, and warns of what it can't limit any more. Returns the limit
- * that each change carries.
+ * Sets the limit of a run before its changes are sent, and warns of costs that it can't limit any more. Returns the
+ * limit that each change carries.
  */
 export async function limitChanges(
   deps: Deps,

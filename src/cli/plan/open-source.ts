@@ -132,7 +132,7 @@ const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
 /** Number of changed rows that the error names. */
 const MAX_MOVED = 10
 
-/** Where a person finds a change: by the line of its row, or by the key of a row that is gone. */
+/** Where the user finds a change: by the line of its row, or by the key of a row that is gone. */
 export const placeOf = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
   line === null ? `row ${safe(key)}` : `line ${line}`
 

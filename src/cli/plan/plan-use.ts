@@ -3,7 +3,7 @@ import type { ChangePlan } from '../../plan/planned.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 
-/** Returns what the mints of a plan use, and its other changes that were not accepted before. */
+/** Returns the gas that the mints of a plan use, and its other changes that were not accepted before. */
 async function useOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }
   const mints = new Map<string, { receiver: string; sender: string | null; count: number }>()
@@ -24,7 +24,7 @@ async function useOf(plan: ChangePlan) {
   return { mints: meter.total(), counts }
 }
 
-/** Returns what the changes of a plan use at most, without those that were accepted before. */
+/** Returns the maximum gas of a plan's changes, except changes that were accepted before. */
 export async function worstOfPlan(plan: ChangePlan, { only }: { only?: 'mint' | undefined }): Promise<WorstUse> {
   const { mints, counts } = await useOf(plan)
   if (only === 'mint') return mints.worst
@@ -32,7 +32,7 @@ export async function worstOfPlan(plan: ChangePlan, { only }: { only?: 'mint' | 
   return sumOf([mints.worst, ...(await Promise.all(kinds.map((kind) => worstOfChanges(kind, counts[kind]))))])
 }
 
-/** Returns what a plan typically uses; null if it changes NFTs, because only the most of a change is known. */
+/** Returns the typical gas of a plan; null if it changes NFTs, because only the maximum of a change is known. */
 export async function typicalOfPlan(plan: ChangePlan): Promise<{ gas: bigint; bytes: number } | null> {
   const { update, transfer, burn } = plan.counts
   return update + transfer + burn > 0 ? null : (await useOf(plan)).mints

@@ -5,7 +5,7 @@ export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
 /**
  * Describes an event of an NFT in one line.
  *
- * @param textOf formats a value; without it, long values are cut
+ * @param textOf formats a value; without it, long values are truncated
  */
 export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short): string {
   if (kind === 'mint') return `to ${to}`

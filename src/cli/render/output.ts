@@ -22,7 +22,9 @@ export interface Output {
 }
 
 interface OutputSettings {
-  /** The manifest that the output belongs to, or `-`; null without one. CSV for a spreadsheet has its separator. */
+  /**
+   * The manifest that the output belongs to, or `-`; null if there is none. CSV for a spreadsheet has its separator.
+   */
   manifest?: string | null | undefined
   /** A field with a secret that no other command prints. Output without it is rejected. */
   shownOnce?: string | undefined

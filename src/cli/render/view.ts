@@ -11,7 +11,7 @@ export interface View {
   dropsId?: boolean
   /** Columns that a table leaves out if no record has a value, or if all are 0. */
   sparse?: readonly string[]
-  /** A column that gives way to the others: its cells are cut at their starts, or it is left out. */
+  /** A column that yields space to the others: its cells are truncated at the start, or it is omitted. */
   yields?: string
   /** Cells of a table that are not fields of the record. */
   cells?: ((record: DataRecord) => DataRecord) | undefined
@@ -19,7 +19,7 @@ export interface View {
   more?: readonly string[]
   /** Returns the card that people see for one record, if it shows more than the fields. */
   card?(record: DataRecord): Card
-  /** How people see fields whose value is an object or has a unit, also with --fields. */
+  /** How people see fields whose value is an object or has a unit, including with --fields. */
   forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
 

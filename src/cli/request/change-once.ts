@@ -31,7 +31,7 @@ interface Change {
 /**
  * Sends a change of NFTs or of their collection at most once, and waits until its transaction is final.
  *
- * @param print gets what is known of the transaction, also if the change failed or is still pending
+ * @param print receives the known facts of the transaction, even if the change failed or is still pending
  */
 export async function changeOnce(
   deps: Deps,

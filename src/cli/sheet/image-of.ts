@@ -10,7 +10,7 @@ const MAX_ALT = 100
 export interface PagePlace {
   /** The path of the page. */
   page: string
-  /** Its folder without links, since the paths of local files have none. */
+  /** The page's folder without links, because the paths of local files have none. */
   folder: string
 }
 

@@ -79,7 +79,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks):
   })
 }
 
-/** Returns what happened to an NFT after its mint. */
+/** Returns badges for events of an NFT after its mint. */
 function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): string {
   const { revision, is_frozen, pending_change } = record
   const words: [string, Tone][] = []

@@ -16,7 +16,7 @@ const run = promisify(execFile)
 
 /**
  * Asks the registry for the latest version and stores it. The registry's package with our name and version must be this
- * package, because the name may belong to someone else there. Sends no credentials.
+ * package, because the name may belong to another package there. Sends no credentials.
  */
 export async function checkForUpdate(
   env: NodeJS.ProcessEnv,

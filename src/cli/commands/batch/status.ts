@@ -96,7 +96,7 @@ async function watchRun(
   return seen
 }
 
-/** Returns what a single command has spent; null if its server doesn't say. */
+/** Returns the amount that a single command has spent; null if its server doesn't report it. */
 async function spentByCommand(
   deps: Deps,
   command: Awaited<ReturnType<typeof commandRunRecords>>[number],

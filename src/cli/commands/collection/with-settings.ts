@@ -9,7 +9,7 @@ import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts
 import type { View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
-/** Collections with what is set in them now. */
+/** Collections with their current settings. */
 export const SETTINGS_VIEW: View = {
   ...COLLECTION_VIEW,
   fields: [
@@ -22,8 +22,8 @@ export const SETTINGS_VIEW: View = {
 }
 
 /**
- * Returns collections as they are printed, with what is set in them now: royalty, description and image in a collection
- * record are those of its creation. Where that can't be read, they remain, and a note says so.
+ * Returns collections as they are printed, with their current settings, because a collection record has the royalty,
+ * description and image of its creation. If the settings can't be read, these values remain, and a note says so.
  */
 export async function withSettings(
   { io, signals }: Deps,

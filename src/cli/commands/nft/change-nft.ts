@@ -110,7 +110,7 @@ export async function placesOf(deps: Deps, connection: Connection, nfts: readonl
   return [...new Set(places)].join(' and ')
 }
 
-/** Returns the flag that names or limits one request; null without one. */
+/** Returns the flag that names or limits one request; null if there is none. */
 export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
   return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
 }

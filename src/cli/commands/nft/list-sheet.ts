@@ -20,7 +20,7 @@ const FIELDS = [
   ...['is_dynamic', 'is_frozen', 'burned'],
 ]
 
-/** Returns the manifest of the newest run of a collection on this machine; null without one. */
+/** Returns the manifest of the newest run of a collection on this machine; null if there is none. */
 export async function manifestOf(
   { stateDir }: Pick<Settings, 'stateDir'>,
   { contract, blockchain }: { contract: string; blockchain: Blockchain },

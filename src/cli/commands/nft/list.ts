@@ -69,7 +69,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
   // Records of these modes are complete lines, so each chunk is printed as it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
-  // What `head` prints would be on the line of the spinner. Streamed rows show the progress themselves.
+  // The output of `head` would be on the line of the spinner. Streamed rows show the progress themselves.
   const progress = streams ? null : await progressOf(deps, ids.length)
   const records: NftRecord[] = []
   const readAll = async () => {

@@ -136,7 +136,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   })
 }
 
-/** Shortens what the person knows already. The new owner is whole, so that it can be compared. */
+/** Shortens the parts that the user knows already. The new owner isn't shortened, so that the user can compare it. */
 function questionOf({ token_id, contract_address, sender_wallet_address, receiver_wallet_address }: TransferRequest) {
   const [contract, sender] = [contract_address, sender_wallet_address].map(shortAddress)
   return `Transfer token ${token_id} of ${contract} from ${sender} to ${receiver_wallet_address}`

@@ -102,7 +102,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
   }) as GdnCommand
 }
 
-/** Returns what it costs to raise the fees of a pending transaction or to cancel it. */
+/** Returns the cost of raising the fees of a pending transaction or of canceling it. */
 export async function replacementOf(
   deps: Deps,
   place: DatabasePlace,

@@ -74,7 +74,7 @@ export async function applySettings(
     const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
     if (flags.dryRun) {
       await deps.quote?.({ ...spending, most: offer.most }, null)
-      // The columns of a terminal would cut the values.
+      // The columns of a terminal would truncate the values.
       if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
       else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)

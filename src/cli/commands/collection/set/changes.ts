@@ -15,7 +15,7 @@ export interface Change {
   call(): Promise<OwnerCall>
   /** A call that needs as much gas, known before anything is uploaded. */
   estimate: OwnerCall
-  /** The change that a person has to confirm, because it can't be undone. */
+  /** The change that the user must confirm, because it can't be undone. */
   final?: string | undefined
 }
 
@@ -23,9 +23,10 @@ export interface Change {
 const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
- * Returns what differs, in the order of sending. The ownership is last, because only the owner may do the rest.
+ * Returns the settings that differ, in the order of sending. The ownership is last, because only the owner may do the
+ * rest.
  *
- * @throws GdnError `usage`, `refused` for what the contract can't do
+ * @throws GdnError `usage`, `refused` for changes that the contract doesn't support
  */
 export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: MetadataChange | null): Change[] {
   const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): Change => ({
