@@ -14,7 +14,7 @@ export interface AcceptedIds {
 export interface Creation<Request = unknown, Response = unknown> {
   /** Why a response of the right form does not prove that the request was accepted; null where it does. */
   problem(request: Request, response: Response): string | null
-  /** Returns what was accepted, by the response. */
+  /** Returns the IDs of the accepted objects, from the response. */
   accepted(response: Response): AcceptedIds
   /** The endpoint that knows the `transaction_gdn_id` of a response; null where a response has NFTs instead. */
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null

@@ -25,9 +25,12 @@ export const nftRecord = z.looseObject({
   error: optionalText,
   /** Why the NFT is still `initiated`, if its files delay it; from our backend only. */
   pending_reason: optionalText,
-  /** The rest is an extension of our backend. The sequence of the last update; 0 without one. */
+  /**
+   * The number of the last update; 0 if there is none. This field and the following ones are extensions of gdn's
+   * backend.
+   */
   revision: z.nullish(z.number()),
-  /** Its first owner. */
+  /** The NFT's first owner. */
   minted_to: optionalText,
   /** Number of its transfers through the API that are final. */
   transfers: z.nullish(z.number()),

@@ -29,8 +29,8 @@ export function labelProblem(label: string): string | null {
 }
 
 /**
- * What the reference IDs of a request belong to, such as the path of a manifest. The server rejects them in a request
- * with another label. Extension of gdn's backend.
+ * The drop to which the reference IDs of a request belong, such as the path of a manifest. The server rejects them in a
+ * request with another label. Extension of gdn's backend.
  */
 export const referenceLabel = z
   .string()
@@ -80,6 +80,6 @@ export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void
 /** The fields of a response about an operation that had a reference ID. */
 export const referenceFields = {
   reference_id: referenceId.optional(),
-  /** False: it existed before this request. */
+  /** False if the object existed before this request. */
   created: z.boolean().optional(),
 }

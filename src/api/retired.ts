@@ -2,7 +2,7 @@ import type { Blockchain, KnownBlockchain } from './blockchains.ts'
 
 /** A network whose operators moved on to another one. It is still available as an embedded chain. */
 export interface Retired {
-  /** When it ended or was succeeded, as text. */
+  /** When the network ended or was succeeded, as text. */
   since: string
   successor: KnownBlockchain
   /** Whether nodes of it may still respond. */
@@ -16,7 +16,7 @@ const RETIRED: Partial<Record<KnownBlockchain, Retired>> = {
   fantom: { since: 'December 2024', successor: 'sonic', stillRuns: true },
 }
 
-/** Returns what is known about the end of a network; null for one in use. */
+/** Returns the known facts about the end of a network; null for a network in use. */
 export const retirementOf = (name: Blockchain): Retired | null => RETIRED[name as KnownBlockchain] ?? null
 
 /** Says what happened to a network: `polygon-mumbai was shut down in April 2024`. */

@@ -2,7 +2,7 @@ import { inGwei } from '../core/units.ts'
 
 interface StuckTransaction {
   hash: string
-  /** Its maximum gas price, and the gas price that the next block requires, in wei. */
+  /** The transaction's maximum gas price, and the gas price that the next block requires, in wei. */
   offered: bigint
   needed: bigint
   /** The flags with the limits that allow higher fees: `--max-cost 0.5`. */

@@ -5,7 +5,7 @@ export const API_VERSIONS = ['1.1', '1.2'] as const
 
 export type ApiVersion = (typeof API_VERSIONS)[number]
 
-/** The version of a server, and of what a client sends, unless something names another. */
+/** The default API version of servers and of clients' requests. */
 export const DEFAULT_API_VERSION: ApiVersion = '1.1'
 
 /** Returns the contract of an endpoint in a version. */

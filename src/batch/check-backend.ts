@@ -55,7 +55,7 @@ export async function checkBackend(
   }
 }
 
-/** Reads every NFT of the run once, and returns the operations of those that the backend no longer knows. */
+/** Reads every NFT of the run once, and returns the operations of NFTs that the backend no longer knows. */
 async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
   const lost: string[] = []
   if (client === null) return lost

@@ -20,8 +20,9 @@ const DEFAULT_RATE = 2
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**
- * Returns what `runBatch` with the same options would do, up to the first request. It makes the same checks and fails
- * with the same errors. It sends the server the same queries, and writes nothing to the state directory.
+ * Returns the plan that `runBatch` would execute with the same options, up to the first request. It makes the same
+ * checks and fails with the same errors. It sends the server the same queries, and writes nothing to the state
+ * directory.
  *
  * @throws GdnError as `runBatch`
  */

@@ -7,8 +7,8 @@ import type { RunStore } from './runs/run-store.ts'
 import type { ManifestChanges } from './types.ts'
 
 /**
- * Removes those of the adopted rows whose NFTs the run has sent as rows that left the manifest. They are the same rows
- * after an edit that their reference IDs don't contain, so their operations get their keys.
+ * Removes the adopted rows whose NFTs the run has sent as rows that left the manifest. They are the same rows after an
+ * edit that their reference IDs don't contain, so their operations get their keys.
  */
 export async function takeRenamed(store: RunStore, rows: RowsIn, before: EarlierMints): Promise<Pair[]> {
   const { drop } = store

@@ -19,7 +19,7 @@ type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManife
 
 /**
  * Stores the rows of a manifest that was applied, so that the results of its run follow it. Rows that another machine
- * has minted are entered as `runBatch` does, also if this machine has no run of the manifest yet. Nothing is stored
+ * has minted are entered as `runBatch` does, even if this machine has no run of the manifest yet. Nothing is stored
  * while a row has no NFT, because the run isn't finished then. Nothing is sent.
  *
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
@@ -38,7 +38,7 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
   })
 }
 
-/** Enters rows with their NFTs, and looks once at what these are now. */
+/** Enters rows with their NFTs, and reads the current state of these NFTs once. */
 async function enterAdopted(
   store: RunStore,
   options: BatchOptions,

@@ -82,7 +82,9 @@ export interface BatchOptions {
   retryAbsent?: boolean
   /** Send nothing: resolve the unknown rows, and poll the accepted ones. */
   reconcileOnly?: boolean
-  /** Treat rows of a new run that are in the collection already as minted by it, also if they have another label. */
+  /**
+   * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
+   */
   adopt?: boolean | undefined
   /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
@@ -92,7 +94,7 @@ export interface BatchOptions {
   skipLookup?: boolean
   /** Metadata key that gets a unique public value in each row, by which the row is found again. */
   markerKey?: string | undefined
-  /** A person's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
+  /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
    * The options that the manifest was read with, as JSON, so that a later command can compare the manifest with the

@@ -1,5 +1,5 @@
 // `npm run build`: compiles the contracts, generates sources, then bundles. `--watch` rebuilds at every change.
-// `--clean` removes everything of earlier builds.
+// `--clean` removes the files of earlier builds.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -120,8 +120,8 @@ async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
 }
 
 /**
- * Gives an entry of a package its own copy of the package's modules. A module is bundled with all exports that its
- * importers use: 84 kB for zod, and 20 kB for users of zod/mini. Zod's schemas work together with those of a copy.
+ * Bundles an entry of a package with its own copy of the package's modules. A module is bundled with all exports that
+ * its importers use: 84 kB for zod, and 20 kB for users of zod/mini. Zod's schemas work together with those of a copy.
  */
 function ownCopy(entry) {
   const mark = `?${entry}`

@@ -205,7 +205,7 @@ function writeAtomically(file, text) {
   }
 }
 
-/** Returns the package's folder, also if this file was bundled into another one. @param {string} from */
+/** Returns the package's folder, even if this file was bundled into another one. @param {string} from */
 function findRoot(from) {
   let folder = from
   while (!fs.existsSync(path.join(folder, 'package.json'))) {

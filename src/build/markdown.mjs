@@ -87,7 +87,7 @@ const code = (text) => `\`${text}\``
 const shell = (text) => `\`\`\`sh\n${text}\n\`\`\``
 const link = (heading) => `[${heading}](#${heading.replaceAll(' ', '-')})`
 
-/** Returns what escapes text, and formats the commands, flags, variables and paths in it as code. */
+/** Returns a function that escapes text, and formats the commands, flags, variables and paths in it as code. */
 function codeIn(commands) {
   const names = commands.map(({ name }) => name).join('|')
   const pattern = new RegExp(

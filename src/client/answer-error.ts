@@ -76,7 +76,7 @@ function refusalHint(words: string): string | undefined {
 const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 
-/** Redacts before it cuts, as above. */
+/** Redacts before it truncates, as above. */
 const cut = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 

@@ -93,8 +93,8 @@ export interface ApiClient {
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
-   * Says whether later requests are only for blockchains whose coins have no value. A backend of gdn rejects them for
-   * any other, also after a restart with other networks. Then `call` throws `not_confirmed`, and `send` returns it.
+   * Says whether later requests are only for blockchains whose coins have no value. A gdn backend rejects them for any
+   * other, even after a restart with other networks. Then `call` throws `not_confirmed`, and `send` returns it.
    */
   onlyWithoutValue(only: boolean): void
   /**

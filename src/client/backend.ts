@@ -11,9 +11,9 @@ export interface Backend {
 
 /** A backend as identified now. */
 export interface SeenBackend extends Backend {
-  /** Why it could not be identified. */
+  /** Why the backend could not be identified. */
   silence: GdnError | null
-  /** Whether it runs on this machine, where another backend may have its address. */
+  /** Whether the backend runs on this machine, where another backend may have its address. */
   isLocal: boolean
 }
 

@@ -42,7 +42,7 @@ export function describeExchange(
 function bodyText(body: Uint8Array | undefined, type: string | undefined): string {
   if (body === undefined || body.length === 0) return ''
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
-  // Redacted before it is cut, because half of a secret would not be recognized.
+  // Redacted before it is truncated, because half of a secret would not be recognized.
   const text = redactText(Buffer.from(body).toString('utf8'))
   return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
 }

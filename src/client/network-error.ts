@@ -2,7 +2,7 @@ import { GdnError, systemCode } from '../core/errors.ts'
 import { isLoopback } from './base-url.ts'
 import type { TransportError } from './transport.ts'
 
-/** Describes a network error for a person: the server, what happened, and what to check. */
+/** Describes a network error for the user: the server, what happened, and what to check. */
 export function unreachable(url: string, error: TransportError): GdnError {
   const { origin, hostname, host } = new URL(url)
   const code = causeCode(error)

@@ -13,11 +13,11 @@ interface Limits {
   kept?: bigint | null
 }
 
-/** Returns a limit in wei; null without one. */
+/** Returns a limit in wei; null if there is none. */
 export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
   maxCost === undefined ? null : BigInt(maxCost.split(';', 1)[0] ?? '')
 
-/** Whether a limit replaces that of the server, also if it is higher. */
+/** Whether a limit replaces the server's limit, even if it is higher. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
 /**

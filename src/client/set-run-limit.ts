@@ -47,7 +47,7 @@ export async function setRunLimit(
     const costs = await costsOf({ client }, run, signal)
     if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
   }
-  // A person may lower it between the answer and this request.
+  // The user may lower the limit between the response and this request.
   const only_lower = onlyLower ? true : undefined
   await client.call(
     'setrunmaxcost',

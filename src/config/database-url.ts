@@ -7,7 +7,7 @@ export interface GivenDatabase {
   directUrl?: Secret | undefined
 }
 
-/** Returns what the flag sets, else the environment. */
+/** Returns the database URL of the flag, or else of the environment. */
 export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv): GivenDatabase {
   const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
   const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL

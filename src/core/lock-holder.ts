@@ -8,7 +8,7 @@ export interface LockHolder extends ProcessIdentity {
   space: string | null
   host: string | null
   note: string
-  /** When it acquired the lock, by its own clock; null if unknown. */
+  /** When the holder acquired the lock, by its own clock; null if unknown. */
   since: string | null
 }
 

@@ -9,7 +9,8 @@ import { namingFile } from './file-error.ts'
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
 
 /**
- * Gives a file a name that is free, atomically. If that isn't possible, or the draft is missing, writes the text again.
+ * Renames a file to a name that is free, atomically. If that isn't possible, or the draft is missing, writes the text
+ * again.
  *
  * @returns false if the name is taken
  */

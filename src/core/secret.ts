@@ -160,7 +160,7 @@ function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []
 }
 
-/** Returns what all base64 texts with these bytes have in common, for each of the three offsets. */
+/** Returns the part that all base64 texts with these bytes share, for each of the three offsets. */
 function base64Spellings(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')

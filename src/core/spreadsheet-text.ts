@@ -1,5 +1,5 @@
-// Makes a spreadsheet run a cell, also after white space and quotes, and in the full-width forms of East Asian
-// keyboards.
+// Matches characters that make a spreadsheet run a cell, even after white space and quotes, and in the full-width forms
+// of East Asian keyboards.
 const RUN = '[=+\\-@\uff1d\uff0b\uff0d\uff20]'
 const RUNS_AT_START = new RegExp(`^(?:'*[\\t\\r]|[\\s"']*${RUN})`)
 // In spreadsheets with semicolons as separators, such a cell can begin in the middle.
@@ -8,7 +8,7 @@ const RUNS_INSIDE = new RegExp(`(${BEFORE_INSIDE})(?=${RUN})`, 'g')
 const ESCAPED_INSIDE = new RegExp(`(${BEFORE_INSIDE})'(?=${RUN})`, 'g')
 
 /**
- * Returns a cell that a spreadsheet reads as text, also if it begins like a formula: with a `'` before the formula.
+ * Returns a cell that a spreadsheet reads as text, even if it begins like a formula: with a `'` before the formula.
  * Text that already has this `'` gets a second one, so that `unescapeCell` returns any text as it was.
  */
 export function escapeCell(text: string): string {

@@ -18,7 +18,7 @@ class Problem {
 }
 
 /**
- * Parses JSON that a person wrote, and rejects what JSON.parse accepts silently: a repeated key (one of the values
+ * Parses JSON that was written by hand, and rejects what JSON.parse accepts silently: a repeated key (one of the values
  * would be lost), `__proto__`, and unlimited nesting. Problems have line and column.
  *
  * @param file the name of the text in messages

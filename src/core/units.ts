@@ -37,7 +37,7 @@ export function formatUnits(
 
 const SHOWN_COIN_DECIMALS = 6
 
-/** Formats wei in coins, for people: `0.001234`. Round what somebody has to pay up. */
+/** Formats wei in coins, for people: `0.001234`. Round amounts to pay up. */
 export const inCoins = (wei: bigint, rounding?: Rounding): string =>
   formatUnits(wei, SHOWN_COIN_DECIMALS, COIN_DECIMALS, rounding)
 

@@ -115,7 +115,8 @@ function byText(text: string, { isCut }: { isCut: boolean }): string {
 }
 
 /**
- * Decodes UTF-8 (or UTF-16 with a BOM) without control characters, else null. A character cut at the end is ignored.
+ * Decodes UTF-8 (or UTF-16 with a BOM) without control characters, else null. A truncated character at the end is
+ * ignored.
  */
 function decodeText(bytes: Uint8Array): string | null {
   const encoding =

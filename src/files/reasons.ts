@@ -53,7 +53,7 @@ const BY_CODE: Record<string, Reason> = {
   ERR_TLS_CERT_ALTNAME_INVALID: BAD_CERTIFICATE,
 }
 
-/** Explains a network error so that a person can act on it. Unknown errors count as temporary. */
+/** Explains a network error so that the user can act on it. Unknown errors count as temporary. */
 export function explainFailure(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
     if (cause instanceof PrivateAddressError) return privateAddress(label, cause.address)

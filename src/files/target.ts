@@ -4,7 +4,7 @@ import { FetchFailure } from './failure.ts'
 
 export interface Target {
   url: URL
-  /** Its name in failures: the URL, shortened, without a password. */
+  /** The target's name in errors: the URL, shortened, without a password. */
   label: string
 }
 

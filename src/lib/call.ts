@@ -8,6 +8,6 @@ export interface CallOptions {
 export interface FileToUpload {
   /** The path of the file, or its bytes. */
   file: string | Uint8Array
-  /** Its name with an extension, such as `dawn.png`. By default that of the path. */
+  /** The file's name with an extension, such as `dawn.png`. Default: the name in the path. */
   name?: string | undefined
 }

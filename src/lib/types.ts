@@ -172,9 +172,9 @@ export interface ManifestOptions {
   blockchain?: Blockchain | undefined
   /** Address of the collection, unless a column of the manifest names it. */
   contractAddress?: string | undefined
-  /** The receiver of rows without one. */
+  /** The receiver of rows that name none. */
   receiver?: string | undefined
-  /** The sender of rows without one. */
+  /** The sender of rows that name none. */
   sender?: string | undefined
 }
 
@@ -193,7 +193,7 @@ export interface Manifest {
 export interface ManifestRow {
   /** The row of a CSV file as a spreadsheet shows it (the header is 1), or the line of a JSON file. */
   line: number
-  /** Its `id`, if it has one. */
+  /** The row's `id`; null if it has none. */
   id: string | null
   receiver: string
   /** If set, the NFT is created for the sender and transferred to the receiver (`createnfttrans`). */
@@ -238,7 +238,7 @@ export interface Local {
   readonly apiKey: string
   /** A state directory of its own. */
   readonly stateDir: string
-  /** Stops it, and deletes its data. */
+  /** Stops the backend, and deletes its data. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

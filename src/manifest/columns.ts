@@ -20,7 +20,7 @@ export interface Column {
 const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
 /** All columns. Those that end with a colon take a key of your own. */
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
-/** The meaning of a column that is left out. Only a mapping gives it, never the name of a column. */
+/** The meaning of an ignored column. Only a mapping sets it, never the name of a column. */
 export const IGNORED = 'ignore'
 const PREFIXED = /^(file|attr|extra):(.*)$/s
 export const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
@@ -182,7 +182,7 @@ function prefixMeant(name: string): string | null {
   return meaningProblem(`${prefix}:${key}`) === null ? `${prefix}:${key}` : null
 }
 
-/** Returns the flag that gives a column a meaning. */
+/** Returns the flag that sets the meaning of a column. */
 export const mapFlag = (name: string, meaning: string): string => `--map ${shellWord(`${name}=${meaning}`)}`
 
 export const leaveOutHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED)}.`
@@ -202,7 +202,7 @@ function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: strin
 
 interface ColumnSetOptions extends Pick<ColumnNaming, 'columnMap'> {
   hasReceiver: boolean
-  /** The names of the header, also those of unknown columns. */
+  /** The names in the header, including the names of unknown columns. */
   names?: readonly string[]
 }
 

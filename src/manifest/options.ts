@@ -28,7 +28,7 @@ export interface ManifestOptions extends ColumnNaming {
   onLocalFile?: (path: string, place: Place) => void
   /** Called for every valid row. `from`: whether columns or a metadata object of the API define it. */
   onRow?: ((row: ManifestRow, from: 'columns' | 'metadata') => void) | undefined
-  /** Called with the cells of each row of a CSV file, also those of ignored columns. */
+  /** Called with the cells of each row of a CSV file, including the cells of ignored columns. */
   onCells?: ((line: number, cells: readonly string[]) => void) | undefined
   /** Called for a local file that some marketplaces may not show. */
   onFileWarning?: ((warning: ManifestIssue) => void) | undefined

@@ -95,7 +95,7 @@ function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<stri
   return assigned
 }
 
-/** Returns what most cells of a column look like; null for an empty column. */
+/** Returns the kind of value that most cells of a column have; null for an empty column. */
 async function look(name: string, cells: readonly unknown[], folder: string): Promise<Looked | null> {
   const texts = cells
     .filter((cell) => typeof cell === 'string')

@@ -25,7 +25,7 @@ export type UnknownAttempt = Unknown & Failure
 
 /** How a sender reads responses. */
 export interface Reading<Answer, Created> {
-  /** Returns what a success proves to be created, or why it proves nothing. */
+  /** Returns the objects that a success proves to be created, or why it proves nothing. */
   created(answer: Answer): Promise<{ created: Created } | Failure> | { created: Created } | Failure
   refusal(answer: Answer): Promise<Failure> | Failure
   /** Describes a response that proves nothing. */

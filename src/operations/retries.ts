@@ -20,7 +20,10 @@ export interface Retries {
 
 const MINUTE = 60_000
 
-/** A person waits for a command. So it repeats only what a server refuses for now, and for no longer than a minute. */
+/**
+ * The user waits for a command. So it repeats only requests that a server refuses for now, and for no longer than a
+ * minute.
+ */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
 /** Only a success resolves an unknown outcome. So a command also repeats attempts that got no response. */
@@ -29,7 +32,7 @@ export const COMMAND_IN_DOUBT: Retries = {
   forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
 }
 
-/** A drop runs unattended, so it gives the operator of the server time to act. */
+/** A drop runs unattended, so the operator of the server gets time to act. */
 export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
   forMs: {
     not_sent: unreachableMs,
@@ -49,7 +52,7 @@ export const MOST_IN_DOUBT = 100
 export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
   forMs: {
     not_sent: UNREACHABLE_MS,
-    // As a drop does, it gives the operator of the server time to fund the signer.
+    // As in a drop, the operator of the server gets time to fund the signer.
     not_ready: timeoutMs,
     // Pending changes may leave more of the limit of their run. Nothing else does.
     max_cost: isPending ? timeoutMs : -1,
@@ -89,7 +92,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
   // Only an explicit `--max-cost` can be raised. Other limits are the cost that was permitted at the fees at that time.
   const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
   return new GdnError('max_cost', message, {
-    hint: `Nothing of this request was accepted. Run the same command again ${raise}when fees are lower.`,
+    hint: `This request was not accepted. Run the same command again ${raise}when fees are lower.`,
     cause: error,
   })
 }

@@ -17,8 +17,8 @@ export interface SendDeps {
 }
 
 /**
- * Sends a request with a reference ID, for which the server makes the effect once on its own. So nothing is recorded
- * here: the same request from any machine, also after a kill, returns what exists.
+ * Sends a request with a reference ID, for which the server guarantees one effect. So nothing is recorded here: the
+ * same request from any machine, even after a kill, returns the existing objects.
  *
  * @throws GdnError `refused`, and what else prevents sending; `unknown_outcome`
  */

@@ -35,10 +35,10 @@ export interface Wanted {
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
-   * Called before the first request of this process leaves, also before a repetition; may reject. Returns the run that
-   * pays for the operation; null for none.
+   * Called before this process sends the first request, including a repeated one; may reject. Returns the run that pays
+   * for the operation; null for none.
    *
-   * @param kept the limit that an earlier attempt of the operation stated, in wei; null without one
+   * @param kept the limit that an earlier attempt of the operation stated, in wei; null if there is none
    */
   permit?(id: string, kept: bigint | null): Promise<RunLimit | null>
   /** Builds the request. Called only before it is sent; may prompt, upload and reject. */

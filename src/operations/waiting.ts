@@ -175,7 +175,7 @@ export function unreadStatus(error: GdnError, what: string, details: Record<stri
   })
 }
 
-/** Returns what a failed request says of itself; null unless it failed. */
+/** Returns the error of a failed request; null unless it failed. */
 export function failureOf(
   what: string,
   { status, error }: { status?: string | null | undefined; error?: string | null | undefined },
@@ -216,7 +216,7 @@ export const because = (reason: string | null | undefined): string => (reason ? 
 export interface WaitedForTransaction {
   /** Undefined after the timeout, after an interruption, or when the status can't be read. */
   final: TransactionRecord | undefined
-  /** Why it is pending, or why its status can't be read. */
+  /** Why the operation is pending, or why its status can't be read. */
   reason: string | null | undefined
   /** The error that ended the wait early; null if none did. */
   interruption: GdnError | null
@@ -256,7 +256,7 @@ export interface AcceptedTransfer {
   receiver: string
   /** Null if the transfer was found to be complete without a response. */
   transactionId: string | null
-  /** Whether it was accepted earlier, so that the NFT may have moved on since, even back to the sender. */
+  /** Whether the transfer was accepted earlier, so that the NFT may have moved on since, even back to the sender. */
   wasSentBefore?: boolean
 }
 

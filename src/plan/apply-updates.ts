@@ -99,7 +99,7 @@ const otherVersion = (cause: unknown) =>
     cause,
   })
 
-/** Returns a function that uploads each content once, also for several changes in flight. */
+/** Returns a function that uploads each content once, even for several changes in flight. */
 function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<string> {
   const uploads = new BoundedMap<Promise<string>>(MAX_UPLOADS)
   return async ({ path, sha256 }) => {

@@ -172,7 +172,7 @@ function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, 
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
-  // An update keeps the salt of the NFT, also where the row has one.
+  // An update keeps the salt of the NFT, even if the row has one.
   if (from.delete(SALT_FIELD)) to.delete(SALT_FIELD)
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))

@@ -26,7 +26,7 @@ export class OtherLabels {
   /** Those that this machine minted. */
   #ours = 0
 
-  /** @param own the label of the run; null without one */
+  /** @param own the label of the run; null if there is none */
   constructor(store: RunStore, own: string | null) {
     this.#store = store
     this.#own = own
@@ -50,8 +50,8 @@ export class OtherLabels {
   }
 
   /**
-   * Adds those that this machine doesn't know, that it minted with a label that was replaced since, or that its run has
-   * at the earlier path of its manifest.
+   * Adds the labels that this machine doesn't know, that it minted with a label that was replaced since, or that its
+   * run has at the earlier path of its manifest.
    */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return

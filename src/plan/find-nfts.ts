@@ -19,9 +19,9 @@ export interface Candidate {
   reference: string
   /** The reference ID on the server; null where that is free, unknown or not supported. */
   named: Named | null
-  /** Its operation in the state; null where the run has not sent it. */
+  /** The row's operation in the state; null where the run has not sent it. */
   sent: SentOperation | null
-  /** Its NFT; null if it isn't minted. */
+  /** The row's NFT; null if it isn't minted. */
   nftGdnId: string | null
 }
 
@@ -30,9 +30,9 @@ interface Named {
   operation: MintOperation
   nftGdnId: string
   digest: string
-  /** Its label, as the server reports it; null without one. */
+  /** The NFT's label, as the server reports it; null if there is none. */
   label: string | null
-  /** The reference ID that the NFT got when its row got an ID; null without one. */
+  /** The reference ID that the NFT got when its row got an ID; null if there is none. */
   alias: string | null
 }
 

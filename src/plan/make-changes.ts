@@ -44,7 +44,7 @@ export interface Problems {
 export interface Accepted<Change> {
   change: Change
   transactionId: string | null
-  /** Why it was pending when it was last seen, if the server says it. */
+  /** Why the change was pending when it was last seen, if the server reports a reason. */
   pendingReason?: string | null | undefined
 }
 
@@ -77,7 +77,7 @@ export const RESUME_HINT = 'Run the same command again to resume the changes in 
 const MOST_PENDING = 5_000
 const PER_LOOK = 1_000
 const LOOK_MS = 1_000
-/** How long an answer of what a signer lacks is used: the server asks its node for it. */
+/** How long a reported shortage of funds is used, because the server queries its node for each report. */
 const SHORTAGE_MS = 5_000
 const MAX_PROBLEMS = 1_000
 

@@ -23,7 +23,7 @@ export class OtherDrop {
   #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
 
-  /** @param label the label of the run; null without one */
+  /** @param label the label of the run; null if there is none */
   constructor(label: string | null) {
     this.#label = label
   }

@@ -35,7 +35,7 @@ const header = z.object({
   /** The label of the run, and the labels that it replaces. */
   label: referenceLabel.nullable().default(null),
   adopt: z.array(z.string()).default([]),
-  /** Whether a machine that has minted the manifest at another path gives its run the new one. */
+  /** Whether a machine that has minted the manifest at another path stores the new path in its run. */
   moved: z.boolean().default(false),
   prune: z.boolean(),
   /** Whether rows with an ID are minted while NFTs without one have lost their rows. */
@@ -90,8 +90,8 @@ interface Saving {
 }
 
 /**
- * Writes a plan to a private file: a line with what it was made for, and a line for each row with its changes. So the
- * plan can be applied without the manifest.
+ * Writes a plan to a private file: a line with the plan's inputs, and a line for each row with its changes. The plan
+ * can therefore be applied without the manifest.
  */
 export async function savePlan(
   path: string,

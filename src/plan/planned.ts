@@ -67,7 +67,7 @@ export interface PlannedChange extends Change {
   title: string
   /** The owner of an NFT that is to be minted. */
   receiver?: string | undefined
-  /** The fields for people: local files by their names, not by their URLs. Without it, as `fields`. */
+  /** The fields for people: local files by their names, not by their URLs. By default, the same as `fields`. */
   shown?: FieldChange[] | undefined
 }
 
@@ -87,7 +87,7 @@ export interface RowChanges {
 
 /** A run as this machine knows it. */
 export interface PlannedRun extends RunRef {
-  /** The limit of its cost that is kept here, in wei; null without one. */
+  /** The limit of its cost that is kept here, in wei; null if there is none. */
   maxCost: bigint | null
   /** Whether its NFTs are minted with creatednft. */
   dynamic: boolean

@@ -96,7 +96,7 @@ export async function findUnnamed({ state, drop }: RunStore, place: Place): Prom
   return ids.filter((id) => !ended.has(id))
 }
 
-/** Returns what --prune says of NFTs that this machine can't burn. */
+/** Returns the notes of --prune about NFTs that this machine can't burn. */
 export async function notesOfUnnamed(place: Place, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const isOne = ids.length === 1

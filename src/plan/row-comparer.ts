@@ -24,7 +24,7 @@ export class RowComparer {
     this.#contents = contents
   }
 
-  /** Returns what differs between a row and its NFT; a mint if it has none. */
+  /** Returns the differences between a row and its NFT; a mint if it has no NFT. */
   async changesOf(
     candidate: Candidate,
     nft: NftRecord | undefined,

@@ -42,7 +42,7 @@ export function contentOf({ metadata }: Pick<ManifestRow, 'metadata'>, hashes: R
 /**
  * Returns the hash of a revealed metadata file.
  *
- * @param hashOf returns SHA-256 in hex of what an ipfs URL has
+ * @param hashOf returns the SHA-256 in hex of the file of an ipfs URL
  */
 export async function contentOfFile(
   { [PROVENANCE_SALT]: _salt, ...file }: Readonly<Record<string, unknown>>,

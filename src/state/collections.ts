@@ -58,7 +58,7 @@ export function collectionsOf(
 export interface BackendOfCollection {
   origin: string
   id: string
-  /** Its last known address. */
+  /** The server's last known address. */
   url: string | null
 }
 

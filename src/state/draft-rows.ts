@@ -70,8 +70,8 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
 }
 
 /**
- * Returns those of the NFTs that no row names, and that no run on this machine has minted. Those that this run found on
- * the server are included: their requests have no reference IDs. Every row must have been compared before.
+ * Returns the NFTs that no row names, and that no run on this machine has minted. NFTs that this run found on the
+ * server are included: their requests have no reference IDs. Every row must have been compared before.
  */
 export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
   const rows = sql.all<{ nft: string }>(
@@ -96,7 +96,7 @@ export function namesOfContents(sql: Sql, contents: readonly string[]): string[]
     .map(({ name }) => name)
 }
 
-/** Returns operations with the reference IDs of their requests; null without one. */
+/** Returns operations with the reference IDs of their requests; null if there is none. */
 export function mintReferences(
   sql: Sql,
   ids: Iterable<string>,

@@ -25,7 +25,7 @@ export interface Drop {
   inOrder: boolean
   /** The most that its transactions may cost, in wei; null without a limit. */
   maxCost: bigint | null
-  /** Its maximum gas price in wei; null without a limit. */
+  /** The run's maximum gas price in wei; null without a limit. */
   maxFee: bigint | null
   /** Whether its NFTs are dynamic: rows without a sender are sent with creatednft. */
   dynamic: boolean
@@ -47,7 +47,7 @@ export interface Drop {
   restoredAfter: number
   /** When the collection was listed before the first request, as a counter of the state; null where it wasn't. */
   listedAt: number | null
-  /** Its rows; null for a run that has not begun. */
+  /** The row set of the run; null for a run that has not begun. */
   setId: number | null
   /** The rows that it began with. While it has those, each operation is of one of them, and has its content. */
   firstSet: number | null

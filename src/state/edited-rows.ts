@@ -12,7 +12,7 @@ export interface VanishedRow {
   key: string
   /** The input of its reference ID, if that is not its key. */
   reference: string | null
-  /** The reference ID of its request; null without one. */
+  /** The reference ID of its request; null if there is none. */
   mintedAs: string | null
   line: number
   content: string

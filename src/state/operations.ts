@@ -44,7 +44,7 @@ export interface OperationRequest {
   listedAt: number | null
   /** When it was first sent; null before. */
   sentAt: number | null
-  /** The limit of its cost that was stated last, in wei; null without one. */
+  /** The limit of its cost that was stated last, in wei; null if there is none. */
   maxCost: bigint | null
 }
 
@@ -281,7 +281,7 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
 /**
  * Records that a byte is about to leave. An unknown outcome stays unknown.
  *
- * @param maxCost the limit that this attempt states, in wei; null without one
+ * @param maxCost the limit that this attempt states, in wei; null if there is none
  */
 export function beginAttempt(
   sql: Sql,

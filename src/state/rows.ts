@@ -7,10 +7,10 @@ import type { OperationState } from './transitions.ts'
 
 /** A row of a manifest as a run stores it. */
 export interface RowRecord {
-  /** Its position in the manifest, from 0. */
+  /** The row's position in the manifest, from 0. */
   position: number
   line: number
-  /** Its key: `id:` and its ID, or `row:` and its content with the number of the copy. */
+  /** The row's key: `id:` and its ID, or `row:` and its content with the number of the copy. */
   key: string
   /** The input of its reference ID, if that is not its key. It is the same on every machine. */
   reference: string | null
@@ -22,7 +22,7 @@ export interface RowRecord {
   receivers: number
   /** The number of its local files. */
   files: number
-  /** Its content as UTF-8; see `rowTexts`. Bytes, since libsql ends a text at its first NUL. */
+  /** The row's content as UTF-8; see `rowTexts`. Bytes, because libsql ends a text at its first NUL. */
   body: Uint8Array
 }
 

@@ -22,7 +22,7 @@ interface NewRun {
   name: string
   /** Description of the work of its process. */
   note: string
-  /** Whether it is never forgotten. */
+  /** Whether the run is never removed automatically. */
   isKept?: boolean
   holder: LockHolder
   fence?: number
@@ -154,7 +154,7 @@ export interface CommandRun {
   state: OperationState
   reason: string | null
   isReleased: boolean
-  /** Whether it is an operation of the client, whose name is its idempotency key. */
+  /** Whether the run is an operation of the npm client, whose name is its idempotency key. */
   isKept: boolean
   origin: string
   url: string | null

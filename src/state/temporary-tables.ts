@@ -49,7 +49,7 @@ const TABLES = {
   claimed: '(key TEXT NOT NULL, twin TEXT NOT NULL, body BLOB)',
 }
 
-/** Creates temporary tables without rows, in place of earlier ones. */
+/** Creates empty temporary tables, in place of earlier tables. */
 export function createTables(sql: Sql, ...names: (keyof typeof TABLES)[]): void {
   for (const name of names) sql.script(`DROP TABLE IF EXISTS temp.${name}; CREATE TEMP TABLE ${name} ${TABLES[name]}`)
 }

@@ -23,7 +23,7 @@ export interface KnownWallet {
   /** The keystore; null for an address. */
   file: string | null
   createdAt: string
-  /** Why it can't be used by its name, if so. */
+  /** Why the wallet can't be used by its name; null if it can. */
   problem: string | null
 }
 
@@ -48,7 +48,7 @@ export interface AddressBook {
   names(): Set<string>
   /** @throws GdnError `invalid_input` if a wallet or an address has that name; else as `names` */
   refuseTaken(name: string): void
-  /** Returns what has a name. Without SQLite, keystores. @throws GdnError the problem */
+  /** Returns the named wallets and addresses; without SQLite, only keystores. @throws GdnError the problem */
   list(): KnownWallet[]
 }
 

@@ -19,7 +19,7 @@ export const SET_ASIDE = 'set-aside'
 export interface WalletSource {
   /** Returns a signed URL that has been checked. */
   signedUrl(): Promise<URL>
-  /** Calls it once. Rejects with TransportError if there is no complete response. */
+  /** Calls the URL once. Rejects with TransportError if there is no complete response. */
   call(url: URL): Promise<TransportAnswer>
 }
 

@@ -124,7 +124,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   }
 }
 
-/** Gives the file its name, unless the name is taken. Without hard links, it checks first. */
+/** Renames the file to its final name, unless the name is taken. Without hard links, it checks first. */
 async function claim(temp: string, draft: string): Promise<boolean> {
   try {
     await link(temp, draft)

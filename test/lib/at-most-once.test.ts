@@ -334,7 +334,7 @@ describe('an unknown outcome', () => {
     const error = await failure(gdn.mint(MINT, { idempotencyKey: 'order-42' }))
     expect(error).toMatchObject({
       code: 'unknown_outcome',
-      hint: 'Repeat the call with the same idempotency key. It first determines the outcome of the request.',
+      hint: 'Repeat the call with the same idempotency key. The client first determines the outcome of the request.',
       operationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
     service.hidden.clear()

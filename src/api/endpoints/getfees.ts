@@ -6,7 +6,7 @@ const wei = z.string().regex(/^[0-9]{1,40}$/)
 
 /** The current fees of a network. All amounts are in wei, as decimal digits. */
 export const feesRecord = z.looseObject({
-  /** Whether it is an embedded chain, where coins have no value. */
+  /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   /** Symbol of the network's coin; null if it isn't known. */
   currency: z.string().nullable(),

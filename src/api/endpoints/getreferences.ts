@@ -32,7 +32,7 @@ export const referenceRecord = z.looseObject({
   /** Null where the request had none. */
   reference_label: z.string().nullish(),
   reference_kind: z.string().nullish(),
-  /** The reference ID that the NFT got when its row got an ID; null without one. */
+  /** The reference ID that the NFT got when its row got an ID; null if there is none. */
   reference_alias: z.string().nullish(),
 })
 

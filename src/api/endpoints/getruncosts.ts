@@ -6,7 +6,7 @@ const digits = z.string().regex(/^[0-9]{1,60}$/)
 /** The costs of a run's transactions. Amounts are in wei, as decimal digits. */
 export const runCosts = z.looseObject({
   blockchain: z.string(),
-  /** Whether it is an embedded chain, where coins have no value. */
+  /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   currency: z.string().nullable(),
   /** Gas of transactions in blocks. If one has other NFTs too, only the share of the run. */
@@ -16,7 +16,7 @@ export const runCosts = z.looseObject({
   pending_transactions: z.int().nonnegative().optional(),
   /** The part of it that no reorg changes. */
   final_fee_paid: digits.optional(),
-  /** The limit of the run; null without one. */
+  /** The limit of the run; null if there is none. */
   max_cost: digits.nullable(),
   /**
    * The part of the limit that is used: what no reorg changes, and the most that everything else that was accepted can

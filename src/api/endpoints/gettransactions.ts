@@ -12,10 +12,10 @@ export const transactionRecord = z.looseObject({
   fee_paid: z.string().nullish(),
   /** Symbol of the coin; null if it isn't known. */
   currency: z.string().nullish(),
-  /** Whether it is an embedded chain, where coins have no value. */
+  /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean().nullish(),
   error: z.string().nullish(),
-  /** Why it is not signed yet: what the signers of its blockchain lack. */
+  /** Why the transaction is not signed yet: the funds that the signers of its blockchain lack. */
   pending_reason: z.string().nullish(),
   /** The transaction in a block explorer, on a network whose configuration names one. */
   explorer_url: z.string().nullish(),

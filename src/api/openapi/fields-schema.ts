@@ -36,7 +36,7 @@ const keysBut = (refused: readonly string[]): Json => ({
   not: { enum: refused },
 })
 
-/** Returns what JSON Schema can say of fields whose rules are functions. */
+/** Returns the rules that JSON Schema can express for fields whose rules are functions. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === address) return textOf(ADDRESS_FORMS)
   if (schema === blockchain) return blockchainOf(KNOWN_NAMES)

@@ -36,12 +36,11 @@ function separateFurtherFields(schema: Json): void {
 export const when = (condition: Json, yes: Json, no?: Json): Json =>
   Object.fromEntries([['if', condition], ['then', yes], ...(no === undefined ? [] : [['else', no]])])
 
-/** Returns what JSON Schema should say of a schema beyond what zod derives; nothing for most. */
+/** Returns additions to the JSON Schema that zod derives from a schema; undefined for most schemas. */
 export type Addition = (schema: z.core.$ZodType) => Json | undefined
 
 /**
- * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) of what a schema of the contract accepts (`input`) or returns
- * (`output`).
+ * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) of the input or the output of a schema of the contract.
  *
  * @param notes descriptions of fields by name, which replace the usual ones
  */

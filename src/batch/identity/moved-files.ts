@@ -79,8 +79,8 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(partsOf(body)).localFiles
 
 /**
- * Whether files of the same names are the same files, maybe at other paths: those that were there are gone, or they
- * have the same place beside the manifest, or the same content. Otherwise, the row was edited.
+ * Whether files of the same names are the same files, maybe at other paths: the earlier files are gone, or they have
+ * the same place beside the manifest, or the same content. Otherwise, the row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)

@@ -30,7 +30,7 @@ export interface Pair {
   reference: string
   /** The reference ID of its mint, which is made from content. */
   mintedAs: string
-  /** Its label on the server where only that knows the NFT; null without one. */
+  /** Its label on the server where only that knows the NFT; null if there is none. */
   label: string | null
   /** Its operation in the state, which has no ID yet; null where the state doesn't know the NFT. */
   sent: string | null

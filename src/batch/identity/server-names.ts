@@ -53,7 +53,7 @@ export class ServerNames {
     this.#signal = signal
   }
 
-  /** Returns what reference IDs name, apart from those that a retry may reuse. */
+  /** Returns the objects that reference IDs name, except IDs that a retry may reuse. */
   async lookUp<One extends Asked<MintOperation | 'transfernft'>>(
     asked: readonly One[],
   ): Promise<Map<One, ReferenceRecord>> {
@@ -169,7 +169,7 @@ export class ServerNames {
     return [...nfts.values()]
   }
 
-  /** Returns those of the NFTs that failed or were burned. */
+  /** Returns the NFTs that failed or were burned. */
   async endedOf(nfts: readonly string[]): Promise<Set<string>> {
     const ended = new Set<string>()
     const pages = pagesOfNfts({ client: this.#client, signal: this.#signal }, nfts, MAX_IDS_PER_REQUEST)

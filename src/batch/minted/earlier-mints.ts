@@ -346,8 +346,7 @@ async function lookUp(
 }
 
 /**
- * Positions of rows to be sent again because reconciling found them absent, without those that a person declared
- * absent.
+ * Positions of rows to be sent again because reconciling found them absent, except rows that the user declared absent.
  */
 async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
   const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))

@@ -44,7 +44,7 @@ const shownRow = ({ row, match }: FoundRow) => ({
 
 interface SeemsMinted {
   run: string
-  /** The rows that would be sent, also those that the collection has. */
+  /** The rows that would be sent, including rows that the collection already has. */
   pending: AsyncIterable<KeptRow>
   /** Whether the run is new, or a resumed run that has no record of the rows. */
   which: 'new' | 'forgotten'

@@ -27,7 +27,7 @@ export interface Open {
   sendings: Sending[]
   /** Rows that were found by reconciling before. An NFT that another owner has now may be one of them. */
   adopted: { identity: string; owners: string[] }[]
-  /** Rows that a person declared absent. */
+  /** Number of rows that the user declared absent. */
   settled: number
   /** Whether the server's record of a row differs from the request that it accepted. */
   rewrites: boolean

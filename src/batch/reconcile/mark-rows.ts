@@ -14,7 +14,7 @@ type Word = NonNullable<BatchOptions['settle']>[number]
 const wrong = (message: string, hint: string) => flagError('--row', message, hint)
 
 /**
- * Records a person's decision on rows whose outcome is unknown. Records all of them, or none if one is invalid.
+ * Records the user's decision on rows whose outcome is unknown. Records all of them, or none if one is invalid.
  *
  *
  * @throws GdnError `usage`

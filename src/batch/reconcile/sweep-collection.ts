@@ -58,7 +58,7 @@ export class CollectionSweep {
     this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
   }
 
-  /** @throws GdnError, also when the run is stopped */
+  /** @throws GdnError, including when the run is stopped */
   async look(): Promise<Look> {
     const { asker, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })

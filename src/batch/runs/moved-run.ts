@@ -138,7 +138,7 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
   return manifest === manifestPath || existsSync(manifest) ? null : manifest
 }
 
-/** Gives all drops of a run the path and the name that its manifest has now. Later commands find it by these. */
+/** Stores the current path and name of the manifest in all drops of its run. Later commands find the run by them. */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)

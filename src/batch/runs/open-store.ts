@@ -179,7 +179,7 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
 
 function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath, reading }: BatchOptions): Drop {
   const size = chunkSize ?? drop.chunkSize
-  // What an unrevealed drop has committed to stays.
+  // The commitment of an unrevealed drop doesn't change.
   const { provenance, seed } = drop.reading
   return {
     ...drop,

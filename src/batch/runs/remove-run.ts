@@ -8,8 +8,8 @@ import { keepRivals } from '../../state/row-outcomes.ts'
 import type { Run } from '../types.ts'
 
 /**
- * Removes everything that is stored of a run. Only the newest drop of a run can be removed, because drops are numbered
- * and a gap would hide the later ones.
+ * Removes all stored data of a run. Only the newest drop of a run can be removed, because drops are numbered and a gap
+ * would hide the later ones.
  *
  * @throws GdnError `run_busy` while a process works on it, or while there is a later run
  */

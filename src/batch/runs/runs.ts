@@ -57,7 +57,7 @@ async function reading<Value>(
   }
 }
 
-/** Returns the limit of a run's cost that this machine keeps, in wei; null without one. */
+/** Returns the limit of a run's cost that this machine keeps, in wei; null if there is none. */
 export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
   await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
